@@ -128,10 +128,7 @@ static nadir_status prove_again(nadir_context *context, const nadir_problem *pro
     verdict->lower = proof.lower;
     verdict->proof = proof.proof;
     verdict->bound = proof.bound;
-    verdict->kappa = proof.kappa;
-    nadir_release(context, verdict->d_bar);
-    verdict->d_bar = proof.d_bar;
-    proof.d_bar = NULL;
+    nadir_certificate_give(context, &proof, verdict);
 cleanup:
     nadir_certificate_clear(context, &proof);
     return status;

@@ -14,6 +14,7 @@ void nadir_verdict_clear(nadir_context *context, nadir_verdict *verdict)
     nadir_attack_clear(context, &verdict->attack);
     nadir_release(context, verdict->enclosing);
     nadir_release(context, verdict->d_bar);
+    nadir_release(context, verdict->steps);
     *verdict = (nadir_verdict){0};
 }
 

@@ -23,8 +23,10 @@ typedef struct nadir_verdict {
     const char *breakdown_proof; /* how it was made; NULL: not of the free domain */
     double kappa;                /* NaN: none */
     double scale;                /* what the width of the bounds is measured by; 0: the penalty */
-    double *enclosing;  /* [2 states] owned: c and k of the worst kernel of a larger L_2 ball; NULL: none */
-    double *d_bar;      /* [states] owned: what no kernel's occupancy exceeds; NULL: none */
+    double *enclosing; /* [2 states] owned: c and k of the worst kernel of a larger L_2 ball; NULL: none */
+    double *d_bar;     /* [states] owned: what no kernel's occupancy exceeds; NULL: none */
+    double *steps;     /* [steps_count] owned: the derivation of `lower` (proof/derivation.h); NULL: none */
+    int64_t steps_count;
     double minimum;     /* smallest entry of the kernel */
     double robust_time; /* seconds */
     double certify_time;

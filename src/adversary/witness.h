@@ -38,6 +38,8 @@ typedef struct nadir_witness {
     double kappa, tau;
     const double *v;     /* [states] of rectangular sets: value under the kernel */
     const double *d_bar; /* [states] no kernel of the set visits a state more than this */
+    const double *steps; /* [steps_count] of the proof (proof/derivation_record.h) */
+    int64_t steps_count;
     /* Of a witness that was read from a file. */
     char sha256[65]; /* the digest that the file stores of its other bytes (base/file_digest.h) */
     double *owned;

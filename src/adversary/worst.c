@@ -101,6 +101,8 @@ static void set_proof(const nadir_worst *worst, nadir_witness *witness)
     } else if (second_order || strcmp(worst->result.bound, "lagrangian") == 0) {
         witness->tau = attack->tau;
         witness->d_bar = verdict->d_bar;
+        witness->steps = verdict->steps;
+        witness->steps_count = verdict->steps_count;
         witness->kappa = second_order ? verdict->kappa : NAN;
     }
     if (strcmp(worst->result.bound, "spectral") == 0) {

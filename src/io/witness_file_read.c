@@ -143,6 +143,23 @@ cleanup:
     return status;
 }
 
+/* The most numbers that steps have, eight rounds of the second-order proof at least. */
+static int64_t most_steps(const nadir_model *model)
+{
+    return 64 * model->states + 4096;
+}
+
+static nadir_status read_steps(reader *self)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(
+        nadir_json_numbers(&self->json, most_steps(self->model), self->numbers, &self->witness.steps_count));
+    self->witness.steps = self->numbers;
+    self->numbers += self->witness.steps_count;
+cleanup:
+    return status;
+}
+
 static nadir_status read_value(reader *self, const nadir_member *which)
 {
     nadir_status status = NADIR_OK;
@@ -174,6 +191,8 @@ static nadir_status read_value(reader *self, const nadir_member *which)
                                                                : nadir_json_number(&self->json, place);
     case NADIR_MEMBER_VECTOR:
         return read_vector(self, place);
+    case NADIR_MEMBER_STEPS:
+        return read_steps(self);
     }
 cleanup:
     return status;
@@ -234,7 +253,7 @@ nadir_status nadir_witness_read(nadir_context *context, const nadir_model *model
 {
     nadir_status status = NADIR_OK;
     reader self = {.model = model};
-    const int64_t numbers = count_kind(NADIR_MEMBER_VECTOR) * model->states + model->rows;
+    const int64_t numbers = count_kind(NADIR_MEMBER_VECTOR) * model->states + model->rows + most_steps(model);
     /* A number takes 24 characters; the rest is for blanks, and for members that are not known. */
     const int64_t limit = 65536 + 40 * numbers;
     nadir_witness_default(&self.witness);

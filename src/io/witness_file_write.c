@@ -41,6 +41,7 @@ const nadir_member nadir_witness_members[] = {
     {MEMBER(k2, VECTOR, false)},
     {MEMBER(v, VECTOR, false)},
     {MEMBER(d_bar, VECTOR, false)},
+    {MEMBER(steps, STEPS, false)},
     {MEMBER(sha256, DIGEST, false)},
     {NULL, NADIR_MEMBER_VERSION, false, 0},
 };
@@ -78,6 +79,11 @@ static bool is_plain(const char *name)
     return length < NADIR_WITNESS_NAME_LENGTH && name[length] == '\0';
 }
 
+static bool is_vector(const nadir_member *which)
+{
+    return which->kind == NADIR_MEMBER_VECTOR || which->kind == NADIR_MEMBER_STEPS;
+}
+
 static nadir_status check_member(nadir_context *context, const nadir_model *model,
                                  const nadir_witness *witness, const nadir_member *which)
 {
@@ -85,8 +91,10 @@ static nadir_status check_member(nadir_context *context, const nadir_model *mode
     const char *const *name = value;
     const double *const *numbers = value;
     const bool is_radius = which->kind == NADIR_MEMBER_RADIUS;
-    if (is_radius || (which->kind == NADIR_MEMBER_VECTOR && *numbers != NULL)) {
-        const int64_t count = is_radius ? witness->radius_count : model->states;
+    if (is_radius || (is_vector(which) && *numbers != NULL)) {
+        const int64_t count = is_radius                           ? witness->radius_count
+                              : which->kind == NADIR_MEMBER_STEPS ? witness->steps_count
+                                                                  : model->states;
         const int64_t bad = nadir_witness_find_bad(count, *numbers, !is_radius);
         if (bad < count) {
             return nadir_fail(context, NADIR_ERROR_ARGUMENT, "witness: entry %lld of %s is %g",
@@ -190,6 +198,9 @@ static void write_value(nadir_output *output, const nadir_model *model, const na
     case NADIR_MEMBER_VECTOR:
         write_numbers(output, model->states, *(const double *const *)value);
         break;
+    case NADIR_MEMBER_STEPS:
+        write_numbers(output, witness->steps_count, witness->steps);
+        break;
     }
 }
 
@@ -203,7 +214,7 @@ nadir_status nadir_witness_write(nadir_context *context, const nadir_model *mode
     NADIR_CHECK(check(context, model, witness));
     NADIR_CHECK(nadir_output_open(context, path, &output));
     for (const nadir_member *which = nadir_witness_members; which->name != NULL; which++) {
-        if (which->kind == NADIR_MEMBER_VECTOR && *(const double *const *)value_of(witness, which) == NULL) {
+        if (is_vector(which) && *(const double *const *)value_of(witness, which) == NULL) {
             continue;
         }
         nadir_output_text(&output, which == nadir_witness_members ? "{\n  \"" : ",\n  \"");

@@ -17,7 +17,8 @@ typedef enum nadir_member_kind {
     NADIR_MEMBER_FLAG,   /* bool */
     NADIR_MEMBER_NAME,   /* const char *, may be NULL */
     NADIR_MEMBER_NUMBER, /* double, may be NaN */
-    NADIR_MEMBER_VECTOR  /* const double *, [states]; left out where it is NULL */
+    NADIR_MEMBER_VECTOR, /* const double *, [states]; left out where it is NULL */
+    NADIR_MEMBER_STEPS   /* the same, [steps_count] */
 } nadir_member_kind;
 
 typedef struct nadir_member {

@@ -17,6 +17,7 @@
 
 #include "adversary/check/membership.h"
 #include "adversary/proof/free_bounds.h"
+#include "adversary/proof/rectangular_check.h"
 #include "adversary/question.h"
 #include "adversary/search/free_search.h"
 #include "adversary/search/rectangular_policy_iteration.h"

@@ -68,12 +68,33 @@ nadir_certificate test_prove(nadir_context *context, const nadir_problem *proble
     return proof;
 }
 
+void test_bound_occupancies(nadir_context *context, const nadir_problem *problem,
+                            const nadir_perturbable_rows *perturbable, double radius,
+                            nadir_occupancy_bounds *bounds)
+{
+    int64_t passes;
+    assert_ok(context,
+              nadir_occupancy_bounds_pass(context, problem, perturbable, radius, NADIR_OCCUPANCY_PASSES,
+                                          NADIR_OCCUPANCY_SETTLED, bounds, &passes));
+}
+
+double test_find_kappa(nadir_context *context, const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds,
+                       const nadir_displacement *displacement, const double *inverse, bool shared)
+{
+    nadir_kappa_matrix matrix = {0};
+    assert_ok(context, nadir_kappa_matrix_make(context, kkt, bounds, displacement, inverse, shared, &matrix));
+    nadir_kappa_bisect(context, &matrix, true);
+    const double kappa = matrix.proven;
+    nadir_kappa_matrix_clear(context, &matrix);
+    return kappa;
+}
+
 void test_stage_make(nadir_context *context, const nadir_problem *problem, double beta,
                      const nadir_attack *attack, const bool *unvisited, test_stage *stage)
 {
     assert_ok(context, nadir_perturbable_rows_make(context, problem, &stage->live));
     assert_ok(context, nadir_occupancy_bounds_make(context, problem, &stage->visits));
-    assert_ok(context, nadir_occupancy_bounds_bound(context, problem, &stage->live, beta, &stage->visits));
+    test_bound_occupancies(context, problem, &stage->live, beta, &stage->visits);
     assert_ok(context, nadir_expansion_point_make(context, problem, &stage->live, attack->kernel, unvisited,
                                                   &stage->star));
     assert_ok(context, nadir_expansion_point_columns(context, &stage->star));

@@ -6,6 +6,7 @@
 #define NADIR_TESTS_VALID_H
 
 #include "adversary/proof/kkt.h"
+#include "adversary/search/kappa_bisection.h"
 #include "adversary/valid/prove.h"
 #include "support/miniature.h"
 #include "support/problem.h"
@@ -32,6 +33,15 @@ typedef struct test_stage {
     nadir_sensitivity sensitivity;
     nadir_kkt standing;
 } test_stage;
+
+/* Passes over the occupancies of all kernels of the set, as proofs take them. */
+void test_bound_occupancies(nadir_context *context, const nadir_problem *problem,
+                            const nadir_perturbable_rows *perturbable, double radius,
+                            nadir_occupancy_bounds *bounds);
+
+/* The least kappa that the matrix of nadir_kappa_matrix_make proves. */
+double test_find_kappa(nadir_context *context, const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds,
+                       const nadir_displacement *displacement, const double *inverse, bool shared);
 
 /* unvisited: [states] of the attack. The struct must stay where it is. */
 void test_stage_make(nadir_context *context, const nadir_problem *problem, double beta,

@@ -6,7 +6,7 @@
 #include "support/support.h"
 
 #include "adversary/proof/kappa_cholesky.h"
-#include "adversary/proof/lagrangian_bound.h"
+#include "adversary/proof/sublevel_radius.h"
 #include "adversary/search/frank_wolfe.h"
 #include "adversary/search/lagrangian_tau.h"
 #include "linalg/vector.h"
@@ -108,7 +108,7 @@ static long double slack_product(const pair *of)
 
 /* What was made of one attack. */
 typedef struct claims {
-    nadir_pull plain, weighted;
+    nadir_displacement plain, weighted;
     double *inverse;
     double kappa, kappa_weighted, kappa_shared; /* the last NaN: not of this kind */
     double scale;                               /* of returns */
@@ -116,11 +116,11 @@ typedef struct claims {
 } claims;
 
 /* The brief one has the same numbers, and no entries. */
-static void check_brief(nadir_context *context, test_stage *stage, const nadir_pull *plain)
+static void check_brief(nadir_context *context, test_stage *stage, const nadir_displacement *plain)
 {
     const nadir_kkt *full = &stage->standing;
     nadir_kkt brief = {0};
-    nadir_pull pull = {0};
+    nadir_displacement pull = {0};
     assert_ok(context, nadir_kkt_make_brief(context, &stage->star, &stage->sensitivity, &stage->visits,
                                             full->beta, full->tau, full->unvisited, &brief, &pull));
     assert_true(brief.J == full->J && brief.error == full->error && brief.bounded == full->bounded);
@@ -140,14 +140,12 @@ static void claims_make(nadir_context *context, test_stage *stage, claims *made)
     assert_ok(context, nadir_displacement_make(context, standing, NULL, &made->plain));
     check_brief(context, stage, &made->plain);
     assert_ok(context, nadir_displacement_make(context, standing, made->inverse, &made->weighted));
-    assert_ok(context, nadir_kappa_cholesky_find(context, standing, &stage->visits, &made->plain, NULL, false,
-                                                 true, &made->kappa));
-    assert_ok(context, nadir_kappa_cholesky_find(context, standing, &stage->visits, &made->weighted,
-                                                 made->inverse, false, true, &made->kappa_weighted));
+    made->kappa = test_find_kappa(context, standing, &stage->visits, &made->plain, NULL, false);
+    made->kappa_weighted =
+        test_find_kappa(context, standing, &stage->visits, &made->weighted, made->inverse, false);
     made->kappa_shared = NAN;
     if (stage->live.columns == NULL) {
-        assert_ok(context, nadir_kappa_cholesky_find(context, standing, &stage->visits, &made->plain, NULL,
-                                                     true, true, &made->kappa_shared));
+        made->kappa_shared = test_find_kappa(context, standing, &stage->visits, &made->plain, NULL, true);
     }
 }
 

@@ -1,6 +1,7 @@
 /* The occupancy-weighted Lagrangian of the non-rectangular ball: fixed points, the best tau, starts. */
 #include "support/support.h"
 
+#include "adversary/proof/lagrangian_bound.h"
 #include "adversary/search/frank_wolfe.h"
 #include "adversary/search/lagrangian_tau.h"
 #include "support/families.h"

@@ -1,6 +1,7 @@
 /* The check of the Lagrangian bound: below everything that can be found, for any v and tau, and tight. */
 #include "support/support.h"
 
+#include "adversary/proof/lagrangian_bound.h"
 #include "adversary/search/frank_wolfe.h"
 #include "adversary/search/lagrangian_tau.h"
 #include "linalg/vector.h"

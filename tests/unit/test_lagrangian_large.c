@@ -5,6 +5,7 @@
  */
 #include "support/support.h"
 
+#include "adversary/proof/lagrangian_bound.h"
 #include "adversary/search/lagrangian_tau.h"
 #include "support/generated.h"
 #include "support/problem.h"

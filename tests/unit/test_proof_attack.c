@@ -1,11 +1,14 @@
 /*
  * Attacks on proofs, on tiny models of every shape: whatever kernel and multiplier a proof starts from,
- * nothing that anybody finds in the set is below its lower bound, nor visits a state more than it says.
+ * nothing that anybody finds in the set is below its lower bound, nor visits a state more than it says. The
+ * steps of a proof are forged, too: what they prove then is still true.
  */
 #include "support/support.h"
 
+#include "adversary/proof/derivation_record.h"
+#include "adversary/proof/kappa_path.h"
+#include "adversary/proof/second_order.h"
 #include "adversary/search/frank_wolfe.h"
-#include "adversary/search/kappa_path_search.h"
 #include "adversary/search/lagrangian_tau.h"
 #include "adversary/search/second_order_search.h"
 #include "linalg/vector.h"
@@ -131,7 +134,7 @@ static void search(fight *made, bool thoroughly)
 
 /* What the proofs came to. */
 typedef struct tally {
-    int attacks, proven, false_optima, informative, series, large;
+    int attacks, proven, false_optima, informative, series, large, forged;
 } tally;
 
 /* The same as for models that are too large for columns of D: kappa makes its own bounds on occupancies. */
@@ -178,7 +181,7 @@ static void judge_in_series(fight *made, tally *sums)
         if (attack->tau > 0 && isfinite(attack->tau)) {
             nadir_certificate proof = {0};
             assert_ok(made->context,
-                      nadir_kappa_path_search(made->context, series, made->radius, attack, &proof));
+                      nadir_kappa_path_prove(made->context, series, made->radius, attack, &proof));
             assert_that(made->lowest >= proof.lower - 1e-13 * made->scale,
                         "%.17g is below the lower bound %.17g (kappa %g) of attack %d in a series, %.17g",
                         made->lowest, proof.lower, proof.kappa, i, attack->J);
@@ -188,6 +191,65 @@ static void judge_in_series(fight *made, tally *sums)
         }
     }
     nadir_kappa_path_free(made->context, series);
+}
+
+/* The lower bound of a list of steps; -infinity where it is no list of steps. */
+static double replay(fight *made, const nadir_attack *attack, int64_t count, const double *steps)
+{
+    nadir_context *context = made->context;
+    nadir_derivation derivation = {0};
+    nadir_certificate proof = {0};
+    assert_ok(context,
+              nadir_derivation_make(context, made->problem, made->radius, attack, NULL, &proof, &derivation));
+    const nadir_status status = nadir_derivation_replay(context, &derivation, count, steps);
+    assert_true(status == NADIR_OK || status == NADIR_ERROR_ARGUMENT);
+    const double lower = status == NADIR_OK ? proof.lower : -INFINITY;
+    nadir_derivation_clear(context, &derivation);
+    nadir_certificate_clear(context, &proof);
+    return lower;
+}
+
+/* A number of the list becomes another one, a code above all, or is left out. */
+static int64_t forge(nadir_random *random, int64_t count, double *steps)
+{
+    const int64_t place = (int64_t)nadir_random_below(random, (uint64_t)count);
+    switch (nadir_random_below(random, 4)) {
+    case 0:
+        steps[place] *= exp(4 * nadir_random_normal(random));
+        return count;
+    case 1:
+        steps[place] = (double)nadir_random_below(random, NADIR_STEP_CONCLUDE_KAPPA + 2);
+        return count;
+    case 2:
+        steps[place] = -steps[place];
+        return count;
+    default:
+        memmove(steps + place, steps + place + 1, (size_t)(count - place - 1) * sizeof *steps);
+        return count - 1;
+    }
+}
+
+/* The steps of a proof prove the same again; whatever is made of them proves nothing that is false. */
+static void judge_steps(fight *made, const nadir_attack *attack, const nadir_certificate *proof, tally *sums)
+{
+    enum { FORGERIES = 6 };
+    const double again = replay(made, attack, proof->steps_count, proof->steps);
+    const double width = fabs(made->problem->J - proof->lower);
+    assert_that(!(fabs(again - proof->lower) > 1e-9 * width + 1e-13 * made->scale),
+                "%.17g is proven, %.17g is what its steps prove", proof->lower, again);
+    double *steps = test_new(proof->steps_count + 1, sizeof *steps);
+    for (int i = 0; i < FORGERIES; i++) {
+        int64_t count = proof->steps_count;
+        memcpy(steps, proof->steps, (size_t)count * sizeof *steps);
+        for (int changes = 1 + i % 3; changes > 0 && count > 0; changes--) {
+            count = forge(made->random, count, steps);
+        }
+        const double lower = replay(made, attack, count, steps);
+        assert_that(made->lowest >= lower - 1e-13 * made->scale,
+                    "%.17g is below what forged steps prove, %.17g", made->lowest, lower);
+        sums->forged += isfinite(lower);
+    }
+    free(steps);
 }
 
 static void judge(fight *made, tally *sums)
@@ -205,6 +267,9 @@ static void judge(fight *made, tally *sums)
         sums->proven += proof.lower >= attack->J - 1e-6 * penalty;
         sums->false_optima += !worst && attack->converged;
         sums->informative += proof.lower > made->lowest - penalty;
+        if (proof.steps_count > 0) {
+            judge_steps(made, attack, &proof, sums);
+        }
         nadir_certificate_clear(made->context, &proof);
     }
 }
@@ -229,13 +294,14 @@ static void test_lower_bounds(void **state)
         judge_as_large(&made, &sums);
         fight_clear(&made);
     }
-    print_message(
-        "%d attacks, %d proven, %d false optima, %d informative, %d proven in series, %d as large\n",
-        sums.attacks, sums.proven, sums.false_optima, sums.informative, sums.series, sums.large);
+    print_message("%d attacks, %d proven, %d false optima, %d informative, %d proven in series, %d as large, "
+                  "%d forged lists that are lists of steps\n",
+                  sums.attacks, sums.proven, sums.false_optima, sums.informative, sums.series, sums.large,
+                  sums.forged);
     /* the attack is one: there are proofs, and kernels that look like the worst but are not */
     assert_that(sums.proven > sums.attacks / 5 && sums.informative > sums.attacks / 2 &&
                     sums.false_optima > 0 && sums.series > sums.attacks / 50 &&
-                    sums.large > sums.attacks / 50,
+                    sums.large > sums.attacks / 50 && sums.forged > sums.attacks,
                 "not the attack that this is meant to be");
     test_note_clear();
     nadir_context_free(context);

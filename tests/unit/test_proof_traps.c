@@ -92,7 +92,7 @@ static double find_kappa(nadir_context *context, const nadir_problem *problem, d
                          const nadir_attack *attack, const bool *unvisited, bool naive)
 {
     test_stage stage;
-    nadir_pull pull = {0};
+    nadir_displacement pull = {0};
     double kappa;
     test_stage_make(context, problem, beta, attack, unvisited, &stage);
     assert_close(stage.standing.J, attack->J, 1e-12);
@@ -100,8 +100,7 @@ static double find_kappa(nadir_context *context, const nadir_problem *problem, d
         memset(stage.standing.reply, 0, (size_t)problem->states * sizeof *stage.standing.reply);
     }
     assert_ok(context, nadir_displacement_make(context, &stage.standing, NULL, &pull));
-    assert_ok(context, nadir_kappa_cholesky_find(context, &stage.standing, &stage.visits, &pull, NULL, false,
-                                                 true, &kappa));
+    kappa = test_find_kappa(context, &stage.standing, &stage.visits, &pull, NULL, false);
     nadir_displacement_clear(context, &pull);
     test_stage_clear(context, &stage);
     return kappa;

@@ -2,6 +2,7 @@
  * all others. */
 #include "support/support.h"
 
+#include "adversary/proof/rectangular_check.h"
 #include "adversary/search/rectangular_policy_iteration.h"
 #include "linalg/norm.h"
 #include "support/families.h"

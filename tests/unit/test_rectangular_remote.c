@@ -2,6 +2,7 @@
  * evaluations, and what happens where the device has no room. Without a device: that there are none. */
 #include "support/support.h"
 
+#include "adversary/proof/rectangular_check.h"
 #include "adversary/search/rectangular_policy_iteration.h"
 #include "adversary/sets/lmo_rectangular.h"
 #include "base/context.h"

@@ -2,6 +2,7 @@
  */
 #include "support/support.h"
 
+#include "adversary/proof/rectangular_check.h"
 #include "adversary/search/rectangular_policy_iteration.h"
 #include "support/golden.h"
 #include "support/problem.h"

@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/search/kappa_path_search.h"
+#include "adversary/proof/kappa_path.h"
 #include "linalg/vector.h"
 #include "support/miniature.h"
 #include "support/oracle.h"
@@ -255,7 +255,7 @@ static void test_bounds(void **state)
         nadir_occupancy_bounds visits;
         assert_ok(context, nadir_perturbable_rows_make(context, problem, &live));
         assert_ok(context, nadir_occupancy_bounds_make(context, problem, &visits));
-        assert_ok(context, nadir_occupancy_bounds_bound(context, problem, &live, radius, &visits));
+        test_bound_occupancies(context, problem, &live, radius, &visits);
         assert_false(visits.empty);
         const int64_t t = (int64_t)nadir_random_below(&random, (uint64_t)problem->states);
         const double most = extreme_visits(&oracle, &random, t, 1, kernel);

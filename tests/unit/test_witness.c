@@ -55,6 +55,8 @@ static nadir_witness full_witness(void)
     witness.k2 = vectors[3];
     witness.v = vectors[4];
     witness.d_bar = vectors[5];
+    witness.steps = vectors[4];
+    witness.steps_count = 3;
     return witness;
 }
 
@@ -113,6 +115,8 @@ static void assert_witnesses_equal(const nadir_witness *a, const nadir_witness *
     assert_same_numbers(a->k2, b->k2, 4);
     assert_same_numbers(a->v, b->v, 4);
     assert_same_numbers(a->d_bar, b->d_bar, 4);
+    assert_int_equal(a->steps_count, b->steps_count);
+    assert_same_numbers(a->steps, b->steps, a->steps_count);
 }
 
 static void round_trip(const nadir_witness *witness)
@@ -363,12 +367,12 @@ static void files_by_others_are_read(void **state)
 static void files_that_are_too_large(void **state)
 {
     (void)state;
-    enum { BYTES = 65536 + 40 * (6 * 4 + 7) + 1 };
+    enum { BYTES = 65536 + 40 * (6 * 4 + 7 + 64 * 4 + 4096) + 1 };
     char *text = malloc(BYTES);
     assert_non_null(text);
     memset(text, ' ', BYTES);
     test_write_bytes("large.json", text, BYTES);
-    refuse_file("large.json", NADIR_ERROR_FORMAT, "large.json: has 66777 bytes; expected at most 66776");
+    refuse_file("large.json", NADIR_ERROR_FORMAT, "large.json: has 240857 bytes; expected at most 240856");
     free(text);
 }
 

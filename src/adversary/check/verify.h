@@ -84,7 +84,5 @@ void nadir_verify_rewards(const nadir_problem *problem, double stray, double *lo
  * which the proof of the lower bound has made anew. */
 nadir_status nadir_verify_breakdown(nadir_verify_run *run);
 void nadir_verify_occupancies(nadir_verify_run *run);
-/* Whether kappa and occupancies are as small as claimed, where they are. */
-bool nadir_verify_is_sharp(const nadir_verify_run *run);
 
 #endif

@@ -7,9 +7,11 @@
 #include "adversary/search/breakdown_search.h"
 
 #include "adversary/free/free.h"
+#include "adversary/proof/derivation.h"
+#include "adversary/proof/rank_one_check.h"
+#include "adversary/proof/rectangular_check.h"
+#include "adversary/search/free_search.h"
 #include "adversary/search/penalty_bounds.h"
-#include "adversary/search/rectangular_policy_iteration.h"
-#include "adversary/valid/prove.h"
 #include "nominal/value_check.h"
 
 #include <float.h>
@@ -188,63 +190,42 @@ cleanup:
     return status;
 }
 
-/* One proof, of which the sharpest bound, kappa and occupancies are kept. */
-static nadir_status prove_once(bound *of, const nadir_attack *attack, nadir_certify effort, double wanted)
-{
-    nadir_status status = NADIR_OK;
-    nadir_verify_run *run = of->run;
-    nadir_certificate proof = {0};
-    NADIR_CHECK(nadir_valid_prove(run->context, of->problem, of->problem->uncertainty->radius, attack, effort,
-                                  wanted, &proof));
-    if (proof.lower > of->lower) {
-        of->lower = proof.lower;
-        of->proof = proof.proof;
-    }
-    run->kappa = fmin(run->kappa, proof.kappa); /* a NaN gives way */
-    for (int64_t s = 0; run->d_bar != NULL && s < run->model->states; s++) {
-        proof.d_bar[s] = fmin(run->d_bar[s], proof.d_bar[s]);
-    }
-    nadir_release(run->context, run->d_bar);
-    run->d_bar = proof.d_bar;
-    proof.d_bar = NULL;
-cleanup:
-    nadir_certificate_clear(run->context, &proof);
-    return status;
-}
-
-/* "second-order" and "lagrangian": everything is made anew from the kernel and its multiplier, with as much
- * work as the bound takes, and then kappa and occupancies, which may be of a later round. */
+/* "second-order" and "lagrangian": the steps of the witness, taken again from the kernel and its multiplier. */
 static nadir_status prove_valid(bound *of)
 {
     nadir_status status = NADIR_OK;
     nadir_verify_run *run = of->run;
     const nadir_uncertainty *set = of->problem->uncertainty;
-    nadir_attack attack = {.kernel = run->kernel, .gap = NAN};
+    nadir_attack attack = {.kernel = run->kernel, .gap = NAN, .tau = run->witness.tau};
+    nadir_certificate proof = {0};
+    nadir_derivation derivation = {0};
     if (set->set != NADIR_SET_NONRECT || set->domain == NADIR_DOMAIN_FREE) {
         return lack(of, "it is one of the non-rectangular ball, domains simplex and support");
     }
     if (nadir_rewards_underflow(run->context, of->problem)) {
         return lack(of, "the rewards are too small for a proof");
     }
-    if (!(run->witness.tau >= 0)) {
-        return lack(of, "the witness has no tau");
+    if (!(run->witness.tau >= 0) || run->witness.steps == NULL) {
+        return lack(of, "the witness has no tau or no steps");
     }
     NADIR_CHECK(nadir_verify_solve(run));
     attack.v = run->value.v;
     attack.d = run->value.d;
     attack.J = of->problem->sign * run->value.J;
-    attack.tau = run->witness.tau;
-    NADIR_CHECK(prove_once(of, &attack, NADIR_CERTIFY_AUTO, of->enough));
-    if (of->lower < of->enough) {
-        NADIR_CHECK(prove_once(of, &attack, NADIR_CERTIFY_STRICT, of->enough));
-    }
-    for (nadir_certify effort = NADIR_CERTIFY_AUTO; effort <= NADIR_CERTIFY_STRICT; effort++) {
-        if (of->lower >= of->enough && !nadir_verify_is_sharp(run)) {
-            NADIR_CHECK(prove_once(of, &attack, effort, INFINITY));
-        }
-    }
-    of->reason = "nothing could be shown of this kernel";
+    NADIR_CHECK(
+        nadir_derivation_make(run->context, of->problem, set->radius, &attack, NULL, &proof, &derivation));
+    NADIR_CHECK(
+        nadir_derivation_replay(run->context, &derivation, run->witness.steps_count, run->witness.steps));
+    of->lower = proof.lower;
+    of->proof = proof.proof;
+    of->reason = "its steps show nothing of this kernel";
+    run->kappa = proof.kappa;
+    nadir_release(run->context, run->d_bar);
+    run->d_bar = proof.d_bar;
+    proof.d_bar = NULL;
 cleanup:
+    nadir_derivation_clear(run->context, &derivation);
+    nadir_certificate_clear(run->context, &proof);
     return status;
 }
 

@@ -135,11 +135,6 @@ static int64_t find_larger(const nadir_verify_run *run)
     return s;
 }
 
-bool nadir_verify_is_sharp(const nadir_verify_run *run)
-{
-    return has_kappa(run) && (run->witness.d_bar == NULL || find_larger(run) == run->model->states);
-}
-
 void nadir_verify_occupancies(nadir_verify_run *run)
 {
     if (!isnan(run->witness.kappa)) {

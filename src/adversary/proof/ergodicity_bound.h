@@ -1,0 +1,24 @@
+/*
+ * ergodicity_bound.h: how soon a policy forgets where it began: a bound on |Phi D|_2, Phi x = x - mean(x), from the
+ * numbers of P^pi alone.
+ */
+#ifndef NADIR_PROOF_ERGODICITY_BOUND_H
+#define NADIR_PROOF_ERGODICITY_BOUND_H
+
+#include "adversary/proof/verified_solve.h"
+
+/* How much work a bound is worth: O(states^2), a third of states^3 more, or two thirds for one that is near.
+ */
+typedef enum nadir_ergodicity_effort {
+    NADIR_ERGODICITY_EASY,
+    NADIR_ERGODICITY_FAIR,
+    NADIR_ERGODICITY_HARD
+} nadir_ergodicity_effort;
+
+/* *bound >= |Phi D|_2 for the D of the problem's operator; infinity: nothing is known. Rounding is included.
+ */
+nadir_status nadir_ergodicity_bound(nadir_context *context, const nadir_problem *problem,
+                                    const nadir_verified_solver *known, nadir_ergodicity_effort effort,
+                                    double *bound);
+
+#endif

@@ -1,0 +1,176 @@
+/*
+ * kappa_by_norms.c: the proof that a kernel is the worst one, from norms; see kappa_by_norms.h and kkt.h.
+ *
+ * For kernels P and X, and m = sum over s of d_P(s) sum_a pi (P - X), whose entries sum to zero,
+ *
+ *     d_P - d_X = gamma D_X^T m,    |m|_2 <= K |P - X|,    K^2 = sum_s f_s d_P(s)^2,   f_s = sum_a (alpha
+ * pi)^2
+ *
+ * so that |d_P - d_X|_2 <= gamma G K |P - X|, G = |Phi D_X|_2 (ergodicity_bound.h): all occupancies at once, where
+ * bounds of each one add up to sqrt(states) times as much. K itself is at most |sqrt(f) d_X| + F |d_P - d_X|
+ * with F^2 = max f, so around the nominal kernel, which no kernel of the set is farther from than beta,
+ *
+ *     K <= |sqrt(f) d| / (1 - gamma F G beta).
+ *
+ * Around P* the sum of |rho_t - 1| |Delta_t| |delta_t| is at most |w (d_P - d*)| |delta| <= kappa |delta|^2,
+ *
+ *     kappa = gamma K |Phi D* W|_2 <= gamma K G* max w,       W = diag(w).
+ */
+#include "adversary/proof/kappa_by_norms.h"
+
+#include "adversary/proof/ergodicity_bound.h"
+#include "adversary/proof/kkt.h"
+#include "base/round.h"
+#include "linalg/vector.h"
+
+#include <math.h>
+
+typedef struct collective {
+    nadir_context *context;
+    const nadir_problem *problem;
+    const nadir_perturbable_rows *perturbable;
+    double beta;
+    nadir_verified_solver known; /* of the nominal kernel */
+    double K;                    /* |sqrt(f) d| of the nominal kernel, at least */
+    double F;
+    double nominal, star;        /* G of both kernels */
+    nadir_expansion_point point; /* P* */
+    nadir_sensitivity sensitivity;
+    nadir_kkt kkt;
+    nadir_displacement displacement;
+    double pull_most; /* max w */
+} collective;
+
+static void clear(collective *self)
+{
+    nadir_sensitivity_clear(self->context, &self->sensitivity);
+    nadir_kkt_clear(self->context, &self->kkt);
+    nadir_displacement_clear(self->context, &self->displacement);
+    nadir_expansion_point_clear(self->context, &self->point);
+}
+
+/* K and F of the nominal kernel, rounded up; d is known to d_error, and what its rows lack of a sum of one
+ * is in the limits of the model. */
+static void weigh(const nadir_context *context, collective *self)
+{
+    const nadir_perturbable_rows *perturbable = self->perturbable;
+    const nadir_problem *problem = self->problem;
+    const nadir_row_limits *limits = &problem->model->limits;
+    double square = 0;
+    double most = 0;
+    for (int64_t s = 0; s < perturbable->states; s++) {
+        double f = 0;
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+            f += nadir_perturbable_rows_alpha(perturbable, i) * nadir_perturbable_rows_alpha(perturbable, i) *
+                 perturbable->pi[i] * perturbable->pi[i];
+        }
+        square += f * problem->d[s] * problem->d[s];
+        most = fmax(most, f);
+    }
+    const double roundings = (double)(perturbable->states + perturbable->count + 16);
+    const double total = nadir_expansion_point_total(context, problem);
+    const double sum_off = fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1));
+    self->F = nadir_round_up(sqrt(most), roundings);
+    self->K =
+        nadir_round_up(nadir_round_up(sqrt(square), roundings) +
+                           self->F * (problem->d_error + problem->gamma * total * sum_off / self->known.gap),
+                       8);
+}
+
+/* kappa, if the norms of both D are as given. */
+static double kappa_of(const collective *self, double nominal, double star)
+{
+    const double gamma = nadir_round_up(self->problem->gamma, 4);
+    const double left = 1 - nadir_round_up(gamma * self->F * nominal * self->beta, 8) - nadir_round_error(2);
+    return left > 0 ? nadir_round_up(gamma * self->K / left * star * self->pull_most, 16) : INFINITY;
+}
+
+/* P* with all that is known of it without columns. */
+static nadir_status stand(collective *self, const nadir_occupancy_bounds *bounds, const nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = self->context;
+    const int64_t n = self->perturbable->states;
+    nadir_expansion_point *point = &self->point;
+    bool *unvisited = NULL;
+    NADIR_NEW(context, unvisited, n);
+    NADIR_CHECK(
+        nadir_expansion_point_unvisited(context, self->problem, attack->kernel, attack->d, unvisited));
+    NADIR_CHECK(
+        nadir_expansion_point_make_near(context, self->problem, self->perturbable, attack, unvisited, point));
+    NADIR_CHECK(nadir_expansion_point_occupancy(context, point));
+    nadir_expansion_point_shift(point);
+    NADIR_CHECK(nadir_sensitivity_make(context, self->perturbable, point->X, &self->sensitivity));
+    NADIR_CHECK(nadir_kkt_make(context, point, &self->sensitivity, bounds, self->beta, attack->tau, unvisited,
+                               &self->kkt));
+    NADIR_CHECK(nadir_displacement_make(context, &self->kkt, NULL, &self->displacement));
+    self->pull_most = nadir_vector_largest(n, self->displacement.w);
+cleanup:
+    nadir_release(context, unvisited);
+    return status;
+}
+
+/* The norms of both D with ever more work, as long as kappa is too large; that of the nominal one is known
+ * with the least. */
+static nadir_status measure(collective *self)
+{
+    nadir_status status = NADIR_OK;
+    for (int effort = NADIR_ERGODICITY_EASY;
+         effort <= NADIR_ERGODICITY_HARD && !(kappa_of(self, self->nominal, self->star) <= 0.5); effort++) {
+        double found;
+        if (effort > NADIR_ERGODICITY_EASY) {
+            NADIR_CHECK(nadir_ergodicity_bound(self->context, self->problem, &self->known,
+                                               (nadir_ergodicity_effort)effort, &found));
+            self->nominal = fmin(self->nominal, found);
+        }
+        NADIR_CHECK(nadir_ergodicity_bound(self->context, &self->point.problem, &self->point.known,
+                                           (nadir_ergodicity_effort)effort, &found));
+        self->star = fmin(self->star, found);
+    }
+cleanup:
+    return status;
+}
+
+static void conclude(const collective *self, double kappa, nadir_certificate *proof)
+{
+    const double level = nadir_round_below(self->kkt.J - self->kkt.error, fabs(self->kkt.J), 2);
+    proof->kappa = isnan(proof->kappa) ? kappa : fmin(proof->kappa, kappa);
+    nadir_certificate_offer(proof, level, NADIR_PROOF_RIGOROUS, "second-order");
+}
+
+nadir_status nadir_kappa_by_norms_prove(nadir_context *context, const nadir_problem *problem,
+                                        const nadir_perturbable_rows *perturbable,
+                                        const nadir_occupancy_bounds *bounds, double beta,
+                                        const nadir_attack *attack, nadir_certificate *proof)
+{
+    nadir_status status = NADIR_OK;
+    collective self = {.context = context,
+                       .problem = problem,
+                       .perturbable = perturbable,
+                       .beta = beta,
+                       .known = nadir_verified_solver_make(context, problem),
+                       .star = INFINITY};
+    NADIR_CHECK(nadir_ergodicity_bound(context, problem, &self.known, NADIR_ERGODICITY_EASY, &self.nominal));
+    if (isinf(self.nominal)) {
+        goto cleanup;
+    }
+    weigh(context, &self);
+    if (!(problem->gamma * self.F * beta < 1)) { /* |Phi D| is 1 at least */
+        proof->hopeless = true;
+        goto cleanup;
+    }
+    NADIR_CHECK(stand(&self, bounds, attack));
+    const double least = kappa_of(&self, 1, 1);
+    proof->hopeless = least > NADIR_KAPPA_HOPELESS;
+    if (!(least <= 0.5)) {
+        goto cleanup;
+    }
+    NADIR_CHECK(measure(&self));
+    const double kappa = kappa_of(&self, self.nominal, self.star);
+    if (kappa <= 0.5) {
+        conclude(&self, kappa, proof);
+    }
+cleanup:
+    clear(&self);
+    return status;
+}

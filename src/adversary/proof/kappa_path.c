@@ -1,0 +1,253 @@
+/*
+ * kappa_path.c: proofs for many radii from the columns of one kernel; see kappa_path.h.
+ *
+ * For the columns De_t of the nominal D, any P of the set and P* = Phat + Delta,
+ *
+ *     d_P(t) - d(t) = gamma sum_s [d_P(s) sum_a pi delta_sa + (d_P - d)(s) sum_a pi Delta_sa] . De_t,
+ *
+ * delta = P - P*, d the occupancy of P*. With k(s, t) of the rows (sensitivity.h) and the slope g_t of a pass
+ * over occupancies (occupancy_bounds.h), |d_P - d| =: e obeys
+ *
+ *     e <= |delta| g + A e,     A_ts = gamma k(s, t) |Delta_s|,
+ *
+ * and so e <= |delta| y for every y >= g + A y, y > 0 (look where e / y is largest). Hence kappa <= |(y_t
+ * w_t)_t| as in second_order.c. delta may lead out of zeros of P* into any direction: rows that allow all
+ * states count as positive everywhere. What the columns are off by, for both kernels, grows by A likewise and
+ * is paid for.
+ */
+#include "adversary/proof/kappa_path.h"
+
+#include "adversary/proof/kkt.h"
+#include "base/round.h"
+#include "linalg/threads.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+#define UNVISITED 1e-12 /* a share of all visits below which a state counts as not visited */
+#define ABOVE     1.01  /* how far above its fixed point y is looked for */
+
+enum { STEPS = 40 }; /* towards y, at most */
+
+struct nadir_kappa_path {
+    const nadir_problem *problem;
+    double beta;
+    nadir_perturbable_rows perturbable;
+    nadir_occupancy_bounds bounds;
+    double *root;  /* [states * states] at least gamma k(s, t), t after t */
+    double *slope; /* [states] g */
+    double *off;   /* [states] what columns are off by, twice */
+};
+
+void nadir_kappa_path_free(nadir_context *context, nadir_kappa_path *kappa_path)
+{
+    if (kappa_path == NULL) {
+        return;
+    }
+    nadir_perturbable_rows_clear(context, &kappa_path->perturbable);
+    nadir_occupancy_bounds_clear(context, &kappa_path->bounds);
+    nadir_release(context, kappa_path->root);
+    nadir_release(context, kappa_path->slope);
+    nadir_release(context, kappa_path->off);
+    nadir_release(context, kappa_path);
+}
+
+/* k^2 for both signs around the nominal kernel. */
+static nadir_status fill_table(nadir_context *context, const nadir_kappa_path *kappa_path,
+                               const nadir_expansion_point *point, double *table)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_perturbable_rows *perturbable = &kappa_path->perturbable;
+    nadir_sensitivity sensitivity = {0};
+    if (perturbable->columns == NULL) {
+        nadir_sensitivity_coarse(perturbable, perturbable->states, point->D, table);
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_sensitivity_make(context, perturbable, point->X, &sensitivity));
+    NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, perturbable->states, point->D, table, NULL));
+cleanup:
+    nadir_sensitivity_clear(context, &sensitivity);
+    return status;
+}
+
+static nadir_status fill(nadir_context *context, nadir_kappa_path *kappa_path)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = kappa_path->problem;
+    const int64_t n = problem->states;
+    nadir_expansion_point point = {0};
+    double moved;
+    int64_t passes;
+    NADIR_CHECK(nadir_perturbable_rows_make(context, problem, &kappa_path->perturbable));
+    NADIR_CHECK(nadir_occupancy_bounds_make(context, problem, &kappa_path->bounds));
+    NADIR_CHECK(nadir_occupancy_bounds_pass(context, problem, &kappa_path->perturbable, kappa_path->beta,
+                                            NADIR_OCCUPANCY_PASSES, NADIR_OCCUPANCY_SETTLED,
+                                            &kappa_path->bounds, &passes));
+    NADIR_CHECK(nadir_expansion_point_make(context, problem, &kappa_path->perturbable, NULL, NULL, &point));
+    NADIR_CHECK(nadir_expansion_point_columns(context, &point));
+    NADIR_NEW(context, kappa_path->root, n * n);
+    NADIR_NEW(context, kappa_path->slope, n);
+    NADIR_NEW(context, kappa_path->off, n);
+    NADIR_CHECK(fill_table(context, kappa_path, &point, kappa_path->root));
+    NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &kappa_path->bounds, &point, kappa_path->root, NULL,
+                                              NULL, kappa_path->beta, kappa_path->slope, &moved));
+    for (int64_t i = 0; i < n * n; i++) {
+        kappa_path->root[i] = nadir_round_up(problem->gamma * sqrt(kappa_path->root[i]), 4);
+    }
+    for (int64_t t = 0; t < n; t++) {
+        kappa_path->off[t] = 2 * point.off[t];
+    }
+cleanup:
+    nadir_expansion_point_clear(context, &point);
+    return status;
+}
+
+nadir_status nadir_kappa_path_create(nadir_context *context, const nadir_problem *problem, double beta,
+                                     nadir_kappa_path **kappa_path)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kappa_path *made = NULL;
+    NADIR_NEW_ZERO(context, made, 1);
+    made->problem = problem;
+    made->beta = beta;
+    NADIR_CHECK(fill(context, made));
+    *kappa_path = made;
+    made = NULL;
+cleanup:
+    nadir_kappa_path_free(context, made);
+    return status;
+}
+
+const nadir_occupancy_bounds *nadir_kappa_path_bounds(const nadir_kappa_path *kappa_path)
+{
+    return &kappa_path->bounds;
+}
+
+/* next = b + A y; whether it is nowhere above y. moved: [states] work space. */
+static bool apply(const nadir_kappa_path *kappa_path, const double *change, const double *b, const double *y,
+                  double *moved, double *next)
+{
+    const int64_t n = kappa_path->perturbable.states;
+    bool below = true;
+    for (int64_t s = 0; s < n; s++) {
+        moved[s] = change[s] * y[s];
+    }
+    cblas_dgemv(CblasColMajor, CblasTrans, (blasint)n, (blasint)n, 1, kappa_path->root, (blasint)n, moved, 1,
+                0, next, 1);
+    for (int64_t t = 0; t < n; t++) {
+        next[t] = nadir_round_up(b[t] + next[t], 2 * (double)(n + 16));
+        below = below && next[t] <= y[t];
+    }
+    return below;
+}
+
+/* y >= b + A y; false: there is none, or it is not found. change: [states] |Delta_s|; y: [states]; work:
+ * [2 * states]. */
+static bool majorise(const nadir_context *context, const nadir_kappa_path *kappa_path, const double *change,
+                     const double *b, double *y, double *work)
+{
+    const int64_t n = kappa_path->perturbable.states;
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n));
+    bool found = false;
+    memcpy(y, b, (size_t)n * sizeof *y);
+    for (int step = 0; step < STEPS && !found; step++) {
+        found = apply(kappa_path, change, b, y, work, work + n);
+        for (int64_t t = 0; t < n && !found; t++) {
+            y[t] = ABOVE * work[n + t];
+        }
+    }
+    nadir_blas_restore(before);
+    return found;
+}
+
+nadir_status nadir_kappa_path_slopes(nadir_context *context, const nadir_kappa_path *kappa_path,
+                                     const double *change, double *y, bool *found)
+{
+    nadir_status status = NADIR_OK;
+    double *work = NULL;
+    NADIR_NEW(context, work, 2 * kappa_path->perturbable.states);
+    *found = majorise(context, kappa_path, change, kappa_path->slope, y, work);
+cleanup:
+    nadir_release(context, work);
+    return status;
+}
+
+/* How P* stands, with its own occupancy but without columns. */
+typedef struct candidate {
+    nadir_expansion_point point;
+    nadir_sensitivity sensitivity;
+    nadir_kkt kkt;
+    nadir_displacement displacement;
+    bool *unvisited; /* [states] */
+} candidate;
+
+static void clear_star(nadir_context *context, candidate *star)
+{
+    nadir_sensitivity_clear(context, &star->sensitivity);
+    nadir_kkt_clear(context, &star->kkt);
+    nadir_displacement_clear(context, &star->displacement);
+    nadir_expansion_point_clear(context, &star->point);
+    nadir_release(context, star->unvisited);
+}
+
+static nadir_status make_star(nadir_context *context, const nadir_kappa_path *kappa_path, double beta,
+                              const nadir_attack *attack, candidate *star)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_perturbable_rows *perturbable = &kappa_path->perturbable;
+    NADIR_NEW(context, star->unvisited, perturbable->states);
+    for (int64_t s = 0; s < perturbable->states; s++) {
+        star->unvisited[s] = !(attack->d[s] > UNVISITED * kappa_path->bounds.total);
+    }
+    NADIR_CHECK(nadir_expansion_point_make_near(context, kappa_path->problem, perturbable, attack,
+                                                star->unvisited, &star->point));
+    NADIR_CHECK(nadir_expansion_point_occupancy(context, &star->point));
+    NADIR_CHECK(nadir_sensitivity_make(context, perturbable, star->point.X, &star->sensitivity));
+    NADIR_CHECK(nadir_kkt_make(context, &star->point, &star->sensitivity, &kappa_path->bounds, beta,
+                               attack->tau, star->unvisited, &star->kkt));
+    NADIR_CHECK(nadir_displacement_make(context, &star->kkt, NULL, &star->displacement));
+cleanup:
+    return status;
+}
+
+/* |(y_t w_t)_t|, rounded up. */
+static double weigh(const candidate *star, const double *y)
+{
+    double sum = 0;
+    for (int64_t t = 0; t < star->kkt.perturbable->states; t++) {
+        const double part = y[t] * star->displacement.w[t];
+        sum += part * part;
+    }
+    return nadir_round_up(sqrt(sum), NADIR_PROOF_ROUNDINGS);
+}
+
+nadir_status nadir_kappa_path_prove(nadir_context *context, nadir_kappa_path *kappa_path, double beta,
+                                    const nadir_attack *attack, nadir_certificate *proof)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = kappa_path->perturbable.states;
+    candidate star = {0};
+    double *y = NULL;
+    bool found;
+    NADIR_CHECK(nadir_certificate_make(context, n, proof));
+    memcpy(proof->d_bar, kappa_path->bounds.high, (size_t)n * sizeof *proof->d_bar);
+    NADIR_NEW(context, y, 3 * n);
+    NADIR_CHECK(make_star(context, kappa_path, beta, attack, &star));
+    NADIR_CHECK(nadir_kappa_path_slopes(context, kappa_path, star.displacement.n, y, &found));
+    const double kappa = found ? weigh(&star, y) : INFINITY;
+    if (kappa > 0.5 || !majorise(context, kappa_path, star.displacement.n, kappa_path->off, y, y + n)) {
+        goto cleanup;
+    }
+    const double drift = nadir_round_up(4 * attack->tau * beta * weigh(&star, y), NADIR_PROOF_ROUNDINGS);
+    const double level = nadir_round_below(star.kkt.J - star.kkt.error - drift, fabs(star.kkt.J) + drift, 2);
+    proof->kappa = kappa;
+    nadir_certificate_offer(proof, level, NADIR_PROOF_RIGOROUS, "second-order");
+cleanup:
+    clear_star(context, &star);
+    nadir_release(context, y);
+    if (status != NADIR_OK) {
+        nadir_certificate_clear(context, proof);
+    }
+    return status;
+}

@@ -1,0 +1,436 @@
+/* kkt.c: how a kernel stands in the set; see kkt.h. */
+#include "adversary/proof/kkt.h"
+
+#include "base/round.h"
+#include "linalg/distributed.h"
+#include "linalg/threads.h"
+
+#include <math.h>
+#include <string.h>
+
+void nadir_kkt_clear(nadir_context *context, nadir_kkt *kkt)
+{
+    nadir_release(context, kkt->change);
+    nadir_release(context, kkt->slack);
+    nadir_release(context, kkt->unvisited);
+    nadir_release(context, kkt->reply);
+    *kkt = (nadir_kkt){0};
+}
+
+void nadir_displacement_clear(nadir_context *context, nadir_displacement *displacement)
+{
+    nadir_release(context, displacement->n);
+    nadir_release(context, displacement->w);
+    nadir_release(context, displacement->direction);
+    *displacement = (nadir_displacement){0};
+}
+
+/* The value that rows are judged by. */
+typedef struct judge {
+    double *v;      /* [states] and ghosts: about the value, less the middle of its range */
+    double largest; /* the largest |value| */
+    double range;   /* the largest |v| */
+} judge;
+
+/* v by a solve of its own; J and what it is off by. */
+static nadir_status solve_value(nadir_context *context, nadir_kkt *kkt, judge *by)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_expansion_point *point = kkt->point;
+    const int64_t n = kkt->perturbable->states;
+    nadir_solve_error enclosed;
+    double dot_error;
+    double low = INFINITY;
+    double high = -INFINITY;
+    NADIR_CHECK(nadir_expansion_point_value(context, point, by->v, &enclosed));
+    kkt->J = nadir_global_dot(context, n, point->problem.mu, by->v, &dot_error);
+    /* rewards are averages over the actions, too */
+    const double rewards = nadir_global_largest(context, point->problem.rows, point->problem.rewards);
+    const double residual = enclosed.residual + 2 * point->known.averaging * rewards;
+    for (int64_t s = 0; s < n; s++) {
+        low = fmin(low, by->v[s]);
+        high = fmax(high, by->v[s]);
+    }
+    low = nadir_allreduce_minimum(context, low);
+    high = nadir_allreduce_maximum(context, high);
+    by->largest = fmax(fabs(low), fabs(high));
+    /* rows of delta sum to zero only up to sum_off */
+    kkt->error = point->total * (residual + point->problem.gamma * point->sum_off * by->largest) + dot_error;
+    const double middle = low + (high - low) / 2;
+    for (int64_t s = 0; s < n; s++) {
+        by->v[s] -= middle;
+    }
+    by->range = nadir_global_largest(context, n, by->v);
+    nadir_exchange_fill(kkt->perturbable->exchange, by->v);
+cleanup:
+    return status;
+}
+
+/* Delta / alpha of an entry. */
+static double change_of(const nadir_kkt *kkt, int64_t entry, double alpha)
+{
+    return kkt->change != NULL ? kkt->change[entry]
+                               : (kkt->point->X[entry] - kkt->perturbable->phat[entry]) / alpha;
+}
+
+/* Slack, [entries of the row], of one live row, and in *square its part of |Delta / alpha|^2; returns what
+ * its part of e_s is at most, rounding and the sum of the row included, and what comes of centring Delta. */
+static double judge_row(const nadir_kkt *kkt, const judge *by, int64_t i, double d, double *slack,
+                        double *square)
+{
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    const nadir_expansion_point *point = kkt->point;
+    const int64_t start = perturbable->starts[i];
+    const int64_t length = perturbable->starts[i + 1] - start;
+    const double alpha = nadir_perturbable_rows_alpha(perturbable, i);
+    const double force = point->problem.gamma * d * perturbable->pi[i];
+    const double hold = 2 * kkt->tau / alpha;
+    const double *X = point->X + start;
+    double lowest = INFINITY;
+    double widest = 0;
+    for (int64_t j = 0; j < length; j++) {
+        const double change = (X[j] - perturbable->phat[start + j]) / alpha;
+        if (kkt->change != NULL) {
+            kkt->change[start + j] = change;
+        }
+        slack[j] = hold * change + force * by->v[nadir_perturbable_rows_column(perturbable, i, j)];
+        lowest = slack[j] < lowest ? slack[j] : lowest;
+        widest = fabs(change) > widest ? fabs(change) : widest;
+        *square += change * change;
+    }
+    const double size = hold * widest + force * by->range; /* of a slack's terms */
+    const double rounding = nadir_round_error(8) * size + nadir_round_error(2) * force * by->largest;
+    double lack = 0;
+    for (int64_t j = 0; j < length; j++) {
+        const double above = slack[j] - lowest;
+        const double sure = above - 2 * rounding;
+        lack += X[j] * above;
+        slack[j] = X[j] > 0 || !(sure > 0) ? 0 : sure;
+    }
+    lack *= 1 + nadir_round_error((double)(length + 8));
+    const double sums = point->sum_off * (fabs(lowest) + force * by->largest + 4 * kkt->tau * widest / alpha);
+    return nadir_round_up(lack + 2 * rounding + sums, 8);
+}
+
+/* The states are taken in so many parts, whatever the threads: sums come out the same. */
+enum { PARTS = 64 };
+
+/* Slack, change and e / d of states first .. end - 1; returns their part of |Delta|^2. slack: room for that
+ * of a row, if it is not to be kept, or NULL. */
+static double judge_part(const nadir_kkt *kkt, const judge *by, int64_t first, int64_t end, double *slack,
+                         double *ratio, bool *bounded)
+{
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    double distance = 0;
+    for (int64_t s = first; s < end; s++) {
+        const double d = kkt->point->d[s];
+        double e = 0;
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+            double *row_slack = slack != NULL ? slack : kkt->slack + perturbable->starts[i];
+            e += judge_row(kkt, by, i, d, row_slack, &distance);
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, i) && !*bounded; j++) {
+                *bounded = row_slack[j] > 0;
+            }
+        }
+        ratio[s] = kkt->unvisited[s] || perturbable->first[s] == perturbable->first[s + 1]
+                       ? 0
+                       : nadir_round_up(e / d, 64);
+    }
+    return distance;
+}
+
+/* The same of all states; returns a lower bound on |Delta|^2. slack: [PARTS] rooms as long as the longest
+ * row, or NULL. */
+static double judge_rows(const nadir_context *context, nadir_kkt *kkt, const judge *by, int64_t longest,
+                         double *slack, double *ratio)
+{
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    const int threads = nadir_threads_for(context, 4 * perturbable->entries);
+    double distances[PARTS] = {0};
+    bool bounded[PARTS] = {0};
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int part = 0; part < PARTS; part++) {
+        const int64_t first = perturbable->states * part / PARTS;
+        const int64_t end = perturbable->states * (part + 1) / PARTS;
+        distances[part] = judge_part(kkt, by, first, end, slack != NULL ? slack + part * longest : NULL,
+                                     ratio, &bounded[part]);
+    }
+    double distance = 0;
+    for (int part = 0; part < PARTS; part++) {
+        distance += distances[part];
+        kkt->bounded = kkt->bounded || bounded[part];
+    }
+    const double entries = (double)nadir_global_count(context, perturbable->entries);
+    return nadir_round_down(nadir_allreduce_sum(context, distance), entries + PARTS + 16);
+}
+
+/* w of unvisited states: gamma / (2 tau) k(s, -v). */
+static nadir_status find_replies(nadir_context *context, nadir_kkt *kkt, nadir_sensitivity *sensitivity,
+                                 judge *by)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = kkt->perturbable->states;
+    const double mean = nadir_global_sum(context, n, by->v) / (double)kkt->perturbable->total;
+    double *up = NULL;
+    bool visited = true;
+    for (int64_t s = 0; s < n; s++) {
+        visited = visited && !kkt->unvisited[s];
+        kkt->reply[s] = 0;
+    }
+    if (nadir_allreduce_and(context, visited)) {
+        return NADIR_OK;
+    }
+    NADIR_NEW(context, up, 2 * n);
+    for (int64_t s = 0; s < n; s++) {
+        by->v[s] -= mean;
+    }
+    nadir_exchange_fill(kkt->perturbable->exchange, by->v);
+    NADIR_CHECK(nadir_sensitivity_tables(context, sensitivity, 1, by->v, up, up + n));
+    /* v was rounded when it was shifted: two roundings of its size in every entry */
+    const double shift = nadir_round_error(4) * by->largest;
+    for (int64_t s = 0; s < n; s++) {
+        double hold = 0;
+        for (int64_t i = kkt->perturbable->first[s]; i < kkt->perturbable->first[s + 1]; i++) {
+            hold += nadir_perturbable_rows_alpha(kkt->perturbable, i) * kkt->perturbable->pi[i];
+        }
+        const double k = sqrt(up[n + s]) + hold * sqrt((double)kkt->perturbable->total) * shift;
+        kkt->reply[s] =
+            kkt->unvisited[s] ? nadir_round_up(kkt->point->problem.gamma / (2 * kkt->tau) * k, 16) : 0;
+    }
+cleanup:
+    nadir_release(context, up);
+    return status;
+}
+
+/* d > 0 in states that are visited: what that changes is in `off`. */
+static void lift_visits(nadir_kkt *kkt)
+{
+    nadir_expansion_point *point = kkt->point;
+    const double least = 1e-13 * point->total;
+    for (int64_t s = 0; s < kkt->perturbable->states; s++) {
+        if (!kkt->unvisited[s] && point->d[s] < least) {
+            point->off[s] += least;
+            point->d[s] = least;
+        }
+    }
+}
+
+/* 2 tau sum off_t w_t |delta_t| <= 4 tau beta |off w|: what d_P - d is off by. Errors e that add up to
+ * `shared` have |e w|_2 <= shared max w, which with many states is less than if each were as large. */
+static double drift(const nadir_context *context, const nadir_kkt *kkt,
+                    const nadir_displacement *displacement)
+{
+    const nadir_expansion_point *point = kkt->point;
+    double each = 0;
+    double rest = 0;
+    for (int64_t t = 0; t < kkt->perturbable->states; t++) {
+        const double more = kkt->unvisited[t] ? point->d[t] : 0;
+        const double off = point->off[t] + more;
+        const double own =
+            fmax(point->off[t] - point->shared, 0) + nadir_round_error(2) * point->off[t] + more;
+        each += off * off * displacement->w[t] * displacement->w[t];
+        rest += own * own * displacement->w[t] * displacement->w[t];
+    }
+    const double together =
+        point->shared * nadir_global_largest(context, kkt->perturbable->states, displacement->w) +
+        sqrt(nadir_allreduce_sum(context, rest));
+    const double all = fmin(sqrt(nadir_allreduce_sum(context, each)), together);
+    return 4 * kkt->tau * kkt->beta * all * (1 + 1e-12 + nadir_round_error((double)kkt->perturbable->total));
+}
+
+/* Centring Delta by c takes 2 tau |rho - 1| |c| |sum of delta| / alpha^2, |c| <= |Delta_i|. Where rho > 1
+ * that is in e; otherwise the sum over rows is at most this, |Delta| being at most beta up to rounding. */
+static double uncentred(const nadir_context *context, const nadir_kkt *kkt)
+{
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    double sum = 0;
+    for (int64_t i = 0; i < perturbable->count; i++) {
+        sum +=
+            1 / (nadir_perturbable_rows_alpha(perturbable, i) * nadir_perturbable_rows_alpha(perturbable, i));
+    }
+    return 4 * kkt->tau * kkt->point->sum_off * kkt->beta * sqrt(nadir_allreduce_sum(context, sum));
+}
+
+/* The slack of all entries, or room for that of the longest row of each part. */
+static nadir_status make_slack(nadir_context *context, bool brief, nadir_kkt *kkt, int64_t *most,
+                               double **room)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    int64_t longest = 0;
+    *most = 0;
+    if (!brief) {
+        NADIR_NEW(context, kkt->slack, perturbable->entries);
+        return NADIR_OK;
+    }
+    for (int64_t i = 0; i < perturbable->count; i++) {
+        longest = nadir_perturbable_rows_length(perturbable, i) > longest
+                      ? nadir_perturbable_rows_length(perturbable, i)
+                      : longest;
+    }
+    *most = longest;
+    NADIR_NEW(context, *room, PARTS * longest);
+cleanup:
+    return status;
+}
+
+static nadir_status make(nadir_context *context, nadir_expansion_point *point, nadir_sensitivity *sensitivity,
+                         const nadir_occupancy_bounds *bounds, double beta, double tau, const bool *unvisited,
+                         nadir_displacement *brief, nadir_kkt *kkt)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_perturbable_rows *perturbable = point->perturbable;
+    const int64_t n = perturbable->states;
+    judge by = {0};
+    double *ratio = NULL;
+    double *slack = NULL;
+    int64_t longest;
+    double lacking;
+    nadir_displacement own = {.norms_alone = true};
+    nadir_displacement *displacement = brief != NULL ? brief : &own;
+    *kkt = (nadir_kkt){.perturbable = perturbable, .point = point, .beta = beta, .tau = tau};
+    if (brief == NULL) {
+        NADIR_NEW(context, kkt->change, perturbable->entries);
+    }
+    NADIR_CHECK(make_slack(context, brief != NULL, kkt, &longest, &slack));
+    NADIR_NEW(context, kkt->unvisited, n);
+    NADIR_NEW(context, kkt->reply, n);
+    NADIR_NEW(context, by.v, nadir_model_width(point->problem.model));
+    NADIR_NEW(context, ratio, n);
+    memcpy(kkt->unvisited, unvisited, (size_t)n * sizeof *unvisited);
+    lift_visits(kkt);
+    NADIR_CHECK(solve_value(context, kkt, &by));
+    const double distance = judge_rows(context, kkt, &by, longest, slack, ratio);
+    NADIR_CHECK(find_replies(context, kkt, sensitivity, &by));
+    NADIR_CHECK(nadir_occupancy_bounds_most(context, bounds, ratio, &lacking));
+    NADIR_CHECK(nadir_displacement_make(context, kkt, NULL, displacement));
+    const double unused = tau * fmax(nadir_round_up(beta * beta, 4) - distance, 0);
+    kkt->error = nadir_round_up(kkt->error + lacking + unused + drift(context, kkt, displacement) +
+                                    uncentred(context, kkt),
+                                NADIR_PROOF_ROUNDINGS);
+cleanup:
+    nadir_displacement_clear(context, &own);
+    nadir_release(context, by.v);
+    nadir_release(context, ratio);
+    nadir_release(context, slack);
+    if (status != NADIR_OK) {
+        nadir_kkt_clear(context, kkt);
+    }
+    return status;
+}
+
+nadir_status nadir_kkt_make(nadir_context *context, nadir_expansion_point *point,
+                            nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *bounds, double beta,
+                            double tau, const bool *unvisited, nadir_kkt *kkt)
+{
+    return make(context, point, sensitivity, bounds, beta, tau, unvisited, NULL, kkt);
+}
+
+nadir_status nadir_kkt_make_brief(nadir_context *context, nadir_expansion_point *point,
+                                  nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *bounds,
+                                  double beta, double tau, const bool *unvisited, nadir_kkt *kkt,
+                                  nadir_displacement *displacement)
+{
+    displacement->norms_alone = true;
+    return make(context, point, sensitivity, bounds, beta, tau, unvisited, displacement, kkt);
+}
+
+void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds, double radius,
+                     double *inverse)
+{
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    for (int64_t s = 0; s < perturbable->states; s++) {
+        const double d = kkt->point->d[s];
+        const double rho = kkt->unvisited[s] ? 0 : nadir_round_down(bounds->low[s] / d, 4);
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+            const double alpha = nadir_perturbable_rows_alpha(perturbable, i);
+            const double gain = nadir_round_down(rho * alpha * alpha / kkt->tau, 16);
+            for (int64_t e = perturbable->starts[i]; e < perturbable->starts[i + 1]; e++) {
+                const double most = nadir_round_up(
+                    fmin(fmin(1, perturbable->phat[e] + alpha * kkt->beta), alpha * radius), 8);
+                const double above = most > 0 ? gain * kkt->slack[e] / most : 0;
+                inverse[e] = nadir_round_up(1 / (1 + above), 8);
+            }
+        }
+    }
+}
+
+/* (Delta / alpha - c) inverse of one row, c so that it sums to zero, to `direction` unless that is NULL;
+ * returns its part of n^2. */
+static double pull_row(const nadir_kkt *kkt, const double *inverse, int64_t i, double *direction)
+{
+    const int64_t start = kkt->perturbable->starts[i];
+    const int64_t end = kkt->perturbable->starts[i + 1];
+    const double alpha = nadir_perturbable_rows_alpha(kkt->perturbable, i);
+    double mass = 0;
+    double mean = 0;
+    double square = 0;
+    for (int64_t e = start; e < end; e++) {
+        const double weight = inverse != NULL ? inverse[e] : 1;
+        mass += weight;
+        mean += weight * change_of(kkt, e, alpha);
+    }
+    mean /= mass;
+    for (int64_t e = start; e < end; e++) {
+        const double far = change_of(kkt, e, alpha) - mean;
+        const double weighted = far * (inverse != NULL ? inverse[e] : 1);
+        square += far * weighted;
+        if (direction != NULL) {
+            direction[e] = weighted;
+        }
+    }
+    return square;
+}
+
+nadir_status nadir_displacement_make(nadir_context *context, const nadir_kkt *kkt, const double *inverse,
+                                     nadir_displacement *displacement)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    if (displacement->n == NULL) {
+        NADIR_NEW(context, displacement->n, perturbable->states);
+        NADIR_NEW(context, displacement->w, perturbable->states);
+        if (!displacement->norms_alone) {
+            NADIR_NEW(context, displacement->direction, perturbable->entries);
+        }
+    }
+    const int threads = nadir_threads_for(context, 2 * perturbable->entries);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t s = 0; s < perturbable->states; s++) {
+        double square = 0;
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+            square += pull_row(kkt, inverse, i, displacement->direction);
+        }
+        const double n = sqrt(square);
+        if (displacement->direction != NULL) {
+            for (int64_t e = perturbable->starts[perturbable->first[s]];
+                 e < perturbable->starts[perturbable->first[s + 1]]; e++) {
+                displacement->direction[e] = n > 0 ? displacement->direction[e] / n : 0;
+            }
+        }
+        displacement->n[s] = nadir_round_up(n, (double)(2 * perturbable->total + 64));
+        displacement->w[s] = kkt->unvisited[s] ? kkt->reply[s]
+                             : n > 0           ? nadir_round_up(displacement->n[s] / kkt->point->d[s], 4)
+                                               : 0;
+    }
+cleanup:
+    return status;
+}
+
+double nadir_displacement_radius(const nadir_context *context, const nadir_kkt *kkt,
+                                 const nadir_displacement *displacement, const nadir_occupancy_bounds *bounds)
+{
+    double sum = 0;
+    for (int64_t s = 0; s < kkt->perturbable->states; s++) {
+        const double d = kkt->point->d[s];
+        double most = bounds->high[s] * displacement->w[s]; /* unvisited */
+        if (!kkt->unvisited[s]) {
+            const double more = d > 0 ? nadir_round_up(bounds->high[s] / d, 4) - 1 : 0;
+            const double less = d > 0 ? 1 - nadir_round_down(bounds->low[s] / d, 4) : 0;
+            most = displacement->n[s] * fmax(fmax(more, less), 0);
+        }
+        sum += most * most;
+    }
+    return nadir_round_up(2 * sqrt(nadir_allreduce_sum(context, sum)),
+                          (double)(kkt->perturbable->total + 32));
+}

@@ -1,0 +1,23 @@
+/*
+ * lagrangian_bound.h: the occupancy-weighted Lagrangian bound on the non-rectangular ball, simplex and
+ * support, 1 <= p < infinity: with d_bar(s) >= d_P(s) for every P of the set and any tau >= 0,
+ *
+ *     J_U >= mu . v_tau - tau beta^p,    v_tau = T v_tau,
+ *     (Tv)(s) = R^pi(s) + min over the rows of s with x_s <= beta^p of
+ *                   gamma sum_a pi P_sa . v + tau / d_bar(s) x_s,    x_s = sum_a (|Delta_sa|_p / alpha_sa)^p.
+ *
+ * The rows of one state have at most the whole ball: the bound holds without x_s <= beta^p too, but it is
+ * much weaker on models with states that are seldom visited. States of d_bar = 0 keep their nominal rows at
+ * no cost, since no kernel of the set enters them.
+ */
+#ifndef NADIR_PROOF_LAGRANGIAN_BOUND_H
+#define NADIR_PROOF_LAGRANGIAN_BOUND_H
+
+#include "adversary/problem.h"
+
+/* Proves J_U >= *lower for any tau >= 0 and any v: [states]. Every minimum over rows is replaced by a lower
+ * bound on it by weak duality; rounding is included. d_bar: [states], assumed to hold. */
+nadir_status nadir_lagrangian_bound(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const double *d_bar, double tau, const double *v, double *lower);
+
+#endif

@@ -1,0 +1,471 @@
+/*
+ * frank_wolfe.c: conditional gradient over the kernels of a non-rectangular ball; see frank_wolfe.h.
+ *
+ * At a kernel P with value v and occupancy d the return falls, to first order, by <G, P - X> for a step to X,
+ *
+ *     G_sa = gamma d(s) pi(a|s) v,
+ *
+ * and the X of the set where that is largest has a cheap exact solution (rows.h). Its promise is the
+ * stationarity gap: zero exactly where no direction leads downhill. Steps are full ones, P <- X, unless the
+ * return does not fall by a small share of the promise; then P goes to the lowest point of the way to X.
+ */
+#include "adversary/search/frank_wolfe_internal.h"
+
+#include "adversary/search/kernel_mix.h"
+#include "kernel/kernel_device.h"
+#include "linalg/distributed.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* The share of its promise that a step must keep. */
+#define ARMIJO 1e-4
+/* Dense systems of searches that end with such a gap are not solved to the end. */
+#define ROUGH 1e-6
+/* Steps shorter than this are not tried. */
+#define SHORTEST 1e-9
+#define MOST     0.99 /* share of A in a kernel that a line leads through: rounding grows by 1 / (1 - share) */
+/* A slope this small, as a share of the first, is none. */
+#define FLAT 1e-4
+enum {
+    SECANTS = 20,
+    IDLE = 16,    /* steps that lower neither the return nor the gap: the end */
+    STRETCH = 500 /* steps that are worth looking back at: most searches take ten */
+};
+/* Of a gap that shrinks by less in a stretch not much is to be hoped. */
+#define SHRUNK 0.9
+
+nadir_status nadir_frank_wolfe_point_make(nadir_context *context, int64_t states,
+                                          nadir_frank_wolfe_point *made)
+{
+    nadir_status status = NADIR_OK;
+    double *d = NULL;
+    NADIR_NEW(context, d, states);
+    NADIR_NEW(context, made->v, states);
+    made->d = d;
+    d = NULL;
+cleanup:
+    nadir_release(context, d);
+    return status;
+}
+
+void nadir_frank_wolfe_point_clear(nadir_context *context, nadir_frank_wolfe_point *made)
+{
+    nadir_kernel_free(made->kernel);
+    nadir_release(context, made->v);
+    nadir_release(context, made->d);
+    *made = (nadir_frank_wolfe_point){0};
+}
+
+nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem *problem, double beta,
+                                     nadir_frank_wolfe *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_uncertainty *set = problem->uncertainty;
+    self->problem = problem;
+    self->beta = beta;
+    self->order.exchange = problem->model->exchange;
+    self->order.unsorted =
+        problem->model->exchange != NULL ||
+        (set->domain == NADIR_DOMAIN_SUPPORT && (set->p == 2 || problem->model->dense == NULL));
+    self->solver = (nadir_kernel_solver){.problem = problem};
+    self->rows = (nadir_lmo){
+        .model = problem->model,
+        .order = &self->order,
+        .scales = set->scales,
+        .domain = set->domain,
+        .p = set->p,
+        .q = set->q,
+    };
+    NADIR_CHECK(nadir_frank_wolfe_point_make(context, problem->states, &self->current));
+    NADIR_CHECK(nadir_frank_wolfe_point_make(context, problem->states, &self->next));
+    NADIR_CHECK(nadir_lmo_device_open(context, &self->rows, NADIR_DEVICE_ALL_ROWS, problem->gamma,
+                                      problem->policy->probabilities, &self->remote));
+    /* who sorts there need not do so here: nadir_frank_wolfe_answer */
+    self->order.unsorted = self->order.unsorted || (self->remote.step != NULL && self->remote.off_support);
+    NADIR_NEW(context, self->work, 2 * problem->states);
+    if (problem->near != NULL) {
+        self->budget.step = problem->near->budget.step;
+    }
+cleanup:
+    return status;
+}
+
+void nadir_frank_wolfe_finish(nadir_context *context, nadir_frank_wolfe *self)
+{
+    nadir_lmo_device_close(&self->remote);
+    nadir_kernel_solver_clear(context, &self->solver);
+    nadir_frank_wolfe_point_clear(context, &self->current);
+    nadir_frank_wolfe_point_clear(context, &self->next);
+    nadir_value_order_clear(context, &self->order);
+    nadir_kernel_free(self->before);
+    nadir_release(context, self->answers);
+    nadir_release(context, self->weights);
+    nadir_release(context, self->work);
+}
+
+nadir_status nadir_frank_wolfe_evaluate(nadir_context *context, nadir_frank_wolfe *self,
+                                        const nadir_frank_wolfe_point *warm_start,
+                                        nadir_frank_wolfe_point *point)
+{
+    nadir_status status = NADIR_OK;
+    double error;
+    NADIR_CHECK(nadir_kernel_solver_set(context, &self->solver, point->kernel));
+    if (warm_start != NULL) {
+        memcpy(point->v, warm_start->v, (size_t)self->problem->states * sizeof *point->v);
+        memcpy(point->d, warm_start->d, (size_t)self->problem->states * sizeof *point->d);
+        if (self->rough) {
+            return nadir_kernel_solver_approach(context, &self->solver, point->v, point->d, &point->J);
+        }
+        NADIR_CHECK(nadir_kernel_solver_improve(context, &self->solver, point->v, point->d));
+    } else {
+        NADIR_CHECK(nadir_kernel_solver_value(context, &self->solver, point->v, point->d));
+    }
+    point->J = nadir_global_dot(context, self->problem->states, self->problem->mu, point->v, &error);
+cleanup:
+    return status;
+}
+
+/* The linear step, and the gap. */
+static nadir_status look_down(nadir_context *context, nadir_frank_wolfe *self)
+{
+    const nadir_status status = nadir_frank_wolfe_answer(context, self);
+    return status == NADIR_OK ? nadir_frank_wolfe_measure(context, self, self->current.kernel) : status;
+}
+
+void nadir_frank_wolfe_point_swap(nadir_frank_wolfe_point *a, nadir_frank_wolfe_point *b)
+{
+    const nadir_frank_wolfe_point kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* d/dt of the return at a point of the way from here to `full`. */
+static double slope(nadir_context *context, const nadir_frank_wolfe *self,
+                    const nadir_frank_wolfe_point *point, const nadir_kernel *full)
+{
+    const nadir_problem *problem = self->problem;
+    return problem->gamma * nadir_kernel_difference_product(context, self->current.kernel, full, point->d,
+                                                            problem->policy->probabilities, point->v);
+}
+
+/* There <- here + t (full - here). */
+static nadir_status go_part_of_the_way(nadir_context *context, nadir_frank_wolfe *self,
+                                       const nadir_kernel *full, double t)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel_free(self->next.kernel);
+    self->next.kernel = NULL;
+    NADIR_CHECK(
+        nadir_kernel_mix(context, self->problem->model, self->current.kernel, full, t, &self->next.kernel));
+    NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, &self->current, &self->next));
+cleanup:
+    return status;
+}
+
+/*
+ * The lowest point of the way to `full`, where `there` is now: a zero of the slope, by secants that keep it
+ * between two points of different sign (Illinois). fall: how steep the way begins.
+ */
+static nadir_status find_lowest(nadir_context *context, nadir_frank_wolfe *self, const nadir_kernel *full,
+                                double fall, double *t)
+{
+    nadir_status status = NADIR_OK;
+    double low = 0;
+    double high = 1;
+    double slope_low = -fall;
+    double slope_high = slope(context, self, &self->next, full);
+    *t = 1;
+    for (int i = 0; i < SECANTS && slope_high > 0; i++) {
+        *t = fmin(fmax(low - slope_low * (high - low) / (slope_high - slope_low), low + 0.01 * (high - low)),
+                  high - 0.01 * (high - low));
+        NADIR_CHECK(go_part_of_the_way(context, self, full, *t));
+        const double current = slope(context, self, &self->next, full);
+        if (fabs(current) <= FLAT * fall) {
+            break;
+        }
+        if (current < 0) {
+            low = *t;
+            slope_low = current;
+            slope_high *= i > 0 ? 0.5 : 1;
+        } else {
+            high = *t;
+            slope_high = current;
+            slope_low *= i > 0 ? 0.5 : 1;
+        }
+    }
+cleanup:
+    return status;
+}
+
+/*
+ * After two steps part of the way, from A to B to here: the lowest point of the line from A through here.
+ * Steps between the same few kernels make it to and fro for ever; A's share in here, (1 - t)(1 - t'), can be
+ * taken out altogether without leaving the set (parallel tangents). t: of the last step; `there` is B.
+ */
+static nadir_status go_on(nadir_context *context, nadir_frank_wolfe *self, double t)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *far = NULL;
+    if (self->before == NULL) {
+        self->before = self->next.kernel;
+        self->next.kernel = NULL;
+        self->share = 1 - t;
+        return NADIR_OK;
+    }
+    const double share = self->share * (1 - t);
+    if (share > MOST) { /* hardly moved: a line through points so near leaves the set by rounding */
+        nadir_kernel_free(self->before);
+        self->before = NULL;
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_kernel_mix(context, self->problem->model, self->current.kernel, self->before,
+                                 -share / (1 - share), &far));
+    nadir_kernel_free(self->before);
+    self->before = NULL;
+    const double fall = -slope(context, self, &self->current, far);
+    if (fall > 0) {
+        double ignored;
+        NADIR_CHECK(go_part_of_the_way(context, self, far, 1));
+        NADIR_CHECK(find_lowest(context, self, far, fall, &ignored));
+        if (self->next.J < self->current.J) {
+            nadir_frank_wolfe_point_swap(&self->current, &self->next);
+        }
+    }
+cleanup:
+    nadir_kernel_free(far);
+    return status;
+}
+
+static bool is_lower(const nadir_frank_wolfe *self, double t)
+{
+    return self->next.J < self->current.J && self->next.J <= self->current.J - ARMIJO * t * self->gap;
+}
+
+/* What returns are not told apart by. */
+static double noise(const nadir_context *context, const nadir_frank_wolfe *self)
+{
+    return 4 * DBL_EPSILON * nadir_global_largest(context, self->problem->states, self->current.v);
+}
+
+/* P <- X, or part of the way. *moved: false when no step helps. A full step may promise less than rounding
+ * shows: near the end they contract all the same. A part of the way has to show. */
+static nadir_status step(nadir_context *context, nadir_frank_wolfe *self, bool *moved)
+{
+    nadir_status status = NADIR_OK;
+    nadir_frank_wolfe_point *next = &self->next;
+    nadir_kernel *full = NULL;
+    double t = 1;
+    NADIR_CHECK(nadir_frank_wolfe_write(context, self, &next->kernel));
+    NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, &self->current, next));
+    *moved = next->J <= self->current.J - ARMIJO * self->gap + noise(context, self);
+    if (!*moved) {
+        NADIR_CHECK(nadir_kernel_device_fetch(context, self->current.kernel));
+        NADIR_CHECK(nadir_kernel_device_fetch(context, next->kernel));
+        full = next->kernel;
+        next->kernel = NULL;
+        NADIR_CHECK(find_lowest(context, self, full, self->gap, &t));
+        *moved = is_lower(self, t);
+    }
+    while (!*moved && t > SHORTEST) {
+        t /= 2;
+        NADIR_CHECK(go_part_of_the_way(context, self, full, t));
+        *moved = is_lower(self, t);
+    }
+    if (*moved) {
+        nadir_frank_wolfe_point_swap(&self->current, &self->next);
+    }
+    if (*moved && t < 1) {
+        NADIR_CHECK(go_on(context, self, t));
+    } else {
+        nadir_kernel_free(self->before);
+        self->before = NULL;
+    }
+cleanup:
+    nadir_kernel_free(full);
+    return status;
+}
+
+/* Whether nothing is left to gain, and why. */
+static const char *reason_to_stop(const nadir_context *context, const nadir_frank_wolfe *self,
+                                  double tolerance)
+{
+    const nadir_problem *problem = self->problem;
+    const double penalty = problem->J - self->current.J;
+    if (self->gap <= tolerance * penalty) {
+        return "tolerance";
+    }
+    const double largest = nadir_global_largest(context, problem->states, self->current.v);
+    return self->gap <= 16 * DBL_EPSILON * (largest + fabs(penalty) / (1 - problem->gamma)) ? "stable" : NULL;
+}
+
+/* Where a stretch of steps began. */
+typedef struct stretch {
+    int64_t iterations;
+    double J, gap;
+} stretch;
+
+/*
+ * Whether a whole stretch of steps lowered the return by less than the tolerance, and hardly the gap, the
+ * least of which is `least`: small steps to and fro between corners of the set, which go on like that.
+ */
+static bool drags(const nadir_frank_wolfe *self, int64_t iterations, double least, double tolerance,
+                  stretch *begun)
+{
+    const double J = self->current.J;
+    if (iterations < begun->iterations + STRETCH) {
+        return false;
+    }
+    const bool little = begun->J - J <= tolerance * (self->problem->J - J) && least > SHRUNK * begun->gap;
+    *begun = (stretch){iterations, J, least};
+    return little;
+}
+
+static void hand_over(nadir_frank_wolfe *self, nadir_attack *attack)
+{
+    attack->kernel = self->current.kernel;
+    attack->v = self->current.v;
+    attack->d = self->current.d;
+    attack->J = self->current.J;
+    attack->tau = self->budget.tau;
+    attack->gap = self->gap;
+    self->current.kernel = NULL;
+    self->current.v = NULL;
+    self->current.d = NULL;
+}
+
+/* Downhill from here, whose kernel, v, d and J are known. */
+static nadir_status descend(nadir_context *context, nadir_frank_wolfe *self, double tolerance,
+                            int64_t iterations_limit, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    const char *reason = NULL;
+    bool moved = true;
+    bool slow = false;
+    int idle = 0;
+    NADIR_CHECK(look_down(context, self));
+    double least = self->gap;
+    stretch begun = {attack->iterations, self->current.J, least};
+    while ((reason = reason_to_stop(context, self, tolerance)) == NULL && moved && !slow &&
+           attack->iterations < iterations_limit) {
+        const double before = self->current.J;
+        NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
+        NADIR_CHECK(step(context, self, &moved));
+        attack->iterations++;
+        if (moved) {
+            NADIR_CHECK(look_down(context, self));
+            idle = self->current.J < before - noise(context, self) || self->gap < least ? 0 : idle + 1;
+            least = fmin(least, self->gap);
+            moved = idle < IDLE;
+            slow = drags(self, attack->iterations, least, tolerance, &begun);
+        }
+    }
+    attack->converged = reason != NULL || !moved;
+    attack->stop_reason = reason != NULL ? reason : !moved ? "stable" : slow ? "slow" : "iterations";
+    attack->method = "conditional-gradient";
+    NADIR_CHECK(nadir_kernel_device_fetch(context, self->current.kernel));
+    hand_over(self, attack);
+cleanup:
+    return status;
+}
+
+nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *problem, double beta,
+                                   const nadir_kernel *start, double tolerance, int64_t iterations_limit,
+                                   nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    nadir_frank_wolfe self = {0};
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, &self));
+    self.rough = tolerance >= ROUGH && problem->model->dense != NULL;
+    if (start != NULL) {
+        NADIR_CHECK(nadir_kernel_mix(context, problem->model, start, start, 0, &self.current.kernel));
+        NADIR_CHECK(nadir_frank_wolfe_evaluate(context, &self, NULL, &self.current));
+    } else {
+        NADIR_CHECK(nadir_kernel_create(context, problem->model, &self.current.kernel));
+        memcpy(self.current.v, problem->v, (size_t)problem->states * sizeof *self.current.v);
+        memcpy(self.current.d, problem->d, (size_t)problem->states * sizeof *self.current.d);
+        self.current.J = problem->J;
+    }
+    NADIR_CHECK(descend(context, &self, tolerance, iterations_limit, attack));
+cleanup:
+    nadir_frank_wolfe_finish(context, &self);
+    if (status != NADIR_OK) {
+        nadir_attack_clear(context, attack);
+    }
+    return status;
+}
+
+nadir_status nadir_frank_wolfe_create(nadir_context *context, const nadir_problem *problem,
+                                      nadir_frank_wolfe **frank_wolfe)
+{
+    nadir_status status = NADIR_OK;
+    nadir_frank_wolfe *made = NULL;
+    NADIR_NEW_ZERO(context, made, 1);
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, 0, made));
+    *frank_wolfe = made;
+    made = NULL;
+cleanup:
+    nadir_frank_wolfe_free(context, made);
+    return status;
+}
+
+void nadir_frank_wolfe_free(nadir_context *context, nadir_frank_wolfe *frank_wolfe)
+{
+    if (frank_wolfe != NULL) {
+        nadir_frank_wolfe_finish(context, frank_wolfe);
+        nadir_release(context, frank_wolfe);
+    }
+}
+
+void nadir_frank_wolfe_exchange_kernels(nadir_frank_wolfe *frank_wolfe, nadir_kernel **spare)
+{
+    nadir_kernel **own[] = {&frank_wolfe->current.kernel, &frank_wolfe->next.kernel};
+    for (int i = 0; i < 2; i++) {
+        nadir_kernel *kept = *own[i];
+        *own[i] = spare[i];
+        spare[i] = kept;
+    }
+}
+
+/* p = 2: steps are about proportional to the radius, which is where the answer will start from. */
+static void scale_steps(nadir_frank_wolfe *frank_wolfe, double beta)
+{
+    if (!(frank_wolfe->beta > 0) || frank_wolfe->rows.p != 2) {
+        return;
+    }
+    frank_wolfe->budget.step *= beta / frank_wolfe->beta;
+    if (frank_wolfe->answers != NULL) {
+        for (int64_t row = 0; row < frank_wolfe->problem->rows; row++) {
+            frank_wolfe->answers[row].step *= beta / frank_wolfe->beta;
+        }
+    }
+}
+
+nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *frank_wolfe, double beta,
+                                    const double *v, const double *d, double tolerance,
+                                    int64_t iterations_limit, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t states = frank_wolfe->problem->states;
+    scale_steps(frank_wolfe, beta);
+    frank_wolfe->beta = beta;
+    nadir_kernel_free(frank_wolfe->before);
+    frank_wolfe->before = NULL;
+    if (frank_wolfe->current.v == NULL) { /* handed over */
+        NADIR_CHECK(nadir_frank_wolfe_point_make(context, states, &frank_wolfe->current));
+    }
+    memcpy(frank_wolfe->current.v, v, (size_t)states * sizeof *v);
+    memcpy(frank_wolfe->current.d, d, (size_t)states * sizeof *d);
+    NADIR_CHECK(nadir_frank_wolfe_answer(context, frank_wolfe));
+    NADIR_CHECK(nadir_frank_wolfe_write(context, frank_wolfe, &frank_wolfe->next.kernel));
+    NADIR_CHECK(nadir_frank_wolfe_evaluate(context, frank_wolfe, &frank_wolfe->current, &frank_wolfe->next));
+    nadir_frank_wolfe_point_swap(&frank_wolfe->current, &frank_wolfe->next);
+    attack->iterations = 1;
+    NADIR_CHECK(descend(context, frank_wolfe, tolerance, iterations_limit, attack));
+cleanup:
+    if (status != NADIR_OK) {
+        nadir_attack_clear(context, attack);
+    }
+    return status;
+}

@@ -1,0 +1,312 @@
+/*
+ * frank_wolfe_polish.c: full steps from where a descent has ended, until proofs are content; see frank_wolfe.h.
+ *
+ * A descent ends when no step promises more; a proof asks, row by row, how much is left to gain. Near the end
+ * full steps contract, whatever each of them does to the return.
+ */
+#include "adversary/search/frank_wolfe_internal.h"
+
+#include "kernel/explicit.h"
+#include "kernel/kernel_device.h"
+#include "linalg/distributed.h"
+#include "linalg/prefetch.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Steps in a row that do not help, after which there are no more; and a change that is none. */
+enum { WORSE = 3 };
+#define STILL 1e-3
+
+/* g_sa . P_sa - min g_sa over the allowed successors of a row, g = weight v + 2 tau Delta / alpha^2; `p`:
+ * [states] and ghosts, zeros, left so. */
+static double row_slack(const nadir_frank_wolfe *self, nadir_explicit *kernel, int64_t row, double weight,
+                        double tau, double *p)
+{
+    const nadir_problem *problem = self->problem;
+    const nadir_row own = nadir_explicit_row(kernel, row);
+    const nadir_row nominal = nadir_model_row(problem->model, row);
+    const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
+    const double pull = 2 * tau / (scale * scale);
+    const bool all = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
+    const double *x = self->order.x;
+    const double force = weight * self->order.range;
+    double smallest = INFINITY;
+    double mean = 0;
+    for (int64_t i = 0; i < own.count; i++) {
+        p[own.columns[i]] += own.values[i];
+    }
+    for (int64_t i = 0; i < nominal.count; i++) { /* p becomes Delta */
+        p[nadir_row_column(&nominal, i)] -= nominal.values[i];
+    }
+    for (int64_t i = 0; i < own.count; i++) {
+        mean += own.values[i] * (force * x[own.columns[i]] + pull * p[own.columns[i]]);
+    }
+    for (int64_t t = 0; t < problem->states && all; t++) {
+        smallest = fmin(smallest, force * x[t] + pull * p[t]);
+    }
+    for (int64_t i = 0; i < nominal.count; i++) {
+        const int64_t t = nadir_row_column(&nominal, i);
+        if (nominal.values[i] > 0) {
+            smallest = fmin(smallest, force * x[t] + pull * p[t]);
+        }
+        p[t] = 0;
+    }
+    for (int64_t i = 0; i < own.count; i++) {
+        p[own.columns[i]] = 0;
+    }
+    return mean - smallest;
+}
+
+/* The same of a row that has the successors of the nominal one, domain support. own: its values there. */
+static double stored_slack(const nadir_frank_wolfe *self, const double *own, int64_t row, double weight,
+                           double tau)
+{
+    const nadir_problem *problem = self->problem;
+    const nadir_row nominal = nadir_model_row(problem->model, row);
+    const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
+    const double pull = 2 * tau / (scale * scale);
+    const double force = weight * self->order.range;
+    const int64_t start = problem->model->row_starts[row];
+    double smallest = INFINITY;
+    double mean = 0;
+    nadir_prefetch(self->order.x, problem->model->columns, start, start + nominal.count,
+                   nadir_prefetch_entries(problem->states, problem->model->row_starts[problem->rows]));
+    for (int64_t i = 0; i < nominal.count; i++) {
+        const double x = self->order.x[nominal.columns[i]];
+        const double g = force * x + pull * (own[i] - nominal.values[i]);
+        const double allowed = nominal.values[i] > 0 ? g : INFINITY;
+        mean += own[i] * g;
+        smallest = allowed < smallest ? allowed : smallest;
+    }
+    return mean - smallest;
+}
+
+/* Numbers by fours, in vectors of the language as GCC and Clang extend it. */
+typedef double four __attribute__((vector_size(4 * sizeof(double))));
+typedef int64_t four_mask __attribute__((vector_size(4 * sizeof(double))));
+
+/* The same of a dense row, whose states are all allowed. */
+static inline __attribute__((always_inline)) double
+slack_of_all(const nadir_frank_wolfe *self, const double *own, int64_t row, double weight, double tau)
+{
+    enum { LANES = 4 };
+    const nadir_problem *problem = self->problem;
+    const double *nominal = nadir_model_row(problem->model, row).values;
+    const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
+    const double pull = 2 * tau / (scale * scale);
+    const double *x = self->order.x;
+    const double force = weight * self->order.range;
+    four low = {INFINITY, INFINITY, INFINITY, INFINITY};
+    four mean = {0};
+    int64_t t = 0;
+    for (; t + LANES <= problem->states; t += LANES) {
+        four at;
+        four p;
+        four p_nominal;
+        memcpy(&at, x + t, sizeof at);
+        memcpy(&p, own + t, sizeof p);
+        memcpy(&p_nominal, nominal + t, sizeof p_nominal);
+        const four g = force * at + pull * (p - p_nominal);
+        const four_mask lower = g < low;
+        low = (four)(((four_mask)g & lower) | ((four_mask)low & ~lower));
+        mean += p * g;
+    }
+    for (; t < problem->states; t++) {
+        const double g = force * x[t] + pull * (own[t] - nominal[t]);
+        low[0] = g < low[0] ? g : low[0];
+        mean[0] += own[t] * g;
+    }
+    return (mean[0] + mean[1]) + (mean[2] + mean[3]) - fmin(fmin(low[0], low[1]), fmin(low[2], low[3]));
+}
+
+#if defined __x86_64__
+/* The same, for processors that take four numbers at once. */
+__attribute__((target("avx2"))) static double
+slack_of_all_wide(const nadir_frank_wolfe *self, const double *own, int64_t row, double weight, double tau)
+{
+    return slack_of_all(self, own, row, weight, tau);
+}
+#endif
+
+static double dense_slack(const nadir_frank_wolfe *self, const double *own, int64_t row, double weight,
+                          double tau)
+{
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx2")) {
+        return slack_of_all_wide(self, own, row, weight, tau);
+    }
+#endif
+    return slack_of_all(self, own, row, weight, tau);
+}
+
+/* The sum of e_s of a kernel whose value and occupancy are those of here, with the multiplier tau. */
+static nadir_status total_slack(nadir_context *context, nadir_frank_wolfe *self, nadir_kernel *of, double tau,
+                                double *total)
+{
+    nadir_status status = NADIR_OK;
+    const bool support = self->problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
+    const nadir_model *model = self->problem->model;
+    const bool dense = model->dense != NULL && !support;
+    const nadir_lmo_weights weights = nadir_frank_wolfe_weights(self);
+    nadir_explicit kernel = {0};
+    double *p = NULL;
+    bool done = false;
+    *total = 0;
+    if (self->remotely) {
+        NADIR_CHECK(nadir_lmo_device_slack(context, &self->remote, of, self->order.range, tau, total, &done));
+        if (done) {
+            goto cleanup;
+        }
+    }
+    NADIR_CHECK(nadir_kernel_device_fetch(context, of));
+    NADIR_NEW_ZERO(context, p, nadir_model_width(self->problem->model));
+    NADIR_CHECK(nadir_explicit_make(context, of, &kernel));
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const double weight = nadir_lmo_weight(&weights, s, row);
+            if (nadir_uncertainty_scale(self->problem->uncertainty, row) == 0 || weight == 0) {
+                continue;
+            }
+            const double *whole = dense ? nadir_explicit_dense_row(&kernel, row) : NULL;
+            const double *stored = support ? nadir_kernel_on_support(of, row) : NULL;
+            *total += whole != NULL    ? dense_slack(self, whole, row, weight, tau)
+                      : stored != NULL ? stored_slack(self, stored, row, weight, tau)
+                                       : row_slack(self, &kernel, row, weight, tau, p);
+        }
+    }
+    *total = nadir_allreduce_sum(context, *total);
+cleanup:
+    nadir_explicit_clear(context, &kernel);
+    nadir_release(context, p);
+    return status;
+}
+
+/* The point of an attack: v and d alone, which is all that steps start from. */
+static nadir_status resume(nadir_context *context, nadir_frank_wolfe *self, const nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t states = self->problem->states;
+    if (self->current.v == NULL) { /* handed over */
+        NADIR_CHECK(nadir_frank_wolfe_point_make(context, states, &self->current));
+    }
+    memcpy(self->current.v, attack->v, (size_t)states * sizeof *attack->v);
+    memcpy(self->current.d, attack->d, (size_t)states * sizeof *attack->d);
+    self->current.J = attack->J;
+cleanup:
+    return status;
+}
+
+/* A full step, whatever it does to the return. *tau: of the kernel that it makes. */
+static nadir_status full_step(nadir_context *context, nadir_frank_wolfe *self, double *tau)
+{
+    nadir_status status = NADIR_OK;
+    *tau = self->budget.tau;
+    if (self->next.kernel == NULL) { /* answers are of v and d, and what they came from is written over */
+        self->next.kernel = self->current.kernel;
+        self->current.kernel = NULL;
+    }
+    NADIR_CHECK(nadir_frank_wolfe_write(context, self, &self->next.kernel));
+    NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, &self->current, &self->next));
+    nadir_frank_wolfe_point_swap(&self->current, &self->next);
+    NADIR_CHECK(nadir_frank_wolfe_answer(context, self));
+cleanup:
+    return status;
+}
+
+/* The attack becomes the point that was just reached, whose kernel it takes for its own; the next step needs
+ * the answers, and values to start from, but no kernel. */
+static void take_point(nadir_frank_wolfe *self, double tau, nadir_attack *attack)
+{
+    const size_t bytes = (size_t)self->problem->states * sizeof *attack->v;
+    nadir_kernel *before = attack->kernel;
+    attack->kernel = self->current.kernel;
+    self->current.kernel = before;
+    memcpy(attack->v, self->current.v, bytes);
+    memcpy(attack->d, self->current.d, bytes);
+    attack->J = self->current.J;
+    attack->tau = tau;
+}
+
+/* The gap of the attack. passed: steps have led on from it. */
+static nadir_status measure(nadir_context *context, nadir_frank_wolfe *self, bool passed,
+                            nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    if (passed) {
+        NADIR_CHECK(resume(context, self, attack));
+        NADIR_CHECK(nadir_frank_wolfe_answer(context, self));
+    }
+    NADIR_CHECK(nadir_frank_wolfe_measure(context, self, attack->kernel));
+    attack->gap = self->gap;
+cleanup:
+    return status;
+}
+
+/* Full steps from here, where the answers are known. */
+static nadir_status polish(nadir_context *context, nadir_frank_wolfe *self, double wanted,
+                           nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    double least;
+    double tau = attack->tau;
+    bool taken = false;
+    bool passed = false;
+    self->rough = self->problem->model->dense != NULL; /* the steps make v and d better than one solve does */
+    NADIR_CHECK(total_slack(context, self, attack->kernel, tau, &least));
+    for (int worse = 0; worse < WORSE && least > wanted;) {
+        double slack;
+        NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
+        NADIR_CHECK(full_step(context, self, &tau));
+        NADIR_CHECK(total_slack(context, self, self->current.kernel, tau, &slack));
+        /* what the solves leave open stays as it is from step to step */
+        const bool still = fabs(slack - least) <= STILL * least;
+        passed = !(slack < least);
+        worse = still ? WORSE : passed ? worse + 1 : 0;
+        if (!passed) {
+            least = slack;
+            taken = true;
+            take_point(self, tau, attack);
+        }
+        attack->iterations++;
+    }
+    NADIR_CHECK(taken ? measure(context, self, passed, attack) : NADIR_OK);
+    NADIR_CHECK(nadir_kernel_device_fetch(context, attack->kernel));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
+                                      double wanted, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    nadir_frank_wolfe self = {0};
+    if (problem->uncertainty->p != 2) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, &self));
+    NADIR_CHECK(resume(context, &self, attack));
+    NADIR_CHECK(nadir_frank_wolfe_answer(context, &self));
+    NADIR_CHECK(polish(context, &self, wanted, attack));
+cleanup:
+    nadir_frank_wolfe_finish(context, &self);
+    return status;
+}
+
+nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wolfe *frank_wolfe,
+                                         double wanted, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    double slack;
+    if (frank_wolfe->problem->uncertainty->p != 2) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(resume(context, frank_wolfe, attack));
+    NADIR_CHECK(total_slack(context, frank_wolfe, attack->kernel, attack->tau, &slack));
+    if (slack <= wanted) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(polish(context, frank_wolfe, wanted, attack));
+cleanup:
+    return status;
+}

@@ -1,0 +1,180 @@
+/* multistart.c: descents from several starts; see multistart.h. */
+#include "adversary/search/multistart.h"
+
+#include "adversary/proof/perturbable_rows.h"
+#include "linalg/distributed.h"
+#include "linalg/vector.h"
+
+#include <float.h>
+#include <math.h>
+
+/* Prices tried where no bound on occupancies is at hand, as shares of the one at which an answer in a state
+ * that takes all the time would use up the budget. */
+static const double prices[] = {0.3, 0.03, 0.003};
+
+/* Whether a row can be moved at all. */
+static bool is_live(const nadir_problem *problem, int64_t row)
+{
+    const bool held = nadir_uncertainty_scale(problem->uncertainty, row) == 0;
+    return !held && problem->policy->probabilities[row] > 0;
+}
+
+/* Adds what a row leads to, within the set, to the queue. */
+static int64_t follow(const nadir_problem *problem, int64_t row, bool *seen, int32_t *queue, int64_t length)
+{
+    const nadir_row entries = nadir_model_row(problem->model, row);
+    for (int64_t i = 0; i < entries.count; i++) {
+        const int64_t t = nadir_row_column(&entries, i);
+        if (entries.values[i] > 0 && !seen[t]) {
+            seen[t] = true;
+            queue[length++] = (int32_t)t;
+        }
+    }
+    return length;
+}
+
+/* Whether some kernel of the set reaches a state of occupancy zero: along nominal transitions or, on domain
+ * simplex, from any row that can be moved, which can lead anywhere. */
+static nadir_status misses_states(nadir_context *context, const nadir_problem *problem, const double *d,
+                                  bool *misses)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = problem->model;
+    const bool anywhere = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
+    const double nothing = DBL_EPSILON * DBL_EPSILON / (1 - problem->gamma);
+    bool *seen = NULL;
+    int32_t *queue = NULL;
+    int64_t length = 0;
+    bool moves = false;
+    *misses = false;
+    NADIR_NEW_ZERO(context, seen, problem->states);
+    NADIR_NEW(context, queue, problem->states);
+    for (int64_t s = 0; s < problem->states; s++) {
+        if (problem->mu[s] > 0) {
+            seen[s] = true;
+            queue[length++] = (int32_t)s;
+        }
+    }
+    for (int64_t i = 0; i < length && length < problem->states;
+         i++) { /* with all of them seen, that is all */
+        for (int64_t row = model->state_rows[queue[i]]; row < model->state_rows[queue[i] + 1]; row++) {
+            if (problem->policy->probabilities[row] > 0) {
+                length = follow(problem, row, seen, queue, length);
+                moves = moves || is_live(problem, row);
+            }
+        }
+    }
+    for (int64_t s = 0; s < problem->states; s++) {
+        *misses = *misses || (d[s] <= nothing && (seen[s] || (anywhere && moves)));
+    }
+cleanup:
+    nadir_release(context, seen);
+    nadir_release(context, queue);
+    return status;
+}
+
+/* The same with states spread over processes, on domain support. */
+static nadir_status misses_spread(nadir_context *context, const nadir_problem *problem, const double *d,
+                                  bool *misses)
+{
+    nadir_status status = NADIR_OK;
+    const double nothing = DBL_EPSILON * DBL_EPSILON / (1 - problem->gamma);
+    bool *reach = NULL;
+    NADIR_NEW(context, reach, problem->states);
+    NADIR_CHECK(nadir_reachable_states(context, problem, reach));
+    bool visited = true;
+    for (int64_t s = 0; s < problem->states; s++) {
+        visited = visited && (d[s] > nothing || !reach[s]);
+    }
+    *misses = !nadir_allreduce_and(context, visited);
+cleanup:
+    nadir_release(context, reach);
+    return status;
+}
+
+nadir_status nadir_frank_wolfe_warm(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const double *v, const double *d, double tolerance,
+                                    int64_t iterations_limit, nadir_kernel **spare, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    nadir_frank_wolfe *frank_wolfe = NULL;
+    NADIR_CHECK(nadir_frank_wolfe_create(context, problem, &frank_wolfe));
+    nadir_frank_wolfe_exchange_kernels(frank_wolfe, spare);
+    status = nadir_frank_wolfe_from(context, frank_wolfe, beta, v, d, tolerance, iterations_limit, attack);
+    nadir_frank_wolfe_exchange_kernels(frank_wolfe, spare);
+cleanup:
+    nadir_frank_wolfe_free(context, frank_wolfe);
+    return status;
+}
+
+nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const nadir_lagrangian *lagrangian, double tolerance,
+                                    int64_t iterations_limit, nadir_attack *attack, bool *better)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *start = NULL;
+    nadir_attack other = {0};
+    NADIR_CHECK(nadir_lagrangian_kernel_in_ball(context, problem, beta, lagrangian, &start));
+    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, start, tolerance, iterations_limit, &other));
+    const double rounding = 64 * DBL_EPSILON * nadir_vector_largest(problem->states, other.v);
+    *better = other.J < attack->J - tolerance * (problem->J - attack->J) - rounding;
+    other.iterations += attack->iterations;
+    attack->iterations = other.iterations;
+    if (*better) {
+        nadir_attack_clear(context, attack);
+        *attack = other;
+        other = (nadir_attack){0};
+    }
+cleanup:
+    nadir_attack_clear(context, &other);
+    nadir_kernel_free(start);
+    return status;
+}
+
+/* The price at which moving a row by beta gains what it costs, in a state that takes all the time. */
+static double price_scale(const nadir_problem *problem, double beta)
+{
+    const double p = problem->uncertainty->p;
+    double low = INFINITY;
+    double high = -INFINITY;
+    for (int64_t s = 0; s < problem->states; s++) {
+        low = fmin(low, problem->v[s]);
+        high = fmax(high, problem->v[s]);
+    }
+    return problem->gamma * (high - low) / (1 - problem->gamma) / (p * pow(beta, p - 1));
+}
+
+nadir_status nadir_multistart_run(nadir_context *context, const nadir_problem *problem, double beta,
+                                  double tolerance, int64_t iterations_limit, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    double *d_bar = NULL;
+    bool misses;
+    bool better;
+    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, NULL, tolerance, iterations_limit, attack));
+    NADIR_CHECK(problem->model->exchange != NULL ? misses_spread(context, problem, attack->d, &misses)
+                                                 : misses_states(context, problem, attack->d, &misses));
+    if (!misses) {
+        goto cleanup;
+    }
+    NADIR_CHECK(nadir_model_check_one_process(
+        context, problem->model, "models with states that the ball can reach and the worst kernel does not"));
+    NADIR_NEW(context, d_bar, problem->states);
+    for (int64_t s = 0; s < problem->states; s++) {
+        d_bar[s] = 1 / (1 - problem->gamma);
+    }
+    const double scale = price_scale(problem, beta);
+    for (size_t i = 0; i < sizeof prices / sizeof *prices && scale > 0 && isfinite(scale); i++) {
+        nadir_lagrangian lagrangian = {0};
+        status = nadir_lagrangian_solve(context, problem, beta, d_bar, prices[i] * scale, &lagrangian);
+        if (status == NADIR_OK) {
+            status = nadir_multistart_again(context, problem, beta, &lagrangian, tolerance, iterations_limit,
+                                            attack, &better);
+        }
+        nadir_lagrangian_clear(context, &lagrangian);
+        NADIR_CHECK(status);
+    }
+cleanup:
+    nadir_release(context, d_bar);
+    return status;
+}

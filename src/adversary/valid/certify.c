@@ -1,0 +1,283 @@
+/*
+ * certify.c: bounds around the worst kernel of one radius; see certify.h.
+ *
+ * Norms come first, with a kernel that is stationary as far as they need it; then a series of proofs, where
+ * there is one, and all that prove.h has. A proof that fails shows where else to search.
+ */
+#include "adversary/proof/free_bounds.h"
+#include "adversary/valid/certify.h"
+
+#include "adversary/check/membership.h"
+#include "adversary/free/free.h"
+#include "adversary/search/multistart.h"
+#include "adversary/search/rank_one_candidate.h"
+#include "adversary/search/second_order_search.h"
+#include "base/context.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A proof gets this many attempts: each failure may show a better start for the search. */
+#define ATTEMPTS 3
+
+/* What rows may lack of stationarity, as a share of the width. */
+#define POLISHED         1e-3
+#define POLISHED_ROUGHLY 0.15
+/* As a share of the return; iterative solves do not show less. */
+#define VISIBLE 2e-13
+/* States, from which on starting over costs more than a step of iterative solves does. */
+#define LARGE 20000
+
+/* Whether the worst kernel of the free domain has a chance to be one of this domain, and is cheaply proven:
+ * at p = 2 it changes every entry of a row. */
+static bool free_may_help(const nadir_context *context, const nadir_problem *problem)
+{
+    const nadir_uncertainty *set = problem->uncertainty;
+    const nadir_model *model = problem->model;
+    if (model->exchange != NULL || /* kernels of rank one cannot be looked at row by row */
+        !nadir_free_rewards_fit(context, problem)) {
+        return false;
+    }
+    return set->p == 1 || (set->p == 2 && model->nonzeros == model->rows * model->states);
+}
+
+nadir_status nadir_valid_ask_free(nadir_context *context, const nadir_problem *own,
+                                  const nadir_robust_settings *own_settings, int64_t count,
+                                  const double *factors, nadir_verdict *verdicts)
+{
+    nadir_uncertainty set = *own->uncertainty;
+    nadir_problem problem = *own;
+    nadir_robust_settings settings = *own_settings;
+    set.domain = NADIR_DOMAIN_FREE;
+    problem.uncertainty = &set;
+    settings.certify = NADIR_CERTIFY_AUTO;
+    nadir_status status = NADIR_ERROR_NOT_CONVERGED;
+    if (free_may_help(context, own)) {
+        status = nadir_free_evaluate(context, &problem, &settings, count, factors, verdicts);
+    }
+    for (int64_t i = 0; i < count && status == NADIR_ERROR_NOT_CONVERGED; i++) {
+        verdicts[i].refused = true;
+    }
+    return status == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : status;
+}
+
+nadir_status nadir_valid_take_free(nadir_valid_run *run, nadir_verdict *verdict, bool *done)
+{
+    nadir_status status = NADIR_OK;
+    nadir_membership membership;
+    *done = false;
+    run->verdict->robust_time += verdict->robust_time;
+    run->verdict->certify_time += verdict->certify_time;
+    if (verdict->refused || verdict->attack.c == NULL) {
+        goto cleanup;
+    }
+    if (verdict->minimum >= 0 && nadir_verdict_is_close(run->problem, run->settings, verdict)) {
+        NADIR_CHECK(nadir_rank_one_candidate_kernel(run->context, run->problem, &verdict->attack));
+        NADIR_CHECK(nadir_membership_measure(run->context, verdict->attack.kernel, run->problem->uncertainty,
+                                             run->factor, &membership));
+        *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;
+    }
+    if (*done) {
+        const double robust = run->verdict->robust_time;
+        const double certify = run->verdict->certify_time;
+        *run->verdict = *verdict;
+        *verdict = (nadir_verdict){0};
+        run->verdict->robust_time = robust;
+        run->verdict->certify_time = certify;
+        run->verdict->breakdown = NAN;
+        run->verdict->breakdown_proof = NULL;
+    } else if (run->problem->uncertainty->p == 2) { /* what the bound is made of */
+        NADIR_CHECK(nadir_verdict_keep_pair(run->context, run->problem->states, verdict->attack.c,
+                                            verdict->attack.k, run->verdict));
+    }
+cleanup:
+    return status;
+}
+
+/* The lower bound that would do for `certified`. */
+static double wanted_lower(const nadir_valid_run *run)
+{
+    const double J = run->verdict->attack.J;
+    return J - 0.5 * run->settings->width * (run->problem->J - J);
+}
+
+static bool is_iterative(const nadir_valid_run *run)
+{
+    return nadir_occupancy_iterates(run->problem->occupancy);
+}
+
+/* First-order stationarity to a share of the width, where that can be looked at entry by entry. */
+static nadir_status polish(nadir_valid_run *run, double share)
+{
+    const nadir_problem *problem = run->problem;
+    const bool small = problem->states <= NADIR_PROOF_STATES;
+    const bool sparse = problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT && problem->model->dense == NULL;
+    if (!small && !sparse && run->settings->certify != NADIR_CERTIFY_STRICT) {
+        return NADIR_OK;
+    }
+    if (run->polished > 0 && run->polished <= share) {
+        return NADIR_OK;
+    }
+    nadir_attack *attack = &run->verdict->attack;
+    const double wanted = fmax(share * run->settings->width * (run->problem->J - attack->J),
+                               is_iterative(run) ? VISIBLE * fabs(attack->J) : 0);
+    nadir_frank_wolfe *frank_wolfe = run->frank_wolfe;
+    run->frank_wolfe = NULL;
+    run->polished = share;
+    return frank_wolfe != NULL
+               ? nadir_frank_wolfe_polish_on(run->context, frank_wolfe, wanted, attack)
+               : nadir_frank_wolfe_polish(run->context, run->problem, run->beta, wanted, attack);
+}
+
+/* From the answers of the Lagrangian bound that the proof has found. */
+static nadir_status search_again(nadir_valid_run *run, const nadir_certificate *proof, bool *better)
+{
+    nadir_status status = NADIR_OK;
+    nadir_lagrangian lagrangian = {0};
+    const nadir_robust_settings *settings = run->settings;
+    NADIR_NEW(run->context, lagrangian.v, run->problem->states);
+    memcpy(lagrangian.v, proof->v_tau, (size_t)run->problem->states * sizeof *lagrangian.v);
+    NADIR_CHECK(
+        nadir_lagrangian_solve(run->context, run->problem, run->beta, proof->d_bar, proof->tau, &lagrangian));
+    NADIR_CHECK(nadir_multistart_again(run->context, run->problem, run->beta, &lagrangian,
+                                       settings->tolerance, settings->iterations_limit, &run->verdict->attack,
+                                       better));
+cleanup:
+    nadir_lagrangian_clear(run->context, &lagrangian);
+    return status;
+}
+
+/* By the series, or else by all that there is. */
+static nadir_status prove_once(nadir_valid_run *run, nadir_certificate *proof)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_attack *attack = &run->verdict->attack;
+    const double wanted = wanted_lower(run);
+    nadir_certificate_clear(run->context, proof);
+    if (run->kappa_path != NULL && attack->tau > 0 && isfinite(attack->tau)) {
+        NADIR_CHECK(nadir_kappa_path_prove(run->context, run->kappa_path, run->beta, attack, proof));
+        if (proof->lower >= wanted) {
+            goto cleanup;
+        }
+        nadir_certificate_clear(run->context, proof);
+    }
+    NADIR_CHECK(nadir_valid_prove_within(
+        run->context, run->problem, run->beta, attack, run->settings->certify, wanted,
+        run->kappa_path != NULL ? nadir_kappa_path_bounds(run->kappa_path) : NULL, proof));
+cleanup:
+    return status;
+}
+
+/* The free domain after all, for its bound. */
+static nadir_status ask_late(nadir_valid_run *run, nadir_verdict *free)
+{
+    nadir_status status = NADIR_OK;
+    run->postponed = false;
+    nadir_verdict_clear(run->context, free);
+    NADIR_CHECK(nadir_valid_ask_free(run->context, run->problem, run->settings, 1, &run->factor, free));
+    if (!free->refused && free->attack.kernel != NULL && run->problem->uncertainty->p == 2) {
+        NADIR_CHECK(nadir_verdict_keep_pair(run->context, run->problem->states, free->attack.c,
+                                            free->attack.k, run->verdict));
+    }
+cleanup:
+    return status;
+}
+
+/* By norms alone, if that does. */
+static nadir_status prove_by_norms(nadir_valid_run *run, nadir_certificate *proof)
+{
+    nadir_certificate_clear(run->context, proof);
+    return nadir_valid_prove_by_norms(run->context, run->problem, run->beta, &run->verdict->attack, proof);
+}
+
+/* A little stationarity does for most proofs in a series, and for those by norms of one evaluation among
+ * many; the others get more of it, so that bounds do not hang on the roundings of the search, and those of
+ * large models at once. */
+static nadir_status prove(nadir_valid_run *run, nadir_verdict *free, nadir_certificate *proof)
+{
+    nadir_status status = NADIR_OK;
+    const bool brief = run->settings->certify == NADIR_CERTIFY_AUTO && run->kappa_path == NULL;
+    bool hopeless = false;
+    if (brief && run->postponed) {
+        NADIR_CHECK(
+            nadir_kappa_foresee(run->context, run->problem, run->beta, &run->verdict->attack, &hopeless));
+    }
+    const bool large = is_iterative(run) && nadir_model_total(run->problem->model) > LARGE;
+    const bool at_once = large || !run->postponed;
+    for (int i = at_once ? 1 : 0; i < 2 && brief && !hopeless; i++) {
+        NADIR_CHECK(polish(run, i == 0 ? POLISHED_ROUGHLY : POLISHED));
+        NADIR_CHECK(prove_by_norms(run, proof));
+        if (proof->lower >= wanted_lower(run)) {
+            goto cleanup;
+        }
+        if (!(proof->kappa <= 0.5)) {
+            break;
+        }
+    }
+    if (brief && run->postponed && (hopeless || proof->hopeless)) {
+        NADIR_CHECK(ask_late(run, free));
+        if (!free->refused) { /* nothing better will come of it */
+            goto cleanup;
+        }
+    }
+    NADIR_CHECK(polish(run, run->kappa_path != NULL ? POLISHED_ROUGHLY : POLISHED));
+    NADIR_CHECK(prove_once(run, proof));
+    if (run->kappa_path != NULL && proof->lower < wanted_lower(run) && proof->kappa <= 0.5) {
+        NADIR_CHECK(polish(run, POLISHED));
+        NADIR_CHECK(prove_once(run, proof));
+    }
+cleanup:
+    return status;
+}
+
+/* Proofs, and further searches from what they show. */
+static nadir_status certify(nadir_valid_run *run, nadir_verdict *free)
+{
+    nadir_status status = NADIR_OK;
+    nadir_certificate proof = {.lower = -INFINITY, .bound = "none", .kappa = NAN};
+    nadir_verdict *verdict = run->verdict;
+    const int attempts = nadir_rewards_underflow(run->context, run->problem) ? 0 : ATTEMPTS;
+    for (int attempt = 0; attempt < attempts; attempt++) {
+        bool better = false;
+        run->polished = 0;
+        NADIR_CHECK(prove(run, free, &proof));
+        if (proof.lower < wanted_lower(run) && proof.v_tau != NULL) {
+            NADIR_CHECK(search_again(run, &proof, &better));
+        }
+        if (!better) {
+            break;
+        }
+    }
+    NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));
+    nadir_verdict_take_bound(verdict, proof.lower, proof.proof, proof.bound);
+    if (nadir_verdict_is_close(run->problem, run->settings, verdict)) { /* rewards alone may prove it */
+        verdict->proof = verdict->proof == NADIR_PROOF_NONE ? NADIR_PROOF_RIGOROUS : verdict->proof;
+    }
+    nadir_certificate_give(run->context, &proof, verdict);
+cleanup:
+    nadir_certificate_clear(run->context, &proof);
+    return status;
+}
+
+nadir_status nadir_valid_certify(nadir_valid_run *run, nadir_verdict *free)
+{
+    nadir_status status = NADIR_OK;
+    nadir_verdict *verdict = run->verdict;
+    const double begun = nadir_clock_seconds();
+    verdict->breakdown = NAN;
+    verdict->kappa = NAN;
+    if (run->settings->certify != NADIR_CERTIFY_OFF) {
+        NADIR_CHECK(certify(run, free));
+    } else {
+        NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));
+    }
+    if (run->postponed && !nadir_verdict_is_close(run->problem, run->settings, verdict)) {
+        NADIR_CHECK(ask_late(run, free));
+    }
+    if (!free->refused) {
+        nadir_verdict_take_bound(verdict, free->lower, free->proof, "free-domain");
+    }
+    verdict->certify_time += nadir_clock_seconds() - begun;
+cleanup:
+    return status;
+}

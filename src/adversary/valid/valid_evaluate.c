@@ -1,0 +1,334 @@
+/*
+ * valid_evaluate.c: robust evaluation of the non-rectangular ball on the domains simplex and support: search,
+ * proof, and the checks of the kernel.
+ *
+ * The free domain comes first where it can help: its worst kernel is found and proven at the cost of a few
+ * solves. If it is a kernel of the domain it is the answer here too, since the set here is a part of that
+ * one; if not, its return is still a lower bound.
+ *
+ * Many radii are taken in rising order, each search from the answers before (radius_path.h). What a path leads to
+ * need not stay the worst: now and then a search from nothing is compared with it, and where that finds a
+ * worse kernel, the smaller radii are searched again from there, down to where it makes no difference.
+ */
+#include "adversary/search/multistart.h"
+#include "adversary/search/radius_path.h"
+#include "adversary/valid/certify.h"
+#include "base/context.h"
+#include "linalg/distributed.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many radii are worth a series of proofs. */
+#define SERIES 4
+
+/* A path is followed for so many radii before it is compared with a search from nothing. */
+#define TRUST 50
+/* A path that takes more steps than this to its next point has come to a bend, where it may have lost its
+ * way.
+ */
+#define STRAIGHT 3
+
+/* A search from nothing that has come this near to the answer at hand, as a share of the penalty, and of the
+ * way from the nominal value in every state, ends there. */
+#define ALMOST 1e-2
+#define NEARBY 0.1
+
+/* A radius with its place. */
+typedef struct placed {
+    double factor;
+    int64_t place;
+} placed;
+
+static int by_factor(const void *left, const void *right)
+{
+    const placed *a = left;
+    const placed *b = right;
+    return a->factor != b->factor ? (a->factor > b->factor) - (a->factor < b->factor)
+                                  : (a->place > b->place) - (a->place < b->place);
+}
+
+/* All radii, in rising order. */
+typedef struct valid_runs {
+    nadir_context *context;
+    const nadir_problem *problem;
+    const nadir_robust_settings *settings;
+    int64_t count;
+    placed *order;         /* [count] */
+    nadir_valid_run *runs; /* [count] */
+    nadir_verdict *frees;  /* [count] of the free domain */
+    nadir_radius_path path;
+    int64_t followed;             /* radii since the last search from nothing */
+    nadir_kappa_path *kappa_path; /* NULL: not made, yet or ever */
+} valid_runs;
+
+/* Whether an attack is worse for the policy than another one by more than the tolerance. */
+static bool is_worse(const nadir_valid_run *run, const nadir_attack *attack, const nadir_attack *than)
+{
+    const double rounding = 64 * DBL_EPSILON * (fabs(attack->J) + fabs(run->problem->J));
+    return attack->J < than->J - run->settings->tolerance * fabs(run->problem->J - than->J) - rounding;
+}
+
+static void exchange(nadir_attack *one, nadir_attack *other)
+{
+    const nadir_attack kept = *one;
+    *one = *other;
+    *other = kept;
+}
+
+static nadir_status search_anew(nadir_valid_run *run, double tolerance, nadir_attack *attack)
+{
+    return nadir_multistart_run(run->context, run->problem, run->beta,
+                                fmax(tolerance, run->settings->tolerance), run->settings->iterations_limit,
+                                attack);
+}
+
+/* From where the caller says, if it does; what that finds is believed once it is proven. */
+static nadir_status search_first(valid_runs *all, nadir_valid_run *run, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = run->problem;
+    if (problem->near_v == NULL) {
+        return search_anew(run, 0, attack);
+    }
+    NADIR_CHECK(nadir_frank_wolfe_create(run->context, problem, &all->path.frank_wolfe));
+    NADIR_CHECK(nadir_frank_wolfe_from(run->context, all->path.frank_wolfe, run->beta, problem->near_v,
+                                       problem->near_d, run->settings->tolerance,
+                                       run->settings->iterations_limit, attack));
+cleanup:
+    return status;
+}
+
+/* Another attack instead of that of runs[j], which it becomes, and the bounds anew. */
+static nadir_status take_worse(valid_runs *all, int64_t j, nadir_attack *attack)
+{
+    nadir_verdict *verdict = all->runs[j].verdict;
+    exchange(attack, &verdict->attack);
+    return nadir_valid_certify(&all->runs[j], &all->frees[j]);
+}
+
+/* Smaller radii again, from the kernel of runs[from] shrunk into their balls, as long as that finds worse. */
+static nadir_status repair(valid_runs *all, int64_t from)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *start = NULL;
+    nadir_attack attack = {0};
+    for (int64_t j = from - 1; j >= 0; j--) {
+        nadir_valid_run *run = &all->runs[j];
+        const nadir_lagrangian worse = {.kernel = all->runs[j + 1].verdict->attack.kernel,
+                                        .distance = all->runs[j + 1].beta};
+        const double begun = nadir_clock_seconds();
+        NADIR_CHECK(nadir_lagrangian_kernel_in_ball(all->context, all->problem, run->beta, &worse, &start));
+        NADIR_CHECK(nadir_frank_wolfe_run(all->context, all->problem, run->beta, start,
+                                          all->settings->tolerance, all->settings->iterations_limit,
+                                          &attack));
+        run->verdict->robust_time += nadir_clock_seconds() - begun;
+        if (!is_worse(run, &attack, &run->verdict->attack)) {
+            break;
+        }
+        NADIR_CHECK(take_worse(all, j, &attack));
+        nadir_attack_clear(all->context, &attack);
+        nadir_kernel_free(start);
+        start = NULL;
+    }
+cleanup:
+    nadir_attack_clear(all->context, &attack);
+    nadir_kernel_free(start);
+    return status;
+}
+
+/* What is known of runs[j], for the radii after it: a proof may have polished what the search has found. */
+static nadir_status note(valid_runs *all, int64_t j)
+{
+    const nadir_attack *attack = &all->runs[j].verdict->attack;
+    return nadir_radius_path_add(all->context, &all->path, all->runs[j].beta, attack->v, attack->d);
+}
+
+/* Searches have operators of their own, and large ones are iterations that go without the nominal one: its
+ * transposed copy, made for d, would lie idle beside theirs. */
+static void make_space(valid_runs *all)
+{
+    nadir_occupancy *occupancy = all->problem->occupancy;
+    const bool large = nadir_model_total(all->problem->model) > NADIR_PROOF_STATES;
+    if (large && nadir_occupancy_iterates(occupancy)) {
+        nadir_average_forget_transpose(all->context, nadir_occupancy_average(occupancy));
+    }
+}
+
+/* The worst kernel of runs[j]: along the path, from nothing, or both. *lost: the path does not lead to it. */
+static nadir_status search(valid_runs *all, int64_t j, bool *lost)
+{
+    nadir_status status = NADIR_OK;
+    nadir_valid_run *run = &all->runs[j];
+    nadir_attack *attack = &run->verdict->attack;
+    nadir_attack other = {0};
+    const double begun = nadir_clock_seconds();
+    *lost = false;
+    make_space(all);
+    if (all->path.count == 0) {
+        NADIR_CHECK(search_first(all, run, attack));
+        NADIR_CHECK(nadir_radius_path_add(all->context, &all->path, 0, all->problem->v, all->problem->d));
+    } else {
+        NADIR_CHECK(nadir_radius_path_follow(all->context, &all->path, run->beta, run->settings->tolerance,
+                                             run->settings->iterations_limit, attack));
+        all->followed++;
+        if (all->followed == TRUST || j == all->count - 1 || attack->iterations > STRAIGHT) {
+            NADIR_CHECK(search_anew(run, 0, &other));
+            *lost = is_worse(run, &other, attack);
+            all->followed = 0;
+        }
+    }
+    run->frank_wolfe = all->path.frank_wolfe;
+    if (*lost) {
+        exchange(&other, attack);
+        run->frank_wolfe = NULL;
+        nadir_radius_path_clear(all->context, &all->path);
+    }
+    run->verdict->robust_time += nadir_clock_seconds() - begun;
+cleanup:
+    nadir_attack_clear(all->context, &other);
+    return status;
+}
+
+/* A series of proofs from the first radius on that needs one, if there are some. */
+static nadir_status begin_series(valid_runs *all, int64_t j)
+{
+    nadir_status status = NADIR_OK;
+    const bool asked = all->settings->certify == NADIR_CERTIFY_AUTO && all->problem->uncertainty->p == 2;
+    const bool small = all->problem->model->exchange == NULL && all->problem->states <= NADIR_PROOF_STATES;
+    if (all->kappa_path == NULL && asked && small && all->count - j >= SERIES) {
+        const double begun = nadir_clock_seconds();
+        NADIR_CHECK(nadir_kappa_path_create(all->context, all->problem, all->runs[all->count - 1].beta,
+                                            &all->kappa_path));
+        all->runs[j].verdict->certify_time += nadir_clock_seconds() - begun;
+    }
+    all->runs[j].kappa_path = all->kappa_path;
+cleanup:
+    return status;
+}
+
+/* Whether a search that is not at its end yet is on its way to where the other one ended. */
+static bool leads_to(const nadir_valid_run *run, const nadir_attack *attack, const nadir_attack *end)
+{
+    const nadir_problem *problem = run->problem;
+    double moved = 0;
+    double apart = 0;
+    for (int64_t s = 0; s < problem->states; s++) {
+        moved = fmax(moved, fabs(end->v[s] - problem->v[s]));
+        apart = fmax(apart, fabs(end->v[s] - attack->v[s]));
+    }
+    moved = nadir_allreduce_maximum(run->context, moved);
+    apart = nadir_allreduce_maximum(run->context, apart);
+    return apart <= NEARBY * moved && !is_worse(run, attack, end);
+}
+
+/* The first answer, where it came from what the caller said and was not proven: a search from nothing may
+ * find a worse kernel. */
+static nadir_status doubt(valid_runs *all)
+{
+    nadir_status status = NADIR_OK;
+    nadir_valid_run *run = &all->runs[0];
+    nadir_attack other = {0};
+    if (all->problem->near_v == NULL || nadir_verdict_is_close(run->problem, run->settings, run->verdict)) {
+        return NADIR_OK;
+    }
+    const double begun = nadir_clock_seconds();
+    NADIR_CHECK(search_anew(run, ALMOST, &other));
+    if (!leads_to(run, &other, &run->verdict->attack)) {
+        nadir_attack_clear(all->context, &other);
+        other = (nadir_attack){0};
+        NADIR_CHECK(search_anew(run, 0, &other));
+    }
+    run->verdict->robust_time += nadir_clock_seconds() - begun;
+    if (is_worse(run, &other, &run->verdict->attack)) {
+        run->frank_wolfe = NULL;
+        NADIR_CHECK(take_worse(all, 0, &other));
+        nadir_radius_path_clear(all->context, &all->path);
+    }
+cleanup:
+    nadir_attack_clear(all->context, &other);
+    return status;
+}
+
+static nadir_status begin(valid_runs *all, const double *factors, nadir_verdict *verdicts)
+{
+    nadir_status status = NADIR_OK;
+    double *rising = NULL;
+    NADIR_NEW(all->context, all->order, all->count);
+    NADIR_NEW(all->context, all->runs, all->count);
+    NADIR_NEW_ZERO(all->context, all->frees, all->count);
+    NADIR_NEW(all->context, rising, all->count);
+    for (int64_t i = 0; i < all->count; i++) {
+        all->order[i] = (placed){factors[i], i};
+    }
+    qsort(all->order, (size_t)all->count, sizeof *all->order, by_factor);
+    for (int64_t j = 0; j < all->count; j++) {
+        rising[j] = all->order[j].factor;
+        all->runs[j] = (nadir_valid_run){
+            .context = all->context,
+            .problem = all->problem,
+            .settings = all->settings,
+            .beta = rising[j] * all->problem->uncertainty->radius,
+            .factor = rising[j],
+            .verdict = &verdicts[all->order[j].place],
+        };
+    }
+    if (all->count == 1 && all->problem->near_v != NULL) { /* the worst kernel is known, or nearly so */
+        all->runs[0].postponed = true;
+        all->frees[0].refused = true;
+        goto cleanup;
+    }
+    NADIR_CHECK(
+        nadir_valid_ask_free(all->context, all->problem, all->settings, all->count, rising, all->frees));
+cleanup:
+    nadir_release(all->context, rising);
+    return status;
+}
+
+nadir_status nadir_valid_evaluate(nadir_context *context, const nadir_problem *problem,
+                                  const nadir_robust_settings *settings, int64_t count, const double *factors,
+                                  nadir_verdict *verdicts)
+{
+    nadir_status status = NADIR_OK;
+    valid_runs all = {.context = context,
+                      .problem = problem,
+                      .settings = settings,
+                      .count = count,
+                      .path = {.problem = problem}};
+    if (settings->method != NULL && strcmp(settings->method, "auto") != 0) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "method %s is for the free domain; leave the method to auto here",
+                          settings->method);
+    }
+    NADIR_CHECK(begin(&all, factors, verdicts));
+    for (int64_t j = 0; j < count; j++) {
+        bool done;
+        bool lost;
+        NADIR_CHECK(nadir_progress(context, "worst kernels", (double)j / (double)count));
+        if (j > 0) { /* nobody asks for the kernels of many radii, and they are large */
+            nadir_kernel_free(all.runs[j - 1].verdict->attack.kernel);
+            all.runs[j - 1].verdict->attack.kernel = NULL;
+        }
+        NADIR_CHECK(nadir_valid_take_free(&all.runs[j], &all.frees[j], &done));
+        if (!done) {
+            NADIR_CHECK(search(&all, j, &lost));
+            NADIR_CHECK(begin_series(&all, j));
+            NADIR_CHECK(nadir_valid_certify(&all.runs[j], &all.frees[j]));
+            NADIR_CHECK(j == 0 ? doubt(&all) : NADIR_OK);
+            NADIR_CHECK(note(&all, j));
+            NADIR_CHECK(lost ? repair(&all, j) : NADIR_OK);
+        }
+    }
+cleanup:
+    for (int64_t j = 0; all.frees != NULL && j < count; j++) {
+        nadir_verdict_clear(context, &all.frees[j]);
+    }
+    nadir_radius_path_clear(context, &all.path);
+    nadir_kappa_path_free(context, all.kappa_path);
+    nadir_release(context, all.order);
+    nadir_release(context, all.runs);
+    nadir_release(context, all.frees);
+    return status;
+}
