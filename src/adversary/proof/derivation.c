@@ -17,14 +17,10 @@ void nadir_derivation_clear(nadir_context *context, nadir_derivation *self)
 {
     nadir_kappa_matrix_clear(context, &self->matrix);
     nadir_occupancy_bounds_clear(context, &self->below);
-    nadir_sensitivity_clear(context, &self->at_star);
-    nadir_kkt_clear(context, &self->kkt);
     nadir_displacement_clear(context, &self->displacement);
-    nadir_displacement_clear(context, &self->plain);
-    nadir_expansion_point_clear(context, &self->star);
+    nadir_stationary_point_clear(context, &self->star);
     nadir_occupancy_bounds_clear(context, &self->set);
     nadir_perturbable_rows_clear(context, &self->perturbable);
-    nadir_release(context, self->unvisited);
     nadir_release(context, self->slope);
     nadir_release(context, self->up);
     nadir_release(context, self->down);
@@ -157,14 +153,9 @@ nadir_status nadir_derivation_expand(nadir_context *context, nadir_derivation *s
     nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
     NADIR_CHECK(make_rows(context, self));
-    NADIR_NEW(context, self->unvisited, n);
     NADIR_NEW(context, self->slope, n);
-    NADIR_CHECK(
-        nadir_expansion_point_unvisited(context, self->problem, self->attack->kernel, NULL, self->unvisited));
-    NADIR_CHECK(nadir_expansion_point_make(context, self->problem, &self->perturbable, self->attack->kernel,
-                                           self->unvisited, &self->star));
-    NADIR_CHECK(nadir_expansion_point_columns(context, &self->star));
-    NADIR_CHECK(nadir_sensitivity_make(context, &self->perturbable, self->star.X, &self->at_star));
+    NADIR_CHECK(nadir_stationary_point_make(context, self->problem, &self->perturbable, self->attack,
+                                            NADIR_OCCUPANCY_COLUMNS, &self->star));
     NADIR_NEW(context, self->up, n * n);
     NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_EXPAND, 0, NULL));
 cleanup:
@@ -176,12 +167,13 @@ nadir_status nadir_derivation_tabulate(nadir_context *context, nadir_derivation 
     nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
     if (coarse) {
-        nadir_sensitivity_coarse(&self->perturbable, n, self->star.D, self->up);
+        nadir_sensitivity_coarse(&self->perturbable, n, self->star.point.D, self->up);
     } else {
-        if (!self->at_star.symmetric && self->down == NULL) {
+        if (!self->star.sensitivity.symmetric && self->down == NULL) {
             NADIR_NEW(context, self->down, n * n);
         }
-        NADIR_CHECK(nadir_sensitivity_tables(context, &self->at_star, n, self->star.D, self->up, self->down));
+        NADIR_CHECK(nadir_sensitivity_tables(context, &self->star.sensitivity, n, self->star.point.D,
+                                             self->up, self->down));
     }
     self->tabulated = true;
     NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_TABULATE, 1, (double[]){coarse ? 1 : 0}));
@@ -210,15 +202,11 @@ nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *se
     nadir_status status = NADIR_OK;
     nadir_kappa_matrix_clear(context, &self->matrix);
     nadir_occupancy_bounds_clear(context, &self->below);
-    nadir_kkt_clear(context, &self->kkt);
     self->begun = false;
     self->measured = false;
     NADIR_CHECK(nadir_occupancy_bounds_copy(context, &self->set, &self->below));
-    NADIR_CHECK(nadir_kkt_make(context, &self->star, &self->at_star, &self->set, self->beta,
-                               self->attack->tau, self->unvisited, &self->kkt));
-    NADIR_CHECK(nadir_displacement_make(context, &self->kkt, NULL, &self->plain));
-    /* J* - error, with the rounding of this difference */
-    self->level = nadir_round_below(self->kkt.J - self->kkt.error, fabs(self->kkt.J), 2);
+    NADIR_CHECK(nadir_stationary_point_kkt(context, &self->set, self->beta, self->attack->tau, &self->star));
+    self->level = nadir_stationary_point_level(&self->star);
     self->radius = nadir_round_up(2 * self->beta, NADIR_PROOF_ROUNDINGS);
     self->kappa = INFINITY;
     self->begun = true;
@@ -232,10 +220,11 @@ nadir_status nadir_derivation_measure(nadir_context *context, nadir_derivation *
     nadir_status status = NADIR_OK;
     nadir_kappa_matrix_clear(context, &self->matrix); /* it is of other weights */
     if (self->weighted) {
-        nadir_kkt_weigh(&self->kkt, &self->below, self->radius, self->inverse);
+        nadir_kkt_weigh(&self->star.kkt, &self->below, self->radius, self->inverse);
     }
-    NADIR_CHECK(nadir_displacement_make(context, &self->kkt, self->inverse, &self->displacement));
-    self->radius_weighted = nadir_displacement_radius(context, &self->kkt, &self->displacement, &self->below);
+    NADIR_CHECK(nadir_displacement_make(context, &self->star.kkt, self->inverse, &self->displacement));
+    self->radius_weighted =
+        nadir_displacement_radius(context, &self->star.kkt, &self->displacement, &self->below);
     /* weights are 1 up to rounding, or more */
     self->radius = fmin(self->radius, nadir_round_up(self->radius_weighted, NADIR_PROOF_ROUNDINGS));
     self->measured = true;
@@ -250,7 +239,7 @@ static nadir_status weigh_tables(nadir_context *context, nadir_derivation *self)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
-    NADIR_CHECK(nadir_sensitivity_weighted(context, &self->perturbable, self->inverse, n, self->star.D,
+    NADIR_CHECK(nadir_sensitivity_weighted(context, &self->perturbable, self->inverse, n, self->star.point.D,
                                            self->up_weighted));
     for (int64_t i = 0; i < n * n && self->down != NULL; i++) {
         self->down_weighted[i] = fmin(self->down[i], self->up_weighted[i]);
@@ -281,12 +270,12 @@ nadir_status nadir_derivation_pass(nadir_context *context, nadir_derivation *sel
     if (self->weighted && !self->fresh) {
         NADIR_CHECK(weigh_tables(context, self));
     }
-    NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &self->below, &self->star, self->up, self->down, NULL,
-                                              self->radius, self->slope, &moved));
+    NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &self->below, &self->star.point, self->up, self->down,
+                                              NULL, self->radius, self->slope, &moved));
     self->moved_most = moved;
-    use_slopes(self, &self->plain);
+    use_slopes(self, &self->star.displacement);
     if (self->weighted && self->radius_weighted < 8 * self->beta) {
-        NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &self->below, &self->star, self->up_weighted,
+        NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &self->below, &self->star.point, self->up_weighted,
                                                   self->down_weighted, NULL, self->radius_weighted,
                                                   self->slope, &moved));
         self->moved_most = fmax(self->moved_most, moved);
@@ -382,8 +371,8 @@ nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *s
 {
     nadir_status status = NADIR_OK;
     nadir_kappa_matrix_clear(context, &self->matrix);
-    NADIR_CHECK(nadir_kappa_matrix_make(context, &self->kkt, &self->below,
-                                        shared ? &self->plain : &self->displacement,
+    NADIR_CHECK(nadir_kappa_matrix_make(context, &self->star.kkt, &self->below,
+                                        shared ? &self->star.displacement : &self->displacement,
                                         shared ? NULL : self->inverse, shared, &self->matrix));
     NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_MATRIX, 1, (double[]){shared ? 1 : 0}));
 cleanup:
@@ -395,11 +384,11 @@ nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_deriv
     nadir_certificate *certificate = self->certificate;
     const nadir_kappa_matrix *matrix = &self->matrix;
     const double kappa = matrix->proven;
-    const double tau = self->kkt.tau;
+    const double tau = self->star.kkt.tau;
     const double size = matrix->shared ? self->radius : self->radius_weighted;
-    const double radius = matrix->shared
-                              ? nadir_displacement_radius(context, &self->kkt, &self->plain, &self->below)
-                              : self->radius_weighted;
+    const double radius = matrix->shared ? nadir_displacement_radius(context, &self->star.kkt,
+                                                                     &self->star.displacement, &self->below)
+                                         : self->radius_weighted;
     const double by_kappa = kappa <= 0.5 ? 0 : 2 * tau * (kappa - 0.5) * size * size;
     const double loss = nadir_round_up(fmin(by_kappa, tau * radius * radius / 4), NADIR_PROOF_ROUNDINGS);
     const double numbers[] = {isfinite(kappa) ? kappa : 0, matrix->theta, matrix->theta_unvisited};

@@ -24,6 +24,7 @@
 
 #include "adversary/proof/certificate.h"
 #include "adversary/proof/kappa_cholesky.h"
+#include "adversary/proof/stationary_point.h"
 
 /* A struct of zeros holds nothing. It must stay where it is. */
 typedef struct nadir_derivation {
@@ -36,9 +37,7 @@ typedef struct nadir_derivation {
     nadir_occupancy_bounds set; /* of all kernels of the set */
 
     /* P*, once it has been expanded around. */
-    nadir_expansion_point star;
-    nadir_sensitivity at_star;
-    bool *unvisited;       /* [states] by P* */
+    nadir_stationary_point star;
     double *slope;         /* [states] */
     double *up, *down;     /* [states * states] k^2 at P*; down NULL: as up; up NULL: not expanded */
     bool tabulated;        /* they are filled */
@@ -49,11 +48,9 @@ typedef struct nadir_derivation {
 
     /* Kernels below the level. */
     bool begun;
-    nadir_kkt kkt;
     double level;
     nadir_occupancy_bounds below;
-    nadir_displacement displacement; /* with weights, if there are any */
-    nadir_displacement plain;        /* without */
+    nadir_displacement displacement; /* with weights, if there are any; without: at.displacement */
     double radius, radius_weighted;  /* at least |delta|, without weights and with them */
     bool measured;                   /* the weights and radius_weighted are of this start */
     bool fresh;                      /* the weighted tables are of these weights */

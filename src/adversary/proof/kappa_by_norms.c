@@ -19,13 +19,13 @@
 #include "adversary/proof/kappa_by_norms.h"
 
 #include "adversary/proof/ergodicity_bound.h"
-#include "adversary/proof/kkt.h"
+#include "adversary/proof/stationary_point.h"
 #include "base/round.h"
 #include "linalg/vector.h"
 
 #include <math.h>
 
-typedef struct collective {
+typedef struct norms {
     nadir_context *context;
     const nadir_problem *problem;
     const nadir_perturbable_rows *perturbable;
@@ -33,25 +33,14 @@ typedef struct collective {
     nadir_verified_solver known; /* of the nominal kernel */
     double K;                    /* |sqrt(f) d| of the nominal kernel, at least */
     double F;
-    double nominal, star;        /* G of both kernels */
-    nadir_expansion_point point; /* P* */
-    nadir_sensitivity sensitivity;
-    nadir_kkt kkt;
-    nadir_displacement displacement;
-    double pull_most; /* max w */
-} collective;
-
-static void clear(collective *self)
-{
-    nadir_sensitivity_clear(self->context, &self->sensitivity);
-    nadir_kkt_clear(self->context, &self->kkt);
-    nadir_displacement_clear(self->context, &self->displacement);
-    nadir_expansion_point_clear(self->context, &self->point);
-}
+    double G_nominal, G_star;    /* G of both kernels */
+    nadir_stationary_point star; /* P* */
+    double w_most;               /* max w */
+} norms;
 
 /* K and F of the nominal kernel, rounded up; d is known to d_error, and what its rows lack of a sum of one
  * is in the limits of the model. */
-static void weigh(const nadir_context *context, collective *self)
+static void weigh(const nadir_context *context, norms *self)
 {
     const nadir_perturbable_rows *perturbable = self->perturbable;
     const nadir_problem *problem = self->problem;
@@ -78,62 +67,52 @@ static void weigh(const nadir_context *context, collective *self)
 }
 
 /* kappa, if the norms of both D are as given. */
-static double kappa_of(const collective *self, double nominal, double star)
+static double kappa_of(const norms *self, double G_nominal, double G_star)
 {
     const double gamma = nadir_round_up(self->problem->gamma, 4);
-    const double left = 1 - nadir_round_up(gamma * self->F * nominal * self->beta, 8) - nadir_round_error(2);
-    return left > 0 ? nadir_round_up(gamma * self->K / left * star * self->pull_most, 16) : INFINITY;
+    const double left =
+        1 - nadir_round_up(gamma * self->F * G_nominal * self->beta, 8) - nadir_round_error(2);
+    return left > 0 ? nadir_round_up(gamma * self->K / left * G_star * self->w_most, 16) : INFINITY;
 }
 
 /* P* with all that is known of it without columns. */
-static nadir_status stand(collective *self, const nadir_occupancy_bounds *bounds, const nadir_attack *attack)
+static nadir_status find_kkt(norms *self, const nadir_occupancy_bounds *bounds, const nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = self->context;
-    const int64_t n = self->perturbable->states;
-    nadir_expansion_point *point = &self->point;
-    bool *unvisited = NULL;
-    NADIR_NEW(context, unvisited, n);
-    NADIR_CHECK(
-        nadir_expansion_point_unvisited(context, self->problem, attack->kernel, attack->d, unvisited));
-    NADIR_CHECK(
-        nadir_expansion_point_make_near(context, self->problem, self->perturbable, attack, unvisited, point));
-    NADIR_CHECK(nadir_expansion_point_occupancy(context, point));
-    nadir_expansion_point_shift(point);
-    NADIR_CHECK(nadir_sensitivity_make(context, self->perturbable, point->X, &self->sensitivity));
-    NADIR_CHECK(nadir_kkt_make(context, point, &self->sensitivity, bounds, self->beta, attack->tau, unvisited,
-                               &self->kkt));
-    NADIR_CHECK(nadir_displacement_make(context, &self->kkt, NULL, &self->displacement));
-    self->pull_most = nadir_vector_largest(n, self->displacement.w);
+    NADIR_CHECK(nadir_stationary_point_make(self->context, self->problem, self->perturbable, attack,
+                                            NADIR_OCCUPANCY_NEAR, &self->star));
+    nadir_expansion_point_shift(&self->star.point);
+    NADIR_CHECK(nadir_stationary_point_kkt(self->context, bounds, self->beta, attack->tau, &self->star));
+    self->w_most = nadir_vector_largest(self->perturbable->states, self->star.displacement.w);
 cleanup:
-    nadir_release(context, unvisited);
     return status;
 }
 
 /* The norms of both D with ever more work, as long as kappa is too large; that of the nominal one is known
  * with the least. */
-static nadir_status measure(collective *self)
+static nadir_status measure(norms *self)
 {
     nadir_status status = NADIR_OK;
     for (int effort = NADIR_ERGODICITY_EASY;
-         effort <= NADIR_ERGODICITY_HARD && !(kappa_of(self, self->nominal, self->star) <= 0.5); effort++) {
+         effort <= NADIR_ERGODICITY_HARD && !(kappa_of(self, self->G_nominal, self->G_star) <= 0.5);
+         effort++) {
         double found;
         if (effort > NADIR_ERGODICITY_EASY) {
             NADIR_CHECK(nadir_ergodicity_bound(self->context, self->problem, &self->known,
                                                (nadir_ergodicity_effort)effort, &found));
-            self->nominal = fmin(self->nominal, found);
+            self->G_nominal = fmin(self->G_nominal, found);
         }
-        NADIR_CHECK(nadir_ergodicity_bound(self->context, &self->point.problem, &self->point.known,
+        NADIR_CHECK(nadir_ergodicity_bound(self->context, &self->star.point.problem, &self->star.point.known,
                                            (nadir_ergodicity_effort)effort, &found));
-        self->star = fmin(self->star, found);
+        self->G_star = fmin(self->G_star, found);
     }
 cleanup:
     return status;
 }
 
-static void conclude(const collective *self, double kappa, nadir_certificate *proof)
+static void conclude(const norms *self, double kappa, nadir_certificate *proof)
 {
-    const double level = nadir_round_below(self->kkt.J - self->kkt.error, fabs(self->kkt.J), 2);
+    const double level = nadir_stationary_point_level(&self->star);
     proof->kappa = isnan(proof->kappa) ? kappa : fmin(proof->kappa, kappa);
     nadir_certificate_offer(proof, level, NADIR_PROOF_RIGOROUS, "second-order");
 }
@@ -144,14 +123,15 @@ nadir_status nadir_kappa_by_norms_prove(nadir_context *context, const nadir_prob
                                         const nadir_attack *attack, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
-    collective self = {.context = context,
-                       .problem = problem,
-                       .perturbable = perturbable,
-                       .beta = beta,
-                       .known = nadir_verified_solver_make(context, problem),
-                       .star = INFINITY};
-    NADIR_CHECK(nadir_ergodicity_bound(context, problem, &self.known, NADIR_ERGODICITY_EASY, &self.nominal));
-    if (isinf(self.nominal)) {
+    norms self = {.context = context,
+                  .problem = problem,
+                  .perturbable = perturbable,
+                  .beta = beta,
+                  .known = nadir_verified_solver_make(context, problem),
+                  .G_star = INFINITY};
+    NADIR_CHECK(
+        nadir_ergodicity_bound(context, problem, &self.known, NADIR_ERGODICITY_EASY, &self.G_nominal));
+    if (isinf(self.G_nominal)) {
         goto cleanup;
     }
     weigh(context, &self);
@@ -159,18 +139,18 @@ nadir_status nadir_kappa_by_norms_prove(nadir_context *context, const nadir_prob
         proof->hopeless = true;
         goto cleanup;
     }
-    NADIR_CHECK(stand(&self, bounds, attack));
+    NADIR_CHECK(find_kkt(&self, bounds, attack));
     const double least = kappa_of(&self, 1, 1);
     proof->hopeless = least > NADIR_KAPPA_HOPELESS;
     if (!(least <= 0.5)) {
         goto cleanup;
     }
     NADIR_CHECK(measure(&self));
-    const double kappa = kappa_of(&self, self.nominal, self.star);
+    const double kappa = kappa_of(&self, self.G_nominal, self.G_star);
     if (kappa <= 0.5) {
         conclude(&self, kappa, proof);
     }
 cleanup:
-    clear(&self);
+    nadir_stationary_point_clear(context, &self.star);
     return status;
 }

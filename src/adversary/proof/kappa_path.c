@@ -17,7 +17,7 @@
  */
 #include "adversary/proof/kappa_path.h"
 
-#include "adversary/proof/kkt.h"
+#include "adversary/proof/stationary_point.h"
 #include "base/round.h"
 #include "linalg/threads.h"
 
@@ -25,8 +25,7 @@
 #include <math.h>
 #include <string.h>
 
-#define UNVISITED 1e-12 /* a share of all visits below which a state counts as not visited */
-#define ABOVE     1.01  /* how far above its fixed point y is looked for */
+#define ABOVE 1.01 /* how far above its fixed point y is looked for */
 
 enum { STEPS = 40 }; /* towards y, at most */
 
@@ -173,46 +172,8 @@ cleanup:
     return status;
 }
 
-/* How P* stands, with its own occupancy but without columns. */
-typedef struct candidate {
-    nadir_expansion_point point;
-    nadir_sensitivity sensitivity;
-    nadir_kkt kkt;
-    nadir_displacement displacement;
-    bool *unvisited; /* [states] */
-} candidate;
-
-static void clear_star(nadir_context *context, candidate *star)
-{
-    nadir_sensitivity_clear(context, &star->sensitivity);
-    nadir_kkt_clear(context, &star->kkt);
-    nadir_displacement_clear(context, &star->displacement);
-    nadir_expansion_point_clear(context, &star->point);
-    nadir_release(context, star->unvisited);
-}
-
-static nadir_status make_star(nadir_context *context, const nadir_kappa_path *kappa_path, double beta,
-                              const nadir_attack *attack, candidate *star)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_perturbable_rows *perturbable = &kappa_path->perturbable;
-    NADIR_NEW(context, star->unvisited, perturbable->states);
-    for (int64_t s = 0; s < perturbable->states; s++) {
-        star->unvisited[s] = !(attack->d[s] > UNVISITED * kappa_path->bounds.total);
-    }
-    NADIR_CHECK(nadir_expansion_point_make_near(context, kappa_path->problem, perturbable, attack,
-                                                star->unvisited, &star->point));
-    NADIR_CHECK(nadir_expansion_point_occupancy(context, &star->point));
-    NADIR_CHECK(nadir_sensitivity_make(context, perturbable, star->point.X, &star->sensitivity));
-    NADIR_CHECK(nadir_kkt_make(context, &star->point, &star->sensitivity, &kappa_path->bounds, beta,
-                               attack->tau, star->unvisited, &star->kkt));
-    NADIR_CHECK(nadir_displacement_make(context, &star->kkt, NULL, &star->displacement));
-cleanup:
-    return status;
-}
-
 /* |(y_t w_t)_t|, rounded up. */
-static double weigh(const candidate *star, const double *y)
+static double weigh(const nadir_stationary_point *star, const double *y)
 {
     double sum = 0;
     for (int64_t t = 0; t < star->kkt.perturbable->states; t++) {
@@ -227,13 +188,15 @@ nadir_status nadir_kappa_path_prove(nadir_context *context, nadir_kappa_path *ka
 {
     nadir_status status = NADIR_OK;
     const int64_t n = kappa_path->perturbable.states;
-    candidate star = {0};
+    nadir_stationary_point star = {0};
     double *y = NULL;
     bool found;
     NADIR_CHECK(nadir_certificate_make(context, n, proof));
     memcpy(proof->d_bar, kappa_path->bounds.high, (size_t)n * sizeof *proof->d_bar);
     NADIR_NEW(context, y, 3 * n);
-    NADIR_CHECK(make_star(context, kappa_path, beta, attack, &star));
+    NADIR_CHECK(nadir_stationary_point_make(context, kappa_path->problem, &kappa_path->perturbable, attack,
+                                            NADIR_OCCUPANCY_NEAR, &star));
+    NADIR_CHECK(nadir_stationary_point_kkt(context, &kappa_path->bounds, beta, attack->tau, &star));
     NADIR_CHECK(nadir_kappa_path_slopes(context, kappa_path, star.displacement.n, y, &found));
     const double kappa = found ? weigh(&star, y) : INFINITY;
     if (kappa > 0.5 || !majorise(context, kappa_path, star.displacement.n, kappa_path->off, y, y + n)) {
@@ -244,7 +207,7 @@ nadir_status nadir_kappa_path_prove(nadir_context *context, nadir_kappa_path *ka
     proof->kappa = kappa;
     nadir_certificate_offer(proof, level, NADIR_PROOF_RIGOROUS, "second-order");
 cleanup:
-    clear_star(context, &star);
+    nadir_stationary_point_clear(context, &star);
     nadir_release(context, y);
     if (status != NADIR_OK) {
         nadir_certificate_clear(context, proof);

@@ -31,7 +31,7 @@ static int64_t count_allowed(const nadir_problem *problem, int64_t row)
     return count;
 }
 
-static bool can_move(const nadir_problem *problem, int64_t row)
+bool nadir_perturbable_rows_can_move(const nadir_problem *problem, int64_t row)
 {
     return nadir_uncertainty_scale(problem->uncertainty, row) > 0 && problem->policy->probabilities[row] > 0;
 }
@@ -39,7 +39,7 @@ static bool can_move(const nadir_problem *problem, int64_t row)
 /* Entries of a row that is live; 0: it is not. */
 static int64_t live_entries(const nadir_problem *problem, int64_t row)
 {
-    const int64_t allowed = can_move(problem, row) ? count_allowed(problem, row) : 0;
+    const int64_t allowed = nadir_perturbable_rows_can_move(problem, row) ? count_allowed(problem, row) : 0;
     return allowed > 1 ? allowed : 0;
 }
 
@@ -168,52 +168,5 @@ cleanup:
     if (status != NADIR_OK) {
         nadir_perturbable_rows_clear(context, perturbable);
     }
-    return status;
-}
-
-/* Marks the successors of a state; returns how many were new, after those in queue[0 .. end - 1]. */
-static int64_t mark_successors(const nadir_problem *problem, int64_t state, bool *reach, int64_t *queue,
-                               int64_t end)
-{
-    const nadir_model *model = problem->model;
-    const bool anywhere = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
-    for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
-        if (!(problem->policy->probabilities[row] > 0)) {
-            continue;
-        }
-        const bool all = anywhere && can_move(problem, row);
-        const nadir_row nominal = nadir_model_row(model, row);
-        const int64_t count = all ? problem->states : nominal.count;
-        for (int64_t j = 0; j < count && end < problem->states; j++) {
-            const int64_t t = all ? j : nadir_row_column(&nominal, j);
-            if (!reach[t] && (all || nominal.values[j] > 0)) {
-                reach[t] = true;
-                queue[end++] = t;
-            }
-        }
-    }
-    return end;
-}
-
-nadir_status nadir_reachable_states(nadir_context *context, const nadir_problem *problem, bool *reach)
-{
-    nadir_status status = NADIR_OK;
-    int64_t *queue = NULL;
-    int64_t end = 0;
-    if (problem->model->exchange != NULL) {
-        return nadir_reachable_states_spread(context, problem, reach);
-    }
-    NADIR_NEW(context, queue, problem->states);
-    for (int64_t s = 0; s < problem->states; s++) {
-        reach[s] = problem->mu[s] > 0;
-        if (reach[s]) {
-            queue[end++] = s;
-        }
-    }
-    for (int64_t i = 0; i < end; i++) {
-        end = mark_successors(problem, queue[i], reach, queue, end);
-    }
-cleanup:
-    nadir_release(context, queue);
     return status;
 }

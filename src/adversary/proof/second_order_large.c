@@ -18,7 +18,7 @@
  */
 #include "adversary/proof/second_order.h"
 
-#include "adversary/proof/kkt.h"
+#include "adversary/proof/stationary_point.h"
 #include "adversary/rows/lmo_device.h"
 #include "base/round.h"
 #include "linalg/distributed.h"
@@ -41,9 +41,7 @@ typedef struct large {
     const nadir_perturbable_rows *perturbable;
     double beta;
     nadir_occupancy_bounds bounds;
-    nadir_expansion_point star;
-    nadir_kkt kkt;
-    nadir_displacement displacement;
+    nadir_stationary_point star; /* P* */
     double radius;
     double *spread; /* [states] and ghosts; several processes */
     nadir_lmo_device remote;
@@ -56,9 +54,7 @@ typedef struct large {
 static void clear(nadir_context *context, large *self)
 {
     nadir_occupancy_bounds_clear(context, &self->bounds);
-    nadir_kkt_clear(context, &self->kkt);
-    nadir_displacement_clear(context, &self->displacement);
-    nadir_expansion_point_clear(context, &self->star);
+    nadir_stationary_point_clear(context, &self->star);
     nadir_release(context, self->spread);
     nadir_lmo_device_close(&self->remote);
 }
@@ -67,22 +63,16 @@ static nadir_status start(nadir_context *context, const nadir_occupancy_bounds *
                           const nadir_attack *attack, large *self)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = self->perturbable->states;
-    nadir_sensitivity at_star = {0};
-    bool *unvisited = NULL;
-    NADIR_NEW(context, unvisited, n);
     NADIR_NEW(context, self->spread,
               self->perturbable->exchange != NULL ? nadir_model_width(self->problem->model) : 0);
     NADIR_CHECK(nadir_occupancy_bounds_copy(context, bounds, &self->bounds));
-    NADIR_CHECK(
-        nadir_expansion_point_unvisited(context, self->problem, attack->kernel, attack->d, unvisited));
-    NADIR_CHECK(nadir_expansion_point_make(context, self->problem, self->perturbable, attack->kernel,
-                                           unvisited, &self->star));
-    NADIR_CHECK(nadir_expansion_point_occupancy(context, &self->star));
-    nadir_expansion_point_shift(&self->star);
-    NADIR_CHECK(nadir_sensitivity_make(context, self->perturbable, self->star.X, &at_star));
-    NADIR_CHECK(nadir_kkt_make_brief(context, &self->star, &at_star, bounds, self->beta, attack->tau,
-                                     unvisited, &self->kkt, &self->displacement));
+    NADIR_CHECK(nadir_stationary_point_make(context, self->problem, self->perturbable, attack,
+                                            NADIR_OCCUPANCY_OWN, &self->star));
+    nadir_expansion_point_shift(&self->star.point);
+    NADIR_CHECK(nadir_kkt_make_brief(context, &self->star.point, &self->star.sensitivity, bounds, self->beta,
+                                     attack->tau, self->star.unvisited, &self->star.kkt,
+                                     &self->star.displacement));
+    nadir_sensitivity_clear(context, &self->star.sensitivity);
     self->radius = nadir_round_up(2 * self->beta, NADIR_PROOF_ROUNDINGS);
     const nadir_uncertainty *set = self->problem->uncertainty;
     const nadir_lmo rows = {.model = self->problem->model,
@@ -95,8 +85,6 @@ static nadir_status start(nadir_context *context, const nadir_occupancy_bounds *
                                           self->problem->policy->probabilities, &self->remote));
     }
 cleanup:
-    nadir_sensitivity_clear(context, &at_star);
-    nadir_release(context, unvisited);
     return status;
 }
 
@@ -105,9 +93,9 @@ static void tighten(const nadir_context *context, large *self)
 {
     for (int i = 0; i < LIMITS && !self->bounds.empty; i++) {
         const double before = self->radius;
-        nadir_occupancy_bounds_limit_around(context, &self->star, self->radius, &self->bounds);
-        self->radius = fmin(
-            self->radius, nadir_displacement_radius(context, &self->kkt, &self->displacement, &self->bounds));
+        nadir_occupancy_bounds_limit_around(context, &self->star.point, self->radius, &self->bounds);
+        self->radius = fmin(self->radius, nadir_displacement_radius(context, &self->star.kkt,
+                                                                    &self->star.displacement, &self->bounds));
         if (self->radius > 0.99 * before) {
             break;
         }
@@ -168,7 +156,7 @@ static nadir_status apply(nadir_context *context, void *user, const double *x, d
 {
     nadir_status status = NADIR_OK;
     const large *self = user;
-    nadir_occupancy *occupancy = self->star.problem.occupancy;
+    nadir_occupancy *occupancy = self->star.point.problem.occupancy;
     const int64_t n = self->perturbable->states;
     double *z = self->work;
     double *r = self->work + n;
@@ -216,7 +204,7 @@ static nadir_status bound_norm(nadir_context *context, large *self, const double
     nadir_status status = NADIR_OK;
     const double share = enough / SAFETY;
     nadir_largest square;
-    self->place = self->remote.step != NULL ? nadir_occupancy_vec(context, self->star.problem.occupancy)
+    self->place = self->remote.step != NULL ? nadir_occupancy_vec(context, self->star.point.problem.occupancy)
                                             : nadir_vec_host(context);
     status = search(context, self, y, w, share * share, &square);
     if (status == NADIR_ERROR_MEMORY && self->place.device != NULL) {
@@ -234,16 +222,17 @@ static nadir_status close_on_itself(nadir_context *context, large *self, double 
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->perturbable->states;
-    const double mean =
-        nadir_global_sum(context, n, self->displacement.w) / (double)nadir_model_total(self->problem->model);
-    const double least = fmin(LEAST_W * mean, nadir_global_largest(context, n, self->displacement.w));
+    const double mean = nadir_global_sum(context, n, self->star.displacement.w) /
+                        (double)nadir_model_total(self->problem->model);
+    const double least = fmin(LEAST_W * mean, nadir_global_largest(context, n, self->star.displacement.w));
     double *y = NULL;
     double *w = NULL;
     NADIR_NEW(context, y, n);
     NADIR_NEW(context, w, n);
     for (int64_t t = 0; t < n; t++) {
-        w[t] = fmax(self->displacement.w[t], least);
-        y[t] = fmin(self->bounds.high[t], self->star.d[t] + self->star.off[t] + self->radius * CLOSED / w[t]);
+        w[t] = fmax(self->star.displacement.w[t], least);
+        y[t] = fmin(self->bounds.high[t],
+                    self->star.point.d[t] + self->star.point.off[t] + self->radius * CLOSED / w[t]);
     }
     NADIR_CHECK(bound_norm(context, self, y, w, CLOSED * (1 - 1e-9), kappa));
     if (*kappa < CLOSED) {
@@ -265,20 +254,22 @@ nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_
     double kappa;
     NADIR_CHECK(start(context, bounds, attack, &self));
     tighten(context, &self);
-    const double level = nadir_round_below(self.kkt.J - self.kkt.error, fabs(self.kkt.J), 2);
-    const double far = nadir_displacement_radius(context, &self.kkt, &self.displacement, &self.bounds);
+    const double level = nadir_stationary_point_level(&self.star);
+    const double far =
+        nadir_displacement_radius(context, &self.star.kkt, &self.star.displacement, &self.bounds);
     const double loss =
-        self.bounds.empty ? 0 : nadir_round_up(self.kkt.tau * far * far / 4, NADIR_PROOF_ROUNDINGS);
+        self.bounds.empty ? 0 : nadir_round_up(self.star.kkt.tau * far * far / 4, NADIR_PROOF_ROUNDINGS);
     nadir_certificate_offer(proof, level - loss, NADIR_PROOF_RIGOROUS, "second-order");
     if (self.bounds.empty || !(level - loss < level)) {
         goto cleanup;
     }
     NADIR_CHECK(close_on_itself(context, &self, &kappa));
     if (kappa >= CLOSED && isfinite(kappa)) {
-        NADIR_CHECK(bound_norm(context, &self, self.bounds.high, self.displacement.w, 0.5, &kappa));
+        NADIR_CHECK(bound_norm(context, &self, self.bounds.high, self.star.displacement.w, 0.5, &kappa));
     }
     if (isfinite(kappa)) {
-        const double lost = kappa <= 0.5 ? 0 : 2 * self.kkt.tau * (kappa - 0.5) * self.radius * self.radius;
+        const double lost =
+            kappa <= 0.5 ? 0 : 2 * self.star.kkt.tau * (kappa - 0.5) * self.radius * self.radius;
         proof->kappa = kappa;
         nadir_certificate_offer(proof, level - lost, NADIR_PROOF_NUMERICAL, "second-order");
     }

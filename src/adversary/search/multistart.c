@@ -12,77 +12,16 @@
  * that takes all the time would use up the budget. */
 static const double prices[] = {0.3, 0.03, 0.003};
 
-/* Whether a row can be moved at all. */
-static bool is_live(const nadir_problem *problem, int64_t row)
-{
-    const bool held = nadir_uncertainty_scale(problem->uncertainty, row) == 0;
-    return !held && problem->policy->probabilities[row] > 0;
-}
-
-/* Adds what a row leads to, within the set, to the queue. */
-static int64_t follow(const nadir_problem *problem, int64_t row, bool *seen, int32_t *queue, int64_t length)
-{
-    const nadir_row entries = nadir_model_row(problem->model, row);
-    for (int64_t i = 0; i < entries.count; i++) {
-        const int64_t t = nadir_row_column(&entries, i);
-        if (entries.values[i] > 0 && !seen[t]) {
-            seen[t] = true;
-            queue[length++] = (int32_t)t;
-        }
-    }
-    return length;
-}
-
-/* Whether some kernel of the set reaches a state of occupancy zero: along nominal transitions or, on domain
- * simplex, from any row that can be moved, which can lead anywhere. */
+/* Whether some kernel of the set reaches a state of occupancy zero. */
 static nadir_status misses_states(nadir_context *context, const nadir_problem *problem, const double *d,
-                                  bool *misses)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_model *model = problem->model;
-    const bool anywhere = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
-    const double nothing = DBL_EPSILON * DBL_EPSILON / (1 - problem->gamma);
-    bool *seen = NULL;
-    int32_t *queue = NULL;
-    int64_t length = 0;
-    bool moves = false;
-    *misses = false;
-    NADIR_NEW_ZERO(context, seen, problem->states);
-    NADIR_NEW(context, queue, problem->states);
-    for (int64_t s = 0; s < problem->states; s++) {
-        if (problem->mu[s] > 0) {
-            seen[s] = true;
-            queue[length++] = (int32_t)s;
-        }
-    }
-    for (int64_t i = 0; i < length && length < problem->states;
-         i++) { /* with all of them seen, that is all */
-        for (int64_t row = model->state_rows[queue[i]]; row < model->state_rows[queue[i] + 1]; row++) {
-            if (problem->policy->probabilities[row] > 0) {
-                length = follow(problem, row, seen, queue, length);
-                moves = moves || is_live(problem, row);
-            }
-        }
-    }
-    for (int64_t s = 0; s < problem->states; s++) {
-        *misses = *misses || (d[s] <= nothing && (seen[s] || (anywhere && moves)));
-    }
-cleanup:
-    nadir_release(context, seen);
-    nadir_release(context, queue);
-    return status;
-}
-
-/* The same with states spread over processes, on domain support. */
-static nadir_status misses_spread(nadir_context *context, const nadir_problem *problem, const double *d,
                                   bool *misses)
 {
     nadir_status status = NADIR_OK;
     const double nothing = DBL_EPSILON * DBL_EPSILON / (1 - problem->gamma);
     bool *reach = NULL;
+    bool visited = true;
     NADIR_NEW(context, reach, problem->states);
     NADIR_CHECK(nadir_reachable_states(context, problem, reach));
-    bool visited = true;
     for (int64_t s = 0; s < problem->states; s++) {
         visited = visited && (d[s] > nothing || !reach[s]);
     }
@@ -152,8 +91,7 @@ nadir_status nadir_multistart_run(nadir_context *context, const nadir_problem *p
     bool misses;
     bool better;
     NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, NULL, tolerance, iterations_limit, attack));
-    NADIR_CHECK(problem->model->exchange != NULL ? misses_spread(context, problem, attack->d, &misses)
-                                                 : misses_states(context, problem, attack->d, &misses));
+    NADIR_CHECK(misses_states(context, problem, attack->d, &misses));
     if (!misses) {
         goto cleanup;
     }

@@ -45,7 +45,7 @@ static bool has_many_zeros(const nadir_derivation *derivation)
     const int64_t entries = derivation->perturbable.entries;
     int64_t count = 0;
     for (int64_t e = 0; e < entries; e++) {
-        count += derivation->kkt.slack[e] > 0;
+        count += derivation->star.kkt.slack[e] > 0;
     }
     return (double)count >= MANY * (double)entries && count > 0;
 }
@@ -149,13 +149,13 @@ static nadir_status bound_by_lagrangian(nadir_context *context, search *self)
     const double beta = derivation->beta;
     const double *high = derivation->below.high;
     nadir_lagrangian *found = &self->lagrangian;
-    NADIR_CHECK(
-        nadir_lagrangian_tau_best(context, problem, beta, high, derivation->kkt.tau, EVALUATIONS, found));
+    NADIR_CHECK(nadir_lagrangian_tau_best(context, problem, beta, high, derivation->star.kkt.tau, EVALUATIONS,
+                                          found));
     NADIR_CHECK(nadir_derivation_lagrangian_below(context, derivation, found->tau, found->v));
     if (derivation->below.empty) {
         goto cleanup;
     }
-    const double tau = fmax(found->tau, derivation->kkt.tau);
+    const double tau = fmax(found->tau, derivation->star.kkt.tau);
     NADIR_CHECK(nadir_lagrangian_tau_for_level(context, problem, beta, high, derivation->level, tau,
                                                EVALUATIONS, found));
     if (found->tau > 0) {
@@ -203,7 +203,7 @@ static nadir_status prove_briefly(nadir_context *context, search *self, double w
     nadir_status status = NADIR_OK;
     nadir_derivation *derivation = self->derivation;
     NADIR_CHECK(begin(context, self));
-    if (derivation->perturbable.columns == NULL && !derivation->at_star.symmetric) {
+    if (derivation->perturbable.columns == NULL && !derivation->star.sensitivity.symmetric) {
         NADIR_CHECK(nadir_derivation_tabulate(context, derivation, true));
         NADIR_CHECK(tighten_and_conclude(context, self));
         if (derivation->certificate->lower >= wanted) {
@@ -236,7 +236,7 @@ static nadir_status prove_fully(nadir_context *context, search *self, int rounds
     }
     NADIR_CHECK(tighten(context, self));
     NADIR_CHECK(conclude(context, self));
-    if (!derivation->weighted && derivation->kkt.bounded && certificate->lower < wanted) {
+    if (!derivation->weighted && derivation->star.kkt.bounded && certificate->lower < wanted) {
         NADIR_CHECK(nadir_derivation_use_weights(context, derivation));
         NADIR_CHECK(tighten(context, self));
         NADIR_CHECK(conclude(context, self));
