@@ -6,7 +6,7 @@
 #define NADIR_TESTS_VALID_H
 
 #include "adversary/proof/kkt.h"
-#include "adversary/search/kappa_bisection.h"
+#include "adversary/search/second_order_search.h"
 #include "adversary/valid/prove.h"
 #include "support/miniature.h"
 #include "support/problem.h"

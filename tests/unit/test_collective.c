@@ -5,7 +5,7 @@
 #include "support/support.h"
 
 #include "adversary/proof/ergodicity_bound.h"
-#include "adversary/proof/kappa_by_norms.h"
+#include "adversary/proof/second_order.h"
 #include "adversary/search/second_order_search.h"
 #include "kernel/explicit.h"
 #include "support/oracle.h"

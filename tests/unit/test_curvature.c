@@ -6,7 +6,7 @@
 #include "support/support.h"
 
 #include "adversary/proof/kappa_cholesky.h"
-#include "adversary/proof/sublevel_radius.h"
+#include "adversary/proof/lagrangian_bound.h"
 #include "adversary/search/frank_wolfe.h"
 #include "adversary/search/lagrangian_tau.h"
 #include "linalg/vector.h"

@@ -6,9 +6,9 @@
 #include "support/support.h"
 
 #include "adversary/proof/derivation_record.h"
-#include "adversary/proof/kappa_path.h"
 #include "adversary/proof/second_order.h"
 #include "adversary/search/frank_wolfe.h"
+#include "adversary/search/kappa_path_search.h"
 #include "adversary/search/lagrangian_tau.h"
 #include "adversary/search/second_order_search.h"
 #include "linalg/vector.h"
@@ -181,7 +181,7 @@ static void judge_in_series(fight *made, tally *sums)
         if (attack->tau > 0 && isfinite(attack->tau)) {
             nadir_certificate proof = {0};
             assert_ok(made->context,
-                      nadir_kappa_path_prove(made->context, series, made->radius, attack, &proof));
+                      nadir_kappa_path_search(made->context, series, made->radius, attack, &proof));
             assert_that(made->lowest >= proof.lower - 1e-13 * made->scale,
                         "%.17g is below the lower bound %.17g (kappa %g) of attack %d in a series, %.17g",
                         made->lowest, proof.lower, proof.kappa, i, attack->J);

@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/proof/kappa_path.h"
+#include "adversary/search/kappa_path_search.h"
 #include "linalg/vector.h"
 #include "support/miniature.h"
 #include "support/oracle.h"

@@ -2,10 +2,8 @@
 #include "adversary/proof/derivation.h"
 
 #include "adversary/proof/derivation_record.h"
-#include "adversary/proof/kappa_by_norms.h"
 #include "adversary/proof/lagrangian_bound.h"
 #include "adversary/proof/second_order.h"
-#include "adversary/proof/sublevel_radius.h"
 #include "base/round.h"
 
 #include <math.h>

@@ -75,7 +75,7 @@ nadir_status nadir_derivation_set_passes(nadir_context *context, nadir_derivatio
 nadir_status nadir_derivation_lagrangian(nadir_context *context, nadir_derivation *self, double tau,
                                          const double *v);
 
-/* kappa by norms (kappa_by_norms.h), p = 2. */
+/* kappa by norms (second_order.h), p = 2. */
 nadir_status nadir_derivation_by_norms(nadir_context *context, nadir_derivation *self);
 /* kappa without columns of D (second_order.h), p = 2. */
 nadir_status nadir_derivation_large(nadir_context *context, nadir_derivation *self);
@@ -97,7 +97,7 @@ nadir_status nadir_derivation_pass(nadir_context *context, nadir_derivation *sel
 nadir_status nadir_derivation_lagrangian_below(nadir_context *context, nadir_derivation *self, double tau,
                                                const double *v);
 /* Passes around another kernel, which holds the kernels below the level by the Lagrangian bound
- * (sublevel_radius.h). v, answered: [states]; the kernel is about the answer of the rows to `answered`, which
+ * (lagrangian_bound.h). v, answered: [states]; the kernel is about the answer of the rows to `answered`, which
  * stands for it in the record. tau > 0. */
 nadir_status nadir_derivation_pass_around(nadir_context *context, nadir_derivation *self,
                                           const nadir_kernel *kernel, double tau, const double *v,

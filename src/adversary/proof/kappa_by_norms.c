@@ -1,5 +1,5 @@
 /*
- * kappa_by_norms.c: the proof that a kernel is the worst one, from norms; see kappa_by_norms.h and kkt.h.
+ * kappa_by_norms.c: the proof that a kernel is the worst one, from norms; see second_order.h and kkt.h.
  *
  * For kernels P and X, and m = sum over s of d_P(s) sum_a pi (P - X), whose entries sum to zero,
  *
@@ -16,7 +16,7 @@
  *
  *     kappa = gamma K |Phi D* W|_2 <= gamma K G* max w,       W = diag(w).
  */
-#include "adversary/proof/kappa_by_norms.h"
+#include "adversary/proof/second_order.h"
 
 #include "adversary/proof/ergodicity_bound.h"
 #include "adversary/proof/stationary_point.h"

@@ -25,20 +25,6 @@
 #include <math.h>
 #include <string.h>
 
-#define ABOVE 1.01 /* how far above its fixed point y is looked for */
-
-enum { STEPS = 40 }; /* towards y, at most */
-
-struct nadir_kappa_path {
-    const nadir_problem *problem;
-    double beta;
-    nadir_perturbable_rows perturbable;
-    nadir_occupancy_bounds bounds;
-    double *root;  /* [states * states] at least gamma k(s, t), t after t */
-    double *slope; /* [states] g */
-    double *off;   /* [states] what columns are off by, twice */
-};
-
 void nadir_kappa_path_free(nadir_context *context, nadir_kappa_path *kappa_path)
 {
     if (kappa_path == NULL) {
@@ -118,58 +104,25 @@ cleanup:
     return status;
 }
 
-const nadir_occupancy_bounds *nadir_kappa_path_bounds(const nadir_kappa_path *kappa_path)
-{
-    return &kappa_path->bounds;
-}
-
-/* next = b + A y; whether it is nowhere above y. moved: [states] work space. */
-static bool apply(const nadir_kappa_path *kappa_path, const double *change, const double *b, const double *y,
-                  double *moved, double *next)
+bool nadir_kappa_path_majorizes(const nadir_context *context, const nadir_kappa_path *kappa_path,
+                                const double *change, const double *b, const double *y, double *work)
 {
     const int64_t n = kappa_path->perturbable.states;
+    double *moved = work;
+    double *next = work + n;
     bool below = true;
     for (int64_t s = 0; s < n; s++) {
         moved[s] = change[s] * y[s];
     }
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n));
     cblas_dgemv(CblasColMajor, CblasTrans, (blasint)n, (blasint)n, 1, kappa_path->root, (blasint)n, moved, 1,
                 0, next, 1);
-    for (int64_t t = 0; t < n; t++) {
+    nadir_blas_restore(before);
+    for (int64_t t = 0; t < n; t++) { /* a sum over n states, and b */
         next[t] = nadir_round_up(b[t] + next[t], 2 * (double)(n + 16));
         below = below && next[t] <= y[t];
     }
     return below;
-}
-
-/* y >= b + A y; false: there is none, or it is not found. change: [states] |Delta_s|; y: [states]; work:
- * [2 * states]. */
-static bool majorise(const nadir_context *context, const nadir_kappa_path *kappa_path, const double *change,
-                     const double *b, double *y, double *work)
-{
-    const int64_t n = kappa_path->perturbable.states;
-    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n));
-    bool found = false;
-    memcpy(y, b, (size_t)n * sizeof *y);
-    for (int step = 0; step < STEPS && !found; step++) {
-        found = apply(kappa_path, change, b, y, work, work + n);
-        for (int64_t t = 0; t < n && !found; t++) {
-            y[t] = ABOVE * work[n + t];
-        }
-    }
-    nadir_blas_restore(before);
-    return found;
-}
-
-nadir_status nadir_kappa_path_slopes(nadir_context *context, const nadir_kappa_path *kappa_path,
-                                     const double *change, double *y, bool *found)
-{
-    nadir_status status = NADIR_OK;
-    double *work = NULL;
-    NADIR_NEW(context, work, 2 * kappa_path->perturbable.states);
-    *found = majorise(context, kappa_path, change, kappa_path->slope, y, work);
-cleanup:
-    nadir_release(context, work);
-    return status;
 }
 
 /* |(y_t w_t)_t|, rounded up. */
@@ -183,34 +136,27 @@ static double weigh(const nadir_stationary_point *star, const double *y)
     return nadir_round_up(sqrt(sum), NADIR_PROOF_ROUNDINGS);
 }
 
-nadir_status nadir_kappa_path_prove(nadir_context *context, nadir_kappa_path *kappa_path, double beta,
-                                    const nadir_attack *attack, nadir_certificate *proof)
+nadir_status nadir_kappa_path_prove(nadir_context *context, const nadir_kappa_path *kappa_path, double beta,
+                                    const nadir_stationary_point *star, const double *y, const double *y_off,
+                                    nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = kappa_path->perturbable.states;
-    nadir_stationary_point star = {0};
-    double *y = NULL;
-    bool found;
-    NADIR_CHECK(nadir_certificate_make(context, n, proof));
-    memcpy(proof->d_bar, kappa_path->bounds.high, (size_t)n * sizeof *proof->d_bar);
-    NADIR_NEW(context, y, 3 * n);
-    NADIR_CHECK(nadir_stationary_point_make(context, kappa_path->problem, &kappa_path->perturbable, attack,
-                                            NADIR_OCCUPANCY_NEAR, &star));
-    NADIR_CHECK(nadir_stationary_point_kkt(context, &kappa_path->bounds, beta, attack->tau, &star));
-    NADIR_CHECK(nadir_kappa_path_slopes(context, kappa_path, star.displacement.n, y, &found));
-    const double kappa = found ? weigh(&star, y) : INFINITY;
-    if (kappa > 0.5 || !majorise(context, kappa_path, star.displacement.n, kappa_path->off, y, y + n)) {
+    const double *change = star->displacement.n;
+    double *work = NULL;
+    NADIR_NEW(context, work, 2 * kappa_path->perturbable.states);
+    const double kappa = weigh(star, y);
+    if (!(kappa <= 0.5) ||
+        !nadir_kappa_path_majorizes(context, kappa_path, change, kappa_path->slope, y, work) ||
+        !nadir_kappa_path_majorizes(context, kappa_path, change, kappa_path->off, y_off, work)) {
         goto cleanup;
     }
-    const double drift = nadir_round_up(4 * attack->tau * beta * weigh(&star, y), NADIR_PROOF_ROUNDINGS);
-    const double level = nadir_round_below(star.kkt.J - star.kkt.error - drift, fabs(star.kkt.J) + drift, 2);
+    /* 2 tau sum |d_P - d| w |delta| for what the columns are off by, |delta| <= 2 beta */
+    const double drift = nadir_round_up(4 * star->kkt.tau * beta * weigh(star, y_off), NADIR_PROOF_ROUNDINGS);
+    const double level =
+        nadir_round_below(star->kkt.J - star->kkt.error - drift, fabs(star->kkt.J) + drift, 2);
     proof->kappa = kappa;
     nadir_certificate_offer(proof, level, NADIR_PROOF_RIGOROUS, "second-order");
 cleanup:
-    nadir_stationary_point_clear(context, &star);
-    nadir_release(context, y);
-    if (status != NADIR_OK) {
-        nadir_certificate_clear(context, proof);
-    }
+    nadir_release(context, work);
     return status;
 }

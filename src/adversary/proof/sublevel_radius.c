@@ -1,5 +1,5 @@
-/* sublevel_radius.c: how far kernels can be from the answer to the Lagrangian bound; see sublevel_radius.h. */
-#include "adversary/proof/sublevel_radius.h"
+/* sublevel_radius.c: how far kernels can be from the answer to the Lagrangian bound; see lagrangian_bound.h. */
+#include "adversary/proof/lagrangian_bound.h"
 
 #include "base/round.h"
 #include "linalg/vector.h"

@@ -1,9 +1,9 @@
 /*
- * kappa_bisection.c: the least kappa that a Cholesky factorisation proves; see kappa_bisection.h.
+ * kappa_bisection.c: the least kappa that a Cholesky factorisation proves; see second_order_search.h.
  *
  * kappa is doubled from 1/2 until the inequality of kappa_cholesky.c holds for some theta, and then bisected.
  */
-#include "adversary/search/kappa_bisection.h"
+#include "adversary/search/second_order_search.h"
 
 #include <math.h>
 

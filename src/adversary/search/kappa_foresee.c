@@ -1,6 +1,6 @@
 /* kappa_foresee.c: whether norms leave hope for kappa <= 1/2; see second_order_search.h. */
 #include "adversary/proof/ergodicity_bound.h"
-#include "adversary/proof/kappa_by_norms.h"
+#include "adversary/proof/second_order.h"
 #include "adversary/search/second_order_search.h"
 
 #include <math.h>

@@ -41,7 +41,7 @@ nadir_status nadir_lagrangian_tau_best(nadir_context *context, const nadir_probl
                                        const double *d_bar, double tau_start, int64_t evaluations_limit,
                                        nadir_lagrangian *lagrangian);
 
-/* The tau at which kernels of a return below `level` are held closest to lagrangian->kernel (sublevel_radius.h): about
+/* The tau at which kernels of a return below `level` are held closest to lagrangian->kernel (lagrangian_bound.h): about
  * where that kernel's own return is the level. tau_start > 0. */
 nadir_status nadir_lagrangian_tau_for_level(nadir_context *context, const nadir_problem *problem, double beta,
                                             const double *d_bar, double level, double tau_start,

@@ -12,6 +12,10 @@
 nadir_status nadir_second_order_search(nadir_context *context, nadir_derivation *derivation,
                                        nadir_certify effort, double wanted);
 
+/* Leaves what it finds in matrix->proven: at most 1/2 if that can be proven; with `sharp` to a percent of the
+ * least. Infinity: nothing was found. */
+void nadir_kappa_bisect(const nadir_context *context, nadir_kappa_matrix *matrix, bool sharp);
+
 /* *hopeless: kappa is far above 1/2, as far as value and occupancy of an attack tell, for norms to prove
  * anything. Nothing is proven by it. */
 nadir_status nadir_kappa_foresee(nadir_context *context, const nadir_problem *problem, double beta,

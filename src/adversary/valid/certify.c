@@ -9,6 +9,7 @@
 
 #include "adversary/check/membership.h"
 #include "adversary/free/free.h"
+#include "adversary/search/kappa_path_search.h"
 #include "adversary/search/multistart.h"
 #include "adversary/search/rank_one_candidate.h"
 #include "adversary/search/second_order_search.h"
@@ -155,15 +156,15 @@ static nadir_status prove_once(nadir_valid_run *run, nadir_certificate *proof)
     const double wanted = wanted_lower(run);
     nadir_certificate_clear(run->context, proof);
     if (run->kappa_path != NULL && attack->tau > 0 && isfinite(attack->tau)) {
-        NADIR_CHECK(nadir_kappa_path_prove(run->context, run->kappa_path, run->beta, attack, proof));
+        NADIR_CHECK(nadir_kappa_path_search(run->context, run->kappa_path, run->beta, attack, proof));
         if (proof->lower >= wanted) {
             goto cleanup;
         }
         nadir_certificate_clear(run->context, proof);
     }
-    NADIR_CHECK(nadir_valid_prove_within(
-        run->context, run->problem, run->beta, attack, run->settings->certify, wanted,
-        run->kappa_path != NULL ? nadir_kappa_path_bounds(run->kappa_path) : NULL, proof));
+    NADIR_CHECK(nadir_valid_prove_within(run->context, run->problem, run->beta, attack,
+                                         run->settings->certify, wanted,
+                                         run->kappa_path != NULL ? &run->kappa_path->bounds : NULL, proof));
 cleanup:
     return status;
 }

@@ -23,7 +23,7 @@ nadir_status nadir_valid_prove_within(nadir_context *context, const nadir_proble
                                       const nadir_attack *attack, nadir_certify effort, double wanted,
                                       const nadir_occupancy_bounds *known, nadir_certificate *certificate);
 
-/* The same by norms alone (kappa_by_norms.h), which takes little time; p = 2, models of few states. Nothing is
+/* The same by norms alone (second_order.h), which takes little time; p = 2, models of few states. Nothing is
  * proven, with kappa NaN, where they do not do. */
 nadir_status nadir_valid_prove_by_norms(nadir_context *context, const nadir_problem *problem, double beta,
                                         const nadir_attack *attack, nadir_certificate *certificate);
