@@ -5,7 +5,7 @@
 #ifndef NADIR_TESTS_VALID_H
 #define NADIR_TESTS_VALID_H
 
-#include "adversary/proof/kkt.h"
+#include "adversary/proof/displacement.h"
 #include "adversary/search/second_order_search.h"
 #include "adversary/valid/prove.h"
 #include "support/miniature.h"

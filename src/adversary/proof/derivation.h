@@ -97,8 +97,8 @@ nadir_status nadir_derivation_pass(nadir_context *context, nadir_derivation *sel
 nadir_status nadir_derivation_lagrangian_below(nadir_context *context, nadir_derivation *self, double tau,
                                                const double *v);
 /* Passes around another kernel, which holds the kernels below the level by the Lagrangian bound
- * (lagrangian_bound.h). v, answered: [states]; the kernel is about the answer of the rows to `answered`, which
- * stands for it in the record. tau > 0. */
+ * (lagrangian_bound.h). v, answered: [states]; the kernel is about the answer of the rows to `answered`,
+ * which is recorded in its place. tau > 0. */
 nadir_status nadir_derivation_pass_around(nadir_context *context, nadir_derivation *self,
                                           const nadir_kernel *kernel, double tau, const double *v,
                                           const double *answered);

@@ -6,9 +6,10 @@
  *     y = Phi x + gamma Phi M y,    so that    |Phi D|_2 <= 1 / (1 - gamma rho),    rho = |Phi M|_2.
  *
  * Phi M = Phi (M - 1 c^T) for every c: with about the means of the columns for c, |M - 1 c^T|_2 is a bound on
- * rho, and so are its Frobenius norm and |N^T N|_F^(1/2), N being that matrix. What M 1 lacks of 1, e in each
- * state at most, adds gamma |mean(D x)| sqrt(n) e to |y|, and |mean(D x)| <= |D|_2 |x| / sqrt(n) <= |x| / (1
- * - gamma |M|).
+ * rho, and so are its Frobenius norm and |N^T N|_F^(1/2), N being that matrix. Where |M 1 - 1| <= e in each
+ * state, gamma |mean(D x)| sqrt(n) e is added to |y|, and
+ *
+ *     |mean(D x)| <= |D|_2 |x| / sqrt(n) <= |x| / (1 - gamma |M|).
  */
 #include "adversary/proof/ergodicity_bound.h"
 

@@ -1,6 +1,6 @@
 /*
- * ergodicity_bound.h: how soon a policy forgets where it began: a bound on |Phi D|_2, Phi x = x - mean(x), from the
- * numbers of P^pi alone.
+ * ergodicity_bound.h: how fast the chain of a policy forgets its start: a bound on |Phi D|_2, Phi x = x -
+ * mean(x), from the entries of P^pi alone.
  */
 #ifndef NADIR_PROOF_ERGODICITY_BOUND_H
 #define NADIR_PROOF_ERGODICITY_BOUND_H

@@ -112,7 +112,7 @@ static bool take_stored(const nadir_perturbable_rows *perturbable, int64_t i, co
     return true;
 }
 
-/* *same: the live rows are those of the kernel. */
+/* *same: X is the kernel given, entry by entry. */
 static nadir_status take_rows(nadir_context *context, const nadir_perturbable_rows *perturbable,
                               const nadir_kernel *kernel, const bool *nominal, double *X, bool *same)
 {
@@ -154,8 +154,8 @@ cleanup:
     return status;
 }
 
-/* The live rows X as a kernel of a sparse model, on domain support: it has the successors of the model, and
- * need not store them. */
+/* X as a kernel of a sparse model, on domain support: its successors are those of the model, and are not
+ * stored. */
 static nadir_status write_support(nadir_context *context, nadir_model *model,
                                   const nadir_perturbable_rows *perturbable, const double *X,
                                   nadir_kernel **kernel)
@@ -204,7 +204,7 @@ cleanup:
     return status;
 }
 
-/* The live rows X as a kernel. */
+/* X as a kernel with rows of its own. */
 static nadir_status write_kernel(nadir_context *context, nadir_model *model,
                                  const nadir_perturbable_rows *perturbable, const double *X,
                                  nadir_kernel **kernel)
@@ -235,7 +235,7 @@ cleanup:
     return status;
 }
 
-/* X as the numbers of a kernel, where all entries of a sparse model are live. */
+/* X as the numbers of a kernel, where all entries of a sparse model are perturbable. */
 static nadir_status write_in_place(nadir_context *context, const nadir_kernel *kernel, const bool *nominal,
                                    nadir_expansion_point *point)
 {

@@ -1,14 +1,15 @@
 /*
  * kappa_by_norms.c: the proof that a kernel is the worst one, from norms; see second_order.h and kkt.h.
  *
- * For kernels P and X, and m = sum over s of d_P(s) sum_a pi (P - X), whose entries sum to zero,
+ * For kernels P and X let m = sum over s of d_P(s) sum_a pi (P - X), whose entries sum to zero. Then
  *
- *     d_P - d_X = gamma D_X^T m,    |m|_2 <= K |P - X|,    K^2 = sum_s f_s d_P(s)^2,   f_s = sum_a (alpha
- * pi)^2
+ *     d_P - d_X = gamma D_X^T m,    |m|_2 <= K |P - X|,
+ *     K^2 = sum_s f_s d_P(s)^2,     f_s = sum_a (alpha pi)^2,
  *
- * so that |d_P - d_X|_2 <= gamma G K |P - X|, G = |Phi D_X|_2 (ergodicity_bound.h): all occupancies at once, where
- * bounds of each one add up to sqrt(states) times as much. K itself is at most |sqrt(f) d_X| + F |d_P - d_X|
- * with F^2 = max f, so around the nominal kernel, which no kernel of the set is farther from than beta,
+ * so that |d_P - d_X|_2 <= gamma G K |P - X|, G = |Phi D_X|_2 (ergodicity_bound.h). This bounds all
+ * occupancies at once; bounds on each of them add up to sqrt(states) times as much. K itself is at most
+ * |sqrt(f) d_X| + F |d_P - d_X| with F^2 = max f. No kernel of the set is farther than beta from the nominal
+ * kernel, hence
  *
  *     K <= |sqrt(f) d| / (1 - gamma F G beta).
  *
@@ -38,8 +39,8 @@ typedef struct norms {
     double w_most;               /* max w */
 } norms;
 
-/* K and F of the nominal kernel, rounded up; d is known to d_error, and what its rows lack of a sum of one
- * is in the limits of the model. */
+/* K and F of the nominal kernel, rounded up, with the error of d and what rows of the model lack of a sum of
+ * one. */
 static void weigh(const nadir_context *context, norms *self)
 {
     const nadir_perturbable_rows *perturbable = self->perturbable;

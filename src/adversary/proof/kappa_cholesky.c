@@ -1,27 +1,28 @@
 /*
  * kappa_cholesky.c: a proven kappa from a quadratic form; see kappa_cholesky.h.
  *
- * With y_s = d_P(s) / high(s) in [L_s, 1], L = low / high, q_i = gamma high alpha pi of row i, x_t = <u_t,
- * delta_t> for the unit vector u_t of Delta_t and p the rest of delta, the sum is x^T C Y x + x^T E Y p with
+ * Let y_s = d_P(s) / high(s) in [L_s, 1], L = low / high, Y = diag(y), q_i = gamma high alpha pi of row i,
+ * x_t = <u_t, delta_t> for the unit vector u_t of Delta_t, and p the rest of delta. The sum of
+ * kappa_cholesky.h is x^T C Y x + x^T E Y p with
  *
  *     K_t,i = w_t q_i De_t, centred in row i,    C_ts = <K_t,s, u_s>,    E E^T = K K^T - C C^T.
  *
- * 2 ab <= a^2 / c + c b^2 for p and for Y = M +- H, M = (1 + L) / 2, H = (1 - L) / 2, leaves a matrix: kappa
- * = k holds if for some theta > 0
+ * By 2 ab <= a^2 / c + c b^2 for p, and for Y = M +- H with M = (1 + L) / 2, H = (1 - L) / 2, kappa <= k
+ * holds if for some theta > 0
  *
  *     k I - theta I - sym(C M) - E E^T / (4 k) - C H^2 C^T / (4 theta)  >= 0.
  *
  * Unvisited states N have x_t = |delta_t|; their rows are not in C and E but enter as K_N K_N^T / (4
  * theta_N), and theta_N stands for theta on their diagonal.
  *
- * Shared: where all rows allow all states |K^T Y x|^2 <= x^T G x, since occupancies have one sum. Of this p
- * gets what is left of C Y: with z = y C^T x, z x - z^2 / (4 k) and (z - L C^T x) (C^T x - z) >= 0 for every
- * s,
+ * `shared`: where all rows allow all states, |K^T Y x|^2 <= x^T G x, since all occupancies have the same sum.
+ * Of this p gets what is left of C Y: with z = y C^T x, z x - z^2 / (4 k) and (z - L C^T x) (C^T x - z) >= 0
+ * for every s,
  *
  *     k I - theta I - eta sym(C M) - G / (4 k) - eta / (4 theta) C (eta M^2 - L) C^T  >= 0,
  *     eta = 1 - theta / k,
  *
- * and simply kappa^2 = |G| if G has the rows of all states.
+ * and kappa^2 <= |G| if all states are visited, so that G has all rows.
  */
 #include "adversary/proof/kappa_cholesky.h"
 

@@ -1,13 +1,14 @@
 /*
- * kappa_cholesky.h: the number kappa that decides whether a stationary kernel is the worst one.
+ * kappa_cholesky.h: the number kappa that decides whether a stationary kernel is the worst one, proven by a
+ * Cholesky factorisation.
  *
- * On all kernels within the visits, with delta = P - P* in the norm of a pull and Delta, d, n, w as in
- * kkt.h,
+ * For all kernels P within the bounds on occupancies, with delta = P - P* in the norm of the displacement and
+ * Delta, d, n, w as in kkt.h and displacement.h,
  *
  *     sum over t of |d_P(t) / d(t) - 1| <Delta_t, delta_t>  <=  kappa |delta|^2,
  *
- * so that J_P >= J* - error + 2 tau (1/2 - kappa) |delta|^2: kappa <= 1/2 proves that nothing is worse than
- * J* - error. See kappa_cholesky.c for the quadratic form.
+ * so that J_P >= J* - error + 2 tau (1/2 - kappa) |delta|^2: kappa <= 1/2 proves J_U >= J* - error. See
+ * kappa_cholesky.c for the quadratic form.
  */
 #ifndef NADIR_PROOF_KAPPA_CHOLESKY_H
 #define NADIR_PROOF_KAPPA_CHOLESKY_H

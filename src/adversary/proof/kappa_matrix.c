@@ -3,7 +3,7 @@
  *
  * With F = De_t w_t, K K^T = F^T (sum_i q_i^2 / omega_i) F - sum_i q_i^2 c_i c_i^T / (sum_j 1 / omega_ij),
  * c_i = sum_j F_j / omega_ij: a few products of matrices. All sums have at most as many terms as there are
- * live rows and states; their errors are bounded by that many roundings of the Frobenius norms of the
+ * perturbable rows and states; their errors are bounded by that many roundings of the Frobenius norms of the
  * factors, which are traces.
  */
 #include "adversary/proof/kappa_matrix.h"

@@ -1,10 +1,10 @@
 /*
- * kappa_matrix.h: the matrices of the quadratic form of kappa_cholesky.h. See kappa_cholesky.c for what they are.
+ * kappa_matrix.h: the matrices of the quadratic form that bounds kappa; kappa_cholesky.c derives them.
  */
 #ifndef NADIR_PROOF_KAPPA_MATRIX_H
 #define NADIR_PROOF_KAPPA_MATRIX_H
 
-#include "adversary/proof/kkt.h"
+#include "adversary/proof/displacement.h"
 
 /* Symmetric matrices: [states * states], lower triangle, column after column. The norms `off` say by how much
  * they may be off. A struct of zeros holds nothing. */
@@ -24,8 +24,8 @@ typedef struct nadir_kappa_matrix {
     double theta, theta_unvisited;      /* by these numbers */
 } nadir_kappa_matrix;
 
-/* inverse: as the pull was made with; NULL for all one. shared: all rows allow all states, and inverse is
- * NULL. */
+/* inverse: the weights of the displacement, [entries]; NULL for all one. shared: all rows allow all states,
+ * and inverse is NULL. */
 nadir_status nadir_kappa_matrix_make(nadir_context *context, const nadir_kkt *kkt,
                                      const nadir_occupancy_bounds *bounds,
                                      const nadir_displacement *displacement, const double *inverse,

@@ -1,8 +1,8 @@
 /*
  * kappa_path.h: kappa for many radii of one problem, p = 2, from what is expensive and done once.
  *
- * What a change of a row can do to an occupancy is known from the columns of the nominal D, whatever kernel it
- * is a change of: see kappa_path.c. They serve all radii up to the largest one, for which occupancies are
+ * What a change of a row can do to an occupancy is known from the columns of the nominal D, whatever kernel
+ * it is a change of: see kappa_path.c. They serve all radii up to the largest one, for which occupancies are
  * bounded. A proof takes two vectors y >= b + A y as witness; search/kappa_path_search.c looks for them.
  */
 #ifndef NADIR_PROOF_KAPPA_PATH_H

@@ -1,5 +1,5 @@
-/* kkt.c: how a kernel stands in the set; see kkt.h. */
-#include "adversary/proof/kkt.h"
+/* kkt.c: first-order optimality of a candidate, with a bound on what it lacks; see kkt.h. */
+#include "adversary/proof/displacement.h"
 
 #include "base/round.h"
 #include "linalg/distributed.h"
@@ -13,27 +13,19 @@ void nadir_kkt_clear(nadir_context *context, nadir_kkt *kkt)
     nadir_release(context, kkt->change);
     nadir_release(context, kkt->slack);
     nadir_release(context, kkt->unvisited);
-    nadir_release(context, kkt->reply);
+    nadir_release(context, kkt->w_unvisited);
     *kkt = (nadir_kkt){0};
 }
 
-void nadir_displacement_clear(nadir_context *context, nadir_displacement *displacement)
-{
-    nadir_release(context, displacement->n);
-    nadir_release(context, displacement->w);
-    nadir_release(context, displacement->direction);
-    *displacement = (nadir_displacement){0};
-}
-
-/* The value that rows are judged by. */
-typedef struct judge {
+/* The value that the gradient of rows is made of. */
+typedef struct row_values {
     double *v;      /* [states] and ghosts: about the value, less the middle of its range */
     double largest; /* the largest |value| */
     double range;   /* the largest |v| */
-} judge;
+} row_values;
 
 /* v by a solve of its own; J and what it is off by. */
-static nadir_status solve_value(nadir_context *context, nadir_kkt *kkt, judge *by)
+static nadir_status solve_value(nadir_context *context, nadir_kkt *kkt, row_values *by)
 {
     nadir_status status = NADIR_OK;
     const nadir_expansion_point *point = kkt->point;
@@ -66,17 +58,10 @@ cleanup:
     return status;
 }
 
-/* Delta / alpha of an entry. */
-static double change_of(const nadir_kkt *kkt, int64_t entry, double alpha)
-{
-    return kkt->change != NULL ? kkt->change[entry]
-                               : (kkt->point->X[entry] - kkt->perturbable->phat[entry]) / alpha;
-}
-
 /* Slack, [entries of the row], of one live row, and in *square its part of |Delta / alpha|^2; returns what
  * its part of e_s is at most, rounding and the sum of the row included, and what comes of centring Delta. */
-static double judge_row(const nadir_kkt *kkt, const judge *by, int64_t i, double d, double *slack,
-                        double *square)
+static double find_slack(const nadir_kkt *kkt, const row_values *by, int64_t i, double d, double *slack,
+                         double *square)
 {
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
     const nadir_expansion_point *point = kkt->point;
@@ -117,8 +102,8 @@ enum { PARTS = 64 };
 
 /* Slack, change and e / d of states first .. end - 1; returns their part of |Delta|^2. slack: room for that
  * of a row, if it is not to be kept, or NULL. */
-static double judge_part(const nadir_kkt *kkt, const judge *by, int64_t first, int64_t end, double *slack,
-                         double *ratio, bool *bounded)
+static double find_slacks_of(const nadir_kkt *kkt, const row_values *by, int64_t first, int64_t end,
+                             double *slack, double *ratio, bool *bounded)
 {
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
     double distance = 0;
@@ -127,7 +112,7 @@ static double judge_part(const nadir_kkt *kkt, const judge *by, int64_t first, i
         double e = 0;
         for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
             double *row_slack = slack != NULL ? slack : kkt->slack + perturbable->starts[i];
-            e += judge_row(kkt, by, i, d, row_slack, &distance);
+            e += find_slack(kkt, by, i, d, row_slack, &distance);
             for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, i) && !*bounded; j++) {
                 *bounded = row_slack[j] > 0;
             }
@@ -141,8 +126,8 @@ static double judge_part(const nadir_kkt *kkt, const judge *by, int64_t first, i
 
 /* The same of all states; returns a lower bound on |Delta|^2. slack: [PARTS] rooms as long as the longest
  * row, or NULL. */
-static double judge_rows(const nadir_context *context, nadir_kkt *kkt, const judge *by, int64_t longest,
-                         double *slack, double *ratio)
+static double find_slacks(const nadir_context *context, nadir_kkt *kkt, const row_values *by, int64_t longest,
+                          double *slack, double *ratio)
 {
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
     const int threads = nadir_threads_for(context, 4 * perturbable->entries);
@@ -152,8 +137,8 @@ static double judge_rows(const nadir_context *context, nadir_kkt *kkt, const jud
     for (int part = 0; part < PARTS; part++) {
         const int64_t first = perturbable->states * part / PARTS;
         const int64_t end = perturbable->states * (part + 1) / PARTS;
-        distances[part] = judge_part(kkt, by, first, end, slack != NULL ? slack + part * longest : NULL,
-                                     ratio, &bounded[part]);
+        distances[part] = find_slacks_of(kkt, by, first, end, slack != NULL ? slack + part * longest : NULL,
+                                         ratio, &bounded[part]);
     }
     double distance = 0;
     for (int part = 0; part < PARTS; part++) {
@@ -165,8 +150,8 @@ static double judge_rows(const nadir_context *context, nadir_kkt *kkt, const jud
 }
 
 /* w of unvisited states: gamma / (2 tau) k(s, -v). */
-static nadir_status find_replies(nadir_context *context, nadir_kkt *kkt, nadir_sensitivity *sensitivity,
-                                 judge *by)
+static nadir_status find_unvisited_w(nadir_context *context, nadir_kkt *kkt, nadir_sensitivity *sensitivity,
+                                     row_values *by)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = kkt->perturbable->states;
@@ -175,7 +160,7 @@ static nadir_status find_replies(nadir_context *context, nadir_kkt *kkt, nadir_s
     bool visited = true;
     for (int64_t s = 0; s < n; s++) {
         visited = visited && !kkt->unvisited[s];
-        kkt->reply[s] = 0;
+        kkt->w_unvisited[s] = 0;
     }
     if (nadir_allreduce_and(context, visited)) {
         return NADIR_OK;
@@ -194,7 +179,7 @@ static nadir_status find_replies(nadir_context *context, nadir_kkt *kkt, nadir_s
             hold += nadir_perturbable_rows_alpha(kkt->perturbable, i) * kkt->perturbable->pi[i];
         }
         const double k = sqrt(up[n + s]) + hold * sqrt((double)kkt->perturbable->total) * shift;
-        kkt->reply[s] =
+        kkt->w_unvisited[s] =
             kkt->unvisited[s] ? nadir_round_up(kkt->point->problem.gamma / (2 * kkt->tau) * k, 16) : 0;
     }
 cleanup:
@@ -203,7 +188,7 @@ cleanup:
 }
 
 /* d > 0 in states that are visited: what that changes is in `off`. */
-static void lift_visits(nadir_kkt *kkt)
+static void raise_occupancies(nadir_kkt *kkt)
 {
     nadir_expansion_point *point = kkt->point;
     const double least = 1e-13 * point->total;
@@ -281,7 +266,7 @@ static nadir_status make(nadir_context *context, nadir_expansion_point *point, n
     nadir_status status = NADIR_OK;
     const nadir_perturbable_rows *perturbable = point->perturbable;
     const int64_t n = perturbable->states;
-    judge by = {0};
+    row_values by = {0};
     double *ratio = NULL;
     double *slack = NULL;
     int64_t longest;
@@ -294,14 +279,14 @@ static nadir_status make(nadir_context *context, nadir_expansion_point *point, n
     }
     NADIR_CHECK(make_slack(context, brief != NULL, kkt, &longest, &slack));
     NADIR_NEW(context, kkt->unvisited, n);
-    NADIR_NEW(context, kkt->reply, n);
+    NADIR_NEW(context, kkt->w_unvisited, n);
     NADIR_NEW(context, by.v, nadir_model_width(point->problem.model));
     NADIR_NEW(context, ratio, n);
     memcpy(kkt->unvisited, unvisited, (size_t)n * sizeof *unvisited);
-    lift_visits(kkt);
+    raise_occupancies(kkt);
     NADIR_CHECK(solve_value(context, kkt, &by));
-    const double distance = judge_rows(context, kkt, &by, longest, slack, ratio);
-    NADIR_CHECK(find_replies(context, kkt, sensitivity, &by));
+    const double distance = find_slacks(context, kkt, &by, longest, slack, ratio);
+    NADIR_CHECK(find_unvisited_w(context, kkt, sensitivity, &by));
     NADIR_CHECK(nadir_occupancy_bounds_most(context, bounds, ratio, &lacking));
     NADIR_CHECK(nadir_displacement_make(context, kkt, NULL, displacement));
     const double unused = tau * fmax(nadir_round_up(beta * beta, 4) - distance, 0);
@@ -353,84 +338,4 @@ void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds,
             }
         }
     }
-}
-
-/* (Delta / alpha - c) inverse of one row, c so that it sums to zero, to `direction` unless that is NULL;
- * returns its part of n^2. */
-static double pull_row(const nadir_kkt *kkt, const double *inverse, int64_t i, double *direction)
-{
-    const int64_t start = kkt->perturbable->starts[i];
-    const int64_t end = kkt->perturbable->starts[i + 1];
-    const double alpha = nadir_perturbable_rows_alpha(kkt->perturbable, i);
-    double mass = 0;
-    double mean = 0;
-    double square = 0;
-    for (int64_t e = start; e < end; e++) {
-        const double weight = inverse != NULL ? inverse[e] : 1;
-        mass += weight;
-        mean += weight * change_of(kkt, e, alpha);
-    }
-    mean /= mass;
-    for (int64_t e = start; e < end; e++) {
-        const double far = change_of(kkt, e, alpha) - mean;
-        const double weighted = far * (inverse != NULL ? inverse[e] : 1);
-        square += far * weighted;
-        if (direction != NULL) {
-            direction[e] = weighted;
-        }
-    }
-    return square;
-}
-
-nadir_status nadir_displacement_make(nadir_context *context, const nadir_kkt *kkt, const double *inverse,
-                                     nadir_displacement *displacement)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_perturbable_rows *perturbable = kkt->perturbable;
-    if (displacement->n == NULL) {
-        NADIR_NEW(context, displacement->n, perturbable->states);
-        NADIR_NEW(context, displacement->w, perturbable->states);
-        if (!displacement->norms_alone) {
-            NADIR_NEW(context, displacement->direction, perturbable->entries);
-        }
-    }
-    const int threads = nadir_threads_for(context, 2 * perturbable->entries);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t s = 0; s < perturbable->states; s++) {
-        double square = 0;
-        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
-            square += pull_row(kkt, inverse, i, displacement->direction);
-        }
-        const double n = sqrt(square);
-        if (displacement->direction != NULL) {
-            for (int64_t e = perturbable->starts[perturbable->first[s]];
-                 e < perturbable->starts[perturbable->first[s + 1]]; e++) {
-                displacement->direction[e] = n > 0 ? displacement->direction[e] / n : 0;
-            }
-        }
-        displacement->n[s] = nadir_round_up(n, (double)(2 * perturbable->total + 64));
-        displacement->w[s] = kkt->unvisited[s] ? kkt->reply[s]
-                             : n > 0           ? nadir_round_up(displacement->n[s] / kkt->point->d[s], 4)
-                                               : 0;
-    }
-cleanup:
-    return status;
-}
-
-double nadir_displacement_radius(const nadir_context *context, const nadir_kkt *kkt,
-                                 const nadir_displacement *displacement, const nadir_occupancy_bounds *bounds)
-{
-    double sum = 0;
-    for (int64_t s = 0; s < kkt->perturbable->states; s++) {
-        const double d = kkt->point->d[s];
-        double most = bounds->high[s] * displacement->w[s]; /* unvisited */
-        if (!kkt->unvisited[s]) {
-            const double more = d > 0 ? nadir_round_up(bounds->high[s] / d, 4) - 1 : 0;
-            const double less = d > 0 ? 1 - nadir_round_down(bounds->low[s] / d, 4) : 0;
-            most = displacement->n[s] * fmax(fmax(more, less), 0);
-        }
-        sum += most * most;
-    }
-    return nadir_round_up(2 * sqrt(nadir_allreduce_sum(context, sum)),
-                          (double)(kkt->perturbable->total + 32));
 }

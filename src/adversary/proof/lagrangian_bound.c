@@ -1,12 +1,12 @@
 /*
- * lagrangian_bound.c: the Lagrangian bound from any v and tau; see lagrangian_tau.h.
+ * lagrangian_bound.c: the Lagrangian bound from any v and tau; see lagrangian_bound.h.
  *
- * For w = v - c <= Tw, T of lagrangian_tau.h, and every P of the set
+ * For w = v - c <= Tw, T of lagrangian_bound.h, and every P of the set
  *
  *     mu . w <= J_P + tau sum_s d_P(s) / d_bar(s) x_s <= J_P + tau beta^p,
  *
- * since P is among the rows that T chooses from; states that are not entered, d_bar = 0, add nothing. Answers
- * of row problems are hints for weak duality only.
+ * since P is among the rows that T minimises over; states that are not entered, d_bar = 0, add nothing.
+ * Solutions of row problems are used as multipliers of weak duality alone.
  */
 #include "adversary/proof/lagrangian_bound.h"
 
@@ -36,14 +36,14 @@ nadir_status nadir_lagrangian_bound(nadir_context *context, const nadir_problem 
                                     const double *d_bar, double tau, const double *v, double *lower)
 {
     nadir_status status = NADIR_OK;
-    nadir_lmo_penalized priced = {0};
+    nadir_lmo_penalized lmo = {0};
     double *taken = NULL;
     double bound;
     NADIR_CHECK(check_prices(context, problem->states, d_bar, tau));
     NADIR_NEW(context, taken, problem->states);
-    NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, d_bar, &priced));
-    NADIR_CHECK(nadir_lmo_penalized_answer(context, &priced, tau, v));
-    nadir_lmo_penalized_bound(&priced, tau, taken);
+    NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, d_bar, &lmo));
+    NADIR_CHECK(nadir_lmo_penalized_answer(context, &lmo, tau, v));
+    nadir_lmo_penalized_bound(&lmo, tau, taken);
     NADIR_CHECK(nadir_bellman_bound(context, problem, v, taken, &bound));
     /* a power and two products, which may underflow */
     const double power = nadir_round_up(pow(beta, problem->uncertainty->p), 8);
@@ -54,7 +54,7 @@ nadir_status nadir_lagrangian_bound(nadir_context *context, const nadir_problem 
     bound = nadir_round_below(bound - charge, fabs(bound) + charge, 2);
     *lower = isfinite(bound) ? bound : -INFINITY;
 cleanup:
-    nadir_lmo_penalized_clear(context, &priced);
+    nadir_lmo_penalized_clear(context, &lmo);
     nadir_release(context, taken);
     return status;
 }

@@ -1,12 +1,12 @@
 /*
  * occupancy_bounds.c: bounds on occupancies; see occupancy_bounds.h.
  *
- * The knapsack max sum y v, low <= y <= high, sum y = T has for every price lambda >= 0 the bound
+ * The knapsack max sum y v, low <= y <= high, sum y = T, has by duality for every price lambda >= 0 the bound
  *
  *     sum low v + lambda (T - sum low) + sum (high - low) max(0, v - lambda),
  *
- * and is equal to it where the states above lambda use T up. It is convex in lambda: tangents lead to about
- * the least of it. A price that is a little off only makes the bound a little larger.
+ * with equality where the states above lambda use T up. It is convex in lambda: intersections of tangents
+ * lead close to its minimum. A price that is a little off makes the bound a little larger.
  */
 #include "adversary/proof/occupancy_bounds.h"
 

@@ -1,14 +1,14 @@
 /*
- * occupancy_bounds.h: bounds low <= d_P <= high on the occupancies of many kernels P at once: those of the set, or
- * those of it that would do worse than a given one.
+ * occupancy_bounds.h: bounds low <= d_P <= high on the occupancies of many kernels P at once: of all kernels
+ * of the set, or of those whose return is below a level.
  *
- * If all of them obey sum over s of m_s |P_s - X_s|^2 <= radius^2 for a centre X (norms over 1 / alpha) and
- * some h >= 0 has d_P(s) <= h(s) m_s, then by Cauchy and Schwarz
+ * If all of them satisfy sum over s of m_s |P_s - X_s|^2 <= radius^2 for an expansion point X (norms over 1 /
+ * alpha) and some h >= 0 has d_P(s) <= h(s) m_s, then by Cauchy and Schwarz
  *
  *     d_P(t) <= d_X(t) + gamma radius sqrt(max sum_s y_s h(s) k(s, t)^2),    low <= y <= high, sum y = T,
  *
- * a fractional knapsack, since y = d_P is one of those; from below with the k of -De_t. With m = 1 that is h
- * = high. Every pass follows from the bounds before it: they may be stopped anywhere.
+ * a fractional knapsack, since y = d_P is feasible; the lower bound has the k of -De_t. With m = 1 that is h
+ * = high. Every pass follows from the bounds before it, so that any number of passes gives valid bounds.
  */
 #ifndef NADIR_PROOF_OCCUPANCY_BOUNDS_H
 #define NADIR_PROOF_OCCUPANCY_BOUNDS_H

@@ -36,7 +36,7 @@ bool nadir_perturbable_rows_can_move(const nadir_problem *problem, int64_t row)
     return nadir_uncertainty_scale(problem->uncertainty, row) > 0 && problem->policy->probabilities[row] > 0;
 }
 
-/* Entries of a row that is live; 0: it is not. */
+/* Entries of a perturbable row; 0: it is not perturbable. */
 static int64_t live_entries(const nadir_problem *problem, int64_t row)
 {
     const int64_t allowed = nadir_perturbable_rows_can_move(problem, row) ? count_allowed(problem, row) : 0;
@@ -64,7 +64,7 @@ static bool count_rows(const nadir_context *context, const nadir_problem *proble
     return listed;
 }
 
-/* The live rows of all states, and where their entries begin. */
+/* The perturbable rows of all states, and where their entries begin. */
 static nadir_status list_rows(nadir_context *context, const nadir_problem *problem,
                               nadir_perturbable_rows *perturbable)
 {

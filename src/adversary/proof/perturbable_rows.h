@@ -1,8 +1,9 @@
 /*
- * perturbable_rows.h: the rows that the adversary can use, with all successors that the domain allows them.
+ * perturbable_rows.h: the rows that the adversary can change, with all successors that the domain allows
+ * them, as a sparse matrix by rows.
  *
- * A row is live if its scale and its probability under the policy are positive and it has more than one
- * allowed successor; all others are as good as nominal in every kernel of the set.
+ * A row can be changed if its scale and its probability under the policy are positive and it has more than
+ * one allowed successor. All others count as nominal in every kernel of the set.
  */
 #ifndef NADIR_PROOF_PERTURBABLE_ROWS_H
 #define NADIR_PROOF_PERTURBABLE_ROWS_H
@@ -11,12 +12,12 @@
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_perturbable_rows {
-    int64_t states, count, entries; /* count: of live rows */
+    int64_t states, count, entries; /* count: of perturbable rows */
     int64_t total;                  /* states of all processes */
     const nadir_exchange *exchange; /* of the model */
     const int64_t *rows;            /* [count] of the model, rising; NULL: all of them */
-    const int64_t *first;           /* [states + 1] live rows of a state: first[s] .. first[s + 1] - 1 */
-    const int64_t *starts;          /* [count + 1] entries of a live row */
+    const int64_t *first;           /* [states + 1] rows of a state: first[s] .. first[s + 1] - 1 */
+    const int64_t *starts;          /* [count + 1] entries of a row */
     const int32_t *columns;         /* [entries]; NULL: all rows allow all states, in their order (never so
                                        where states are spread over processes) */
     const double *phat;             /* [entries] the nominal numbers */
@@ -44,7 +45,7 @@ static inline double nadir_perturbable_rows_alpha(const nadir_perturbable_rows *
     return perturbable->alpha != NULL ? perturbable->alpha[i] : 1;
 }
 
-/* The successor of an entry of a live row, counted from the start of the row. */
+/* The successor of an entry of a row, counted from the start of the row. */
 static inline int64_t nadir_perturbable_rows_column(const nadir_perturbable_rows *perturbable, int64_t i,
                                                     int64_t entry)
 {

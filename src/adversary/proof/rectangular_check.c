@@ -1,6 +1,6 @@
 /*
- * rectangular_check.c: a lower bound on the return of every kernel of a rectangular set; see rectangular_check.h:
- * what the rows can take from v, by weak duality, in the Bellman bound.
+ * rectangular_check.c: a lower bound on the return of every kernel of a rectangular set; see
+ * rectangular_check.h: what rows can take from v, by weak duality, in the Bellman bound.
  */
 #include "adversary/proof/rectangular_check.h"
 

@@ -15,9 +15,9 @@
  * either: on random dense kernels of 20 to 300 states they did at 0.40, 0.30, 0.20, and never above. */
 #define NADIR_KAPPA_HOPELESS 0.55
 
-/* kappa by norms alone: neither columns of D nor factors, for kernels that mix fast. Where it does not come to
- * 1/2 the certificate is left as it was, but for `hopeless`. O(states^2) and a few solves; two thirds of
- * states^3 where that may well do. */
+/* kappa by norms alone, without columns of D or factors, for kernels that mix fast. Where kappa > 1/2 the
+ * certificate keeps what it had, except `hopeless`. O(states^2) and a few solves; 2/3 states^3 where that may
+ * suffice. */
 nadir_status nadir_kappa_by_norms_prove(nadir_context *context, const nadir_problem *problem,
                                         const nadir_perturbable_rows *perturbable,
                                         const nadir_occupancy_bounds *bounds, double beta,

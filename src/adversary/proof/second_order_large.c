@@ -1,20 +1,21 @@
 /*
- * second_order_large.c: the proof of second_order.h where columns of D cannot be had.
+ * second_order_large.c: the proof of second_order.h where columns of D are too many to compute.
  *
- * Occupancies are bounded by the mass that can be moved (nadir_occupancy_bounds_limit), and kappa(y) is the norm of
+ * Occupancies are bounded by the mass that can be moved (nadir_occupancy_bounds_limit), and kappa(y) is the
+ * norm of
  *
  *     (K_y delta)_t = w_t gamma sum_i y alpha_i pi_i delta_i . De_t,     delta_i centred in row i, y = high,
  *
  * whose square is the largest eigenvalue of W D^T B D W, B z = sum_i (gamma y alpha pi)^2 (z centred in row
- * i): two solves a product, which may be rough, since kappa need not be known well.
+ * i): two solves a product, with low accuracy, since kappa need not be known well.
  *
- * Those bounds are far too wide, but kappa makes its own: e = d_P - d has w e = K_y delta for y = d_P. Let y
- * = d + c / w with c = radius k, and kappa(y) < k. If some P had a = max w |e| > c, then d_P <= d + a / w <=
- * (a / c) y, so that a <= |K delta| <= (a / c) kappa(y) radius < a: there is none, every d_P is at most y,
- * and kappa is at most k. Norm and bound need the same w: it is raised where it is small.
+ * Those bounds are far too wide, but kappa gives better ones: e = d_P - d has w e = K_y delta for y = d_P.
+ * Let y = d + c / w with c = radius k, and kappa(y) < k. If some P had a = max w |e| > c, then d_P <= d + a /
+ * w <= (a / c) y, so that a <= |K delta| <= (a / c) kappa(y) radius < a, a contradiction. So every d_P is at
+ * most y, and kappa is at most k. Norm and bound need the same w: it is raised where it is small.
  *
- * Lanczos bounds kappa but for an unlucky start: a proof by it is `numerical`. What the radius alone proves
- * (nadir_displacement_radius) is rigorous.
+ * Lanczos iterations bound kappa unless the start is unlucky: a proof by them is `numerical`. What the radius
+ * alone proves (nadir_displacement_radius) is rigorous.
  */
 #include "adversary/proof/second_order.h"
 

@@ -1,8 +1,8 @@
 /*
- * sensitivity.h: what rows can do to an occupancy.
+ * sensitivity.h: how far a change of rows can move an occupancy.
  *
- * sigma_i(g) is what a change of live row i of length one, which sums to zero and stays in the domain, adds
- * to X_i . g at most; entries of X that are zero may only grow:
+ * sigma_i(g) is the most that a change of perturbable row i of length one, with sum zero and within the
+ * domain, adds to X_i . g; entries of X that are zero may only grow:
  *
  *     sigma_i(g)^2 = min over c of  sum where X > 0 of (g - c)^2 + sum where X = 0 of max(0, g - c)^2,
  *

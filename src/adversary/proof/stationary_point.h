@@ -5,7 +5,7 @@
 #ifndef NADIR_PROOF_STATIONARY_POINT_H
 #define NADIR_PROOF_STATIONARY_POINT_H
 
-#include "adversary/proof/kkt.h"
+#include "adversary/proof/displacement.h"
 
 /* Where the occupancy of P* comes from. */
 typedef enum nadir_occupancy_source {
@@ -23,8 +23,8 @@ typedef struct nadir_stationary_point {
     bool *unvisited; /* [states] by P* */
 } nadir_stationary_point;
 
-/* The expansion point, with rows of unvisited states nominal, and its sensitivities. With NEAR the attack must
- * outlive it. */
+/* The expansion point, with rows of unvisited states nominal, and its sensitivities. With NEAR the attack
+ * must outlive it. */
 nadir_status nadir_stationary_point_make(nadir_context *context, const nadir_problem *problem,
                                          const nadir_perturbable_rows *perturbable,
                                          const nadir_attack *attack, nadir_occupancy_source source,

@@ -1,4 +1,5 @@
-/* sublevel_radius.c: how far kernels can be from the answer to the Lagrangian bound; see lagrangian_bound.h. */
+/* sublevel_radius.c: how far kernels of a low return can be from the Lagrangian answer; see
+ * lagrangian_bound.h. */
 #include "adversary/proof/lagrangian_bound.h"
 
 #include "base/round.h"
@@ -6,13 +7,13 @@
 
 #include <math.h>
 
-/* e_s and tau / high |X_s - Phat_s|^2 of the live rows of one state, together with the roundings of both. */
+/* e_s and tau / high |X_s - Phat_s|^2 of the perturbable rows of one state, with the roundings of both. */
 typedef struct state_cost {
     double lack, cost;
 } state_cost;
 
-static state_cost judge_state(const nadir_expansion_point *point, int64_t s, double price, const double *v,
-                              double range)
+static state_cost cost_of_state(const nadir_expansion_point *point, int64_t s, double price, const double *v,
+                                double range)
 {
     const nadir_perturbable_rows *perturbable = point->perturbable;
     state_cost sum = {0, 0};
@@ -63,7 +64,7 @@ static void find_lacks(const nadir_context *context, const nadir_expansion_point
     for (int64_t s = 0; s < n; s++) {
         f[s] = 0;
         if (bounds->high[s] > 0) {
-            const state_cost own = judge_state(point, s, tau / bounds->high[s], shifted, range);
+            const state_cost own = cost_of_state(point, s, tau / bounds->high[s], shifted, range);
             const double fall = v[s] - problem->R[s] - problem->gamma * product[s];
             const double lack = fall - own.cost + own.lack + rounding;
             f[s] = lack <= 0 ? 0 : nadir_round_up(lack, 8); /* a NaN stays */

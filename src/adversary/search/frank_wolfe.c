@@ -1,13 +1,13 @@
 /*
- * frank_wolfe.c: conditional gradient over the kernels of a non-rectangular ball; see frank_wolfe.h.
+ * frank_wolfe.c: Frank-Wolfe over the kernels of a non-rectangular ball; see frank_wolfe.h.
  *
- * At a kernel P with value v and occupancy d the return falls, to first order, by <G, P - X> for a step to X,
+ * At a kernel P with value v and occupancy d the return falls to first order by <G, P - X> for a step to X,
  *
  *     G_sa = gamma d(s) pi(a|s) v,
  *
- * and the X of the set where that is largest has a cheap exact solution (rows.h). Its promise is the
- * stationarity gap: zero exactly where no direction leads downhill. Steps are full ones, P <- X, unless the
- * return does not fall by a small share of the promise; then P goes to the lowest point of the way to X.
+ * and the X of the set where that is largest is computed exactly (rows.h). The largest value is the
+ * stationarity gap: zero exactly where no direction is a descent direction. Steps are full ones, P <- X.
+ * Where the return does not fall by a small share of the gap, a line search between P and X finds the step.
  */
 #include "adversary/search/frank_wolfe_internal.h"
 
@@ -19,21 +19,21 @@
 #include <math.h>
 #include <string.h>
 
-/* The share of its promise that a step must keep. */
+/* Armijo: the share of the gap by which the return must fall. */
 #define ARMIJO 1e-4
-/* Dense systems of searches that end with such a gap are not solved to the end. */
+/* With a tolerance of at least this, dense systems are solved with low accuracy. */
 #define ROUGH 1e-6
 /* Steps shorter than this are not tried. */
 #define SHORTEST 1e-9
 #define MOST     0.99 /* share of A in a kernel that a line leads through: rounding grows by 1 / (1 - share) */
-/* A slope this small, as a share of the first, is none. */
+/* The line search ends where the slope is this share of the first. */
 #define FLAT 1e-4
 enum {
     SECANTS = 20,
     IDLE = 16,    /* steps that lower neither the return nor the gap: the end */
     STRETCH = 500 /* steps that are worth looking back at: most searches take ten */
 };
-/* Of a gap that shrinks by less in a stretch not much is to be hoped. */
+/* The search is slow where the least gap shrinks by less than this factor in a stretch. */
 #define SHRUNK 0.9
 
 nadir_status nadir_frank_wolfe_point_make(nadir_context *context, int64_t states,
@@ -82,7 +82,7 @@ nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem
     NADIR_CHECK(nadir_frank_wolfe_point_make(context, problem->states, &self->next));
     NADIR_CHECK(nadir_lmo_device_open(context, &self->rows, NADIR_DEVICE_ALL_ROWS, problem->gamma,
                                       problem->policy->probabilities, &self->remote));
-    /* who sorts there need not do so here: nadir_frank_wolfe_answer */
+    /* the device sorts for itself: see nadir_frank_wolfe_lmo */
     self->order.unsorted = self->order.unsorted || (self->remote.step != NULL && self->remote.off_support);
     NADIR_NEW(context, self->work, 2 * problem->states);
     if (problem->near != NULL) {
@@ -128,10 +128,10 @@ cleanup:
 }
 
 /* The linear step, and the gap. */
-static nadir_status look_down(nadir_context *context, nadir_frank_wolfe *self)
+static nadir_status find_gap(nadir_context *context, nadir_frank_wolfe *self)
 {
-    const nadir_status status = nadir_frank_wolfe_answer(context, self);
-    return status == NADIR_OK ? nadir_frank_wolfe_measure(context, self, self->current.kernel) : status;
+    const nadir_status status = nadir_frank_wolfe_lmo(context, self);
+    return status == NADIR_OK ? nadir_frank_wolfe_gap(context, self, self->current.kernel) : status;
 }
 
 void nadir_frank_wolfe_point_swap(nadir_frank_wolfe_point *a, nadir_frank_wolfe_point *b)
@@ -141,7 +141,7 @@ void nadir_frank_wolfe_point_swap(nadir_frank_wolfe_point *a, nadir_frank_wolfe_
     *b = kept;
 }
 
-/* d/dt of the return at a point of the way from here to `full`. */
+/* d/dt of the return at a point current + t (full - current). */
 static double slope(nadir_context *context, const nadir_frank_wolfe *self,
                     const nadir_frank_wolfe_point *point, const nadir_kernel *full)
 {
@@ -150,9 +150,9 @@ static double slope(nadir_context *context, const nadir_frank_wolfe *self,
                                                             problem->policy->probabilities, point->v);
 }
 
-/* There <- here + t (full - here). */
-static nadir_status go_part_of_the_way(nadir_context *context, nadir_frank_wolfe *self,
-                                       const nadir_kernel *full, double t)
+/* next <- current + t (full - current). */
+static nadir_status step_partially(nadir_context *context, nadir_frank_wolfe *self, const nadir_kernel *full,
+                                   double t)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel_free(self->next.kernel);
@@ -165,10 +165,10 @@ cleanup:
 }
 
 /*
- * The lowest point of the way to `full`, where `there` is now: a zero of the slope, by secants that keep it
- * between two points of different sign (Illinois). fall: how steep the way begins.
+ * Line search from `current` to `full`, where `next` is now: a zero of the slope by the Illinois variant of
+ * regula falsi. fall: minus the slope at `current`.
  */
-static nadir_status find_lowest(nadir_context *context, nadir_frank_wolfe *self, const nadir_kernel *full,
+static nadir_status line_search(nadir_context *context, nadir_frank_wolfe *self, const nadir_kernel *full,
                                 double fall, double *t)
 {
     nadir_status status = NADIR_OK;
@@ -180,7 +180,7 @@ static nadir_status find_lowest(nadir_context *context, nadir_frank_wolfe *self,
     for (int i = 0; i < SECANTS && slope_high > 0; i++) {
         *t = fmin(fmax(low - slope_low * (high - low) / (slope_high - slope_low), low + 0.01 * (high - low)),
                   high - 0.01 * (high - low));
-        NADIR_CHECK(go_part_of_the_way(context, self, full, *t));
+        NADIR_CHECK(step_partially(context, self, full, *t));
         const double current = slope(context, self, &self->next, full);
         if (fabs(current) <= FLAT * fall) {
             break;
@@ -200,11 +200,11 @@ cleanup:
 }
 
 /*
- * After two steps part of the way, from A to B to here: the lowest point of the line from A through here.
- * Steps between the same few kernels make it to and fro for ever; A's share in here, (1 - t)(1 - t'), can be
- * taken out altogether without leaving the set (parallel tangents). t: of the last step; `there` is B.
+ * Parallel tangents: after two partial steps, from A to B to C = `current`, a line search along the line from
+ * A through C. Frank-Wolfe steps would zigzag between the same few kernels. The line can be followed until
+ * the share (1 - t)(1 - t') of A in C is gone without leaving the set. t: of the last step; `next` is B.
  */
-static nadir_status go_on(nadir_context *context, nadir_frank_wolfe *self, double t)
+static nadir_status parallel_tangents(nadir_context *context, nadir_frank_wolfe *self, double t)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *far = NULL;
@@ -215,7 +215,7 @@ static nadir_status go_on(nadir_context *context, nadir_frank_wolfe *self, doubl
         return NADIR_OK;
     }
     const double share = self->share * (1 - t);
-    if (share > MOST) { /* hardly moved: a line through points so near leaves the set by rounding */
+    if (share > MOST) { /* A and C nearly coincide: rounding would leave the set */
         nadir_kernel_free(self->before);
         self->before = NULL;
         return NADIR_OK;
@@ -227,8 +227,8 @@ static nadir_status go_on(nadir_context *context, nadir_frank_wolfe *self, doubl
     const double fall = -slope(context, self, &self->current, far);
     if (fall > 0) {
         double ignored;
-        NADIR_CHECK(go_part_of_the_way(context, self, far, 1));
-        NADIR_CHECK(find_lowest(context, self, far, fall, &ignored));
+        NADIR_CHECK(step_partially(context, self, far, 1));
+        NADIR_CHECK(line_search(context, self, far, fall, &ignored));
         if (self->next.J < self->current.J) {
             nadir_frank_wolfe_point_swap(&self->current, &self->next);
         }
@@ -243,14 +243,15 @@ static bool is_lower(const nadir_frank_wolfe *self, double t)
     return self->next.J < self->current.J && self->next.J <= self->current.J - ARMIJO * t * self->gap;
 }
 
-/* What returns are not told apart by. */
+/* Rounding level of J: smaller differences are noise. */
 static double noise(const nadir_context *context, const nadir_frank_wolfe *self)
 {
     return 4 * DBL_EPSILON * nadir_global_largest(context, self->problem->states, self->current.v);
 }
 
-/* P <- X, or part of the way. *moved: false when no step helps. A full step may promise less than rounding
- * shows: near the end they contract all the same. A part of the way has to show. */
+/* P <- X, or a partial step. *moved: false when no step lowers the return. A full step may change the return
+ * by less than the rounding level, since near the end full steps contract all the same; a partial step must
+ * lower it. */
 static nadir_status step(nadir_context *context, nadir_frank_wolfe *self, bool *moved)
 {
     nadir_status status = NADIR_OK;
@@ -265,19 +266,19 @@ static nadir_status step(nadir_context *context, nadir_frank_wolfe *self, bool *
         NADIR_CHECK(nadir_kernel_device_fetch(context, next->kernel));
         full = next->kernel;
         next->kernel = NULL;
-        NADIR_CHECK(find_lowest(context, self, full, self->gap, &t));
+        NADIR_CHECK(line_search(context, self, full, self->gap, &t));
         *moved = is_lower(self, t);
     }
     while (!*moved && t > SHORTEST) {
         t /= 2;
-        NADIR_CHECK(go_part_of_the_way(context, self, full, t));
+        NADIR_CHECK(step_partially(context, self, full, t));
         *moved = is_lower(self, t);
     }
     if (*moved) {
         nadir_frank_wolfe_point_swap(&self->current, &self->next);
     }
     if (*moved && t < 1) {
-        NADIR_CHECK(go_on(context, self, t));
+        NADIR_CHECK(parallel_tangents(context, self, t));
     } else {
         nadir_kernel_free(self->before);
         self->before = NULL;
@@ -287,7 +288,7 @@ cleanup:
     return status;
 }
 
-/* Whether nothing is left to gain, and why. */
+/* The reason to stop; NULL: none. */
 static const char *reason_to_stop(const nadir_context *context, const nadir_frank_wolfe *self,
                                   double tolerance)
 {
@@ -307,11 +308,11 @@ typedef struct stretch {
 } stretch;
 
 /*
- * Whether a whole stretch of steps lowered the return by less than the tolerance, and hardly the gap, the
- * least of which is `least`: small steps to and fro between corners of the set, which go on like that.
+ * Whether a whole stretch of steps lowered the return by less than the tolerance and hardly lowered the least
+ * gap, `least`: small steps that zigzag between vertices of the set do not stop by themselves.
  */
-static bool drags(const nadir_frank_wolfe *self, int64_t iterations, double least, double tolerance,
-                  stretch *begun)
+static bool is_slow(const nadir_frank_wolfe *self, int64_t iterations, double least, double tolerance,
+                    stretch *begun)
 {
     const double J = self->current.J;
     if (iterations < begun->iterations + STRETCH) {
@@ -335,8 +336,8 @@ static void hand_over(nadir_frank_wolfe *self, nadir_attack *attack)
     self->current.d = NULL;
 }
 
-/* Downhill from here, whose kernel, v, d and J are known. */
-static nadir_status descend(nadir_context *context, nadir_frank_wolfe *self, double tolerance,
+/* Steps from `current`, whose kernel, v, d and J are known. */
+static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, double tolerance,
                             int64_t iterations_limit, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
@@ -344,7 +345,7 @@ static nadir_status descend(nadir_context *context, nadir_frank_wolfe *self, dou
     bool moved = true;
     bool slow = false;
     int idle = 0;
-    NADIR_CHECK(look_down(context, self));
+    NADIR_CHECK(find_gap(context, self));
     double least = self->gap;
     stretch begun = {attack->iterations, self->current.J, least};
     while ((reason = reason_to_stop(context, self, tolerance)) == NULL && moved && !slow &&
@@ -354,11 +355,11 @@ static nadir_status descend(nadir_context *context, nadir_frank_wolfe *self, dou
         NADIR_CHECK(step(context, self, &moved));
         attack->iterations++;
         if (moved) {
-            NADIR_CHECK(look_down(context, self));
+            NADIR_CHECK(find_gap(context, self));
             idle = self->current.J < before - noise(context, self) || self->gap < least ? 0 : idle + 1;
             least = fmin(least, self->gap);
             moved = idle < IDLE;
-            slow = drags(self, attack->iterations, least, tolerance, &begun);
+            slow = is_slow(self, attack->iterations, least, tolerance, &begun);
         }
     }
     attack->converged = reason != NULL || !moved;
@@ -387,7 +388,7 @@ nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *
         memcpy(self.current.d, problem->d, (size_t)problem->states * sizeof *self.current.d);
         self.current.J = problem->J;
     }
-    NADIR_CHECK(descend(context, &self, tolerance, iterations_limit, attack));
+    NADIR_CHECK(iterate(context, &self, tolerance, iterations_limit, attack));
 cleanup:
     nadir_frank_wolfe_finish(context, &self);
     if (status != NADIR_OK) {
@@ -428,7 +429,7 @@ void nadir_frank_wolfe_exchange_kernels(nadir_frank_wolfe *frank_wolfe, nadir_ke
     }
 }
 
-/* p = 2: steps are about proportional to the radius, which is where the answer will start from. */
+/* p = 2: row solutions are about proportional to the radius; those of the last one are scaled as a start. */
 static void scale_steps(nadir_frank_wolfe *frank_wolfe, double beta)
 {
     if (!(frank_wolfe->beta > 0) || frank_wolfe->rows.p != 2) {
@@ -457,15 +458,30 @@ nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *f
     }
     memcpy(frank_wolfe->current.v, v, (size_t)states * sizeof *v);
     memcpy(frank_wolfe->current.d, d, (size_t)states * sizeof *d);
-    NADIR_CHECK(nadir_frank_wolfe_answer(context, frank_wolfe));
+    NADIR_CHECK(nadir_frank_wolfe_lmo(context, frank_wolfe));
     NADIR_CHECK(nadir_frank_wolfe_write(context, frank_wolfe, &frank_wolfe->next.kernel));
     NADIR_CHECK(nadir_frank_wolfe_evaluate(context, frank_wolfe, &frank_wolfe->current, &frank_wolfe->next));
     nadir_frank_wolfe_point_swap(&frank_wolfe->current, &frank_wolfe->next);
     attack->iterations = 1;
-    NADIR_CHECK(descend(context, frank_wolfe, tolerance, iterations_limit, attack));
+    NADIR_CHECK(iterate(context, frank_wolfe, tolerance, iterations_limit, attack));
 cleanup:
     if (status != NADIR_OK) {
         nadir_attack_clear(context, attack);
     }
+    return status;
+}
+
+nadir_status nadir_frank_wolfe_warm(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const double *v, const double *d, double tolerance,
+                                    int64_t iterations_limit, nadir_kernel **spare, nadir_attack *attack)
+{
+    nadir_status status = NADIR_OK;
+    nadir_frank_wolfe *frank_wolfe = NULL;
+    NADIR_CHECK(nadir_frank_wolfe_create(context, problem, &frank_wolfe));
+    nadir_frank_wolfe_exchange_kernels(frank_wolfe, spare);
+    status = nadir_frank_wolfe_from(context, frank_wolfe, beta, v, d, tolerance, iterations_limit, attack);
+    nadir_frank_wolfe_exchange_kernels(frank_wolfe, spare);
+cleanup:
+    nadir_frank_wolfe_free(context, frank_wolfe);
     return status;
 }

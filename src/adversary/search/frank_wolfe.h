@@ -1,6 +1,7 @@
 /*
- * frank_wolfe.h: the worst kernel of the non-rectangular ball on the domains simplex and support, as far as a
- * search can tell: conditional gradient with exact linear steps.
+ * frank_wolfe.h: the search for the worst kernel of the non-rectangular ball on the domains simplex and
+ * support: Frank-Wolfe (conditional gradient) with an exact linear minimisation oracle. It finds a stationary
+ * kernel; whether that is the worst one is for proofs to say.
  */
 #ifndef NADIR_SEARCH_FRANK_WOLFE_H
 #define NADIR_SEARCH_FRANK_WOLFE_H
@@ -8,56 +9,62 @@
 #include "adversary/attack.h"
 #include "adversary/problem.h"
 
-/* From `start`, a kernel of the set (NULL: the nominal one; not kept), downhill until the stationarity gap is
- * below tolerance times the penalty. attack: of zeros; filled with kernel, J, v, tau, gap and the rest but c,
- * k, lambda. A limit reached is not an error: `converged` tells. */
+/* Starts from `start`, a kernel of the set (NULL: the nominal one; not kept), and stops when the stationarity
+ * gap is below tolerance times the penalty. attack: of zeros; all fields but c, k and lambda are set.
+ * Reaching the limit is not an error: see `converged`. */
 nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *problem, double beta,
                                    const nadir_kernel *start, double tolerance, int64_t iterations_limit,
                                    nadir_attack *attack);
 
-/* Descents one after another, each of which profits from what the last one has left behind. */
+/* Several searches one after another, which keep operators, row solutions and kernels from one to the
+ * next. */
 typedef struct nadir_frank_wolfe nadir_frank_wolfe;
 nadir_status nadir_frank_wolfe_create(nadir_context *context, const nadir_problem *problem,
                                       nadir_frank_wolfe **frank_wolfe);
 void nadir_frank_wolfe_free(nadir_context *context, nadir_frank_wolfe *frank_wolfe);
 
-/* Exchanges the kernels that the descent writes over, none at first, for others of the model: [2], or NULL
- * each. */
+/* Exchanges the two kernels that steps write over, NULL at first, for spare[2], kernels of the model or
+ * NULL. */
 void nadir_frank_wolfe_exchange_kernels(nadir_frank_wolfe *frank_wolfe, nadir_kernel **spare);
 
-/* As nadir_frank_wolfe_run, from the answer of the rows to v and d, [states] each: about what value and occupancy
- * will be. */
+/* As nadir_frank_wolfe_run, from the solution of the linear problem at v and d, [states] each: about value
+ * and occupancy of the worst kernel. */
 nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *frank_wolfe, double beta,
                                     const double *v, const double *d, double tolerance,
                                     int64_t iterations_limit, nadir_attack *attack);
 
+/* The same with a search of its own. spare: [2] owned kernels of the model that may be written over, or NULL;
+ * the caller owns what is there afterwards, too. */
+nadir_status nadir_frank_wolfe_warm(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const double *v, const double *d, double tolerance,
+                                    int64_t iterations_limit, nadir_kernel **spare, nadir_attack *attack);
+
 /*
- * The answer of the rows to v and d, [states] each, and nothing further: kernel, v, d and J of it, of which
- * the last three are as near as the next answer wants them. p = 2. The gap is a bound: with G and G' the
+ * One inexact response: the kernel that solves the linear problem at v and d, [states] each, with its v, d
+ * and J, which a few steps of an iteration compute. p = 2. The gap is an upper bound: with G and G' the
  * weights times values before and after, each row less its mean,
  *
  *     gap <= sum over rows of alpha^2 |G'_r - G_r|_2^2 / (4 tau),
  *
- * since the answer minimises <G, X> + tau |X - Phat|^2, which is 2 tau-strongly convex, and has |X - Phat| =
+ * since the kernel minimises <G, X> + tau |X - Phat|^2, which is 2 tau-strongly convex, and has |X - Phat| =
  * beta. Infinite where tau = 0.
  */
 nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe *frank_wolfe, double beta,
                                        const double *v, const double *d, nadir_attack *attack);
 
 /*
- * Full steps from an attack until it is stationary to first order, as proofs want it: the sum over states of
+ * Full steps from an attack until it is as stationary as proofs need it: until the sum over states of
  *
- *     e_s = sum over a of [g_sa . P_sa - min over allowed successors of g_sa],    g = gamma d pi v + 2 tau
- * Delta / alpha^2
+ *     e_s = sum over a of [g_sa . P_sa - min over allowed successors of g_sa],
+ *     g = gamma d pi v + 2 tau Delta / alpha^2,
  *
- * at most `wanted`, or three steps did not make it smaller; rows of states that are not visited become
- * nominal (p = 2; nothing is done for other norms). The attack becomes the best of them in this sense.
+ * is at most `wanted`, or three steps did not make it smaller. Rows of states that are not visited become
+ * nominal. The attack becomes the kernel with the smallest sum. p = 2; nothing is done for other norms.
  */
 nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
                                       double wanted, nadir_attack *attack);
 
-/* The same with the descent that has made the attack, and nothing since; no step where the attack is as
- * stationary already. */
+/* The same with the search whose last result the attack is; no step where it is as stationary already. */
 nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wolfe *frank_wolfe,
                                          double wanted, nadir_attack *attack);
 

@@ -1,4 +1,4 @@
-/* frank_wolfe_gap.c: what the linear step of a descent promises; see frank_wolfe_internal.h. */
+/* frank_wolfe_gap.c: the stationarity gap of a kernel; see frank_wolfe_internal.h. */
 #include "adversary/search/frank_wolfe_internal.h"
 
 #include "kernel/kernel_device.h"
@@ -8,14 +8,14 @@
 #include <math.h>
 
 /*
- * The gap of a rough step without a look at its rows: with r what v lacks, gamma P^pi v = v - R^pi + r and d
- * . r = J - mu . v, so that
+ * The gap where v is inexact, without the rows: for the residual r of v, gamma P^pi v = v - R^pi + r and
+ * d . r = J - mu . v, so that
  *
  *     sum of w (P - Phat) . v = d . (v - R^pi - gamma Phat^pi v) + J - mu . v.
  *
- * 0: it is lost in rounding.
+ * Returns 0 where that is below its rounding error.
  */
-static double measure_roughly(nadir_context *context, nadir_frank_wolfe *self)
+static double gap_roughly(nadir_context *context, nadir_frank_wolfe *self)
 {
     const nadir_problem *problem = self->problem;
     const nadir_frank_wolfe_point *current = &self->current;
@@ -32,8 +32,8 @@ static double measure_roughly(nadir_context *context, nadir_frank_wolfe *self)
     return gap > 8 * DBL_EPSILON * size ? gap : 0;
 }
 
-/* Row by row, with values from their smallest on. */
-static double measure_rows(nadir_context *context, const nadir_frank_wolfe *self, const nadir_kernel *kernel)
+/* Row by row, with the smallest value subtracted from all. */
+static double gap_by_rows(nadir_context *context, const nadir_frank_wolfe *self, const nadir_kernel *kernel)
 {
     const nadir_problem *problem = self->problem;
     const double moved = nadir_kernel_difference_product(context, problem->kernel, kernel, self->current.d,
@@ -43,8 +43,8 @@ static double measure_rows(nadir_context *context, const nadir_frank_wolfe *self
 
 /* With answers on a device, by products with averages: sum over s of gamma d(s) (P^pi - Phat^pi) v, and what
  * the answers gain. *done: false where the operator is of another kernel. */
-static nadir_status measure_averages(nadir_context *context, const nadir_frank_wolfe *self,
-                                     const nadir_kernel *kernel, double *gap, bool *done)
+static nadir_status gap_by_averages(nadir_context *context, const nadir_frank_wolfe *self,
+                                    const nadir_kernel *kernel, double *gap, bool *done)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
@@ -68,18 +68,18 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_frank_wolfe_measure(nadir_context *context, nadir_frank_wolfe *self, nadir_kernel *kernel)
+nadir_status nadir_frank_wolfe_gap(nadir_context *context, nadir_frank_wolfe *self, nadir_kernel *kernel)
 {
     nadir_status status = NADIR_OK;
     double gap = 0;
     bool done = false;
-    if (self->remotely) {
-        NADIR_CHECK(measure_averages(context, self, kernel, &gap, &done));
+    if (self->on_device) {
+        NADIR_CHECK(gap_by_averages(context, self, kernel, &gap, &done));
     }
     if (!done) {
         NADIR_CHECK(nadir_kernel_device_fetch(context, kernel));
-        const double roughly = self->rough ? measure_roughly(context, self) : 0;
-        gap = roughly > 0 ? roughly : measure_rows(context, self, kernel);
+        const double roughly = self->rough ? gap_roughly(context, self) : 0;
+        gap = roughly > 0 ? roughly : gap_by_rows(context, self, kernel);
     }
     self->gap = gap > 0 ? gap : 0;
 cleanup:

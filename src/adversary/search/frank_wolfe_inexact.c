@@ -1,5 +1,4 @@
-/* frank_wolfe_inexact.c: one answer of the rows, as a search asks that changes its question each time; see
- * frank_wolfe.h. */
+/* frank_wolfe_inexact.c: one inexact response, for an optimisation of the policy; see frank_wolfe.h. */
 #include "adversary/search/frank_wolfe_internal.h"
 
 #include "kernel/kernel_device.h"
@@ -7,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* x . y less what their means have in common, and the means themselves. */
+/* (x - mean x) . (y - mean y). */
 static double centred_dot(int64_t count, const double *x, const double *y)
 {
     double mean_x = 0;
@@ -25,8 +24,8 @@ static double centred_dot(int64_t count, const double *x, const double *y)
     return sum;
 }
 
-/* Sum over rows of alpha^2 |w' v' - w v|^2 / (4 tau), all values centred: w' v' - w v = (w' - w) v' + w (v' -
- * v), in which nothing cancels that matters. */
+/* Sum over rows of alpha^2 |w' v' - w v|^2 / (4 tau), all values centred, from w' v' - w v = (w' - w) v' +
+ * w (v' - v), which avoids cancellation. */
 static double bound_gap(const nadir_frank_wolfe *self)
 {
     const nadir_problem *problem = self->problem;
@@ -71,7 +70,7 @@ nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe
     memcpy(current->d, d, bytes);
     memcpy(next->v, v, bytes);
     memcpy(next->d, d, bytes);
-    NADIR_CHECK(nadir_frank_wolfe_answer(context, frank_wolfe));
+    NADIR_CHECK(nadir_frank_wolfe_lmo(context, frank_wolfe));
     NADIR_CHECK(nadir_frank_wolfe_write(context, frank_wolfe, &next->kernel));
     NADIR_CHECK(nadir_kernel_solver_set(context, &frank_wolfe->solver, next->kernel));
     NADIR_CHECK(nadir_kernel_device_fetch(context, next->kernel));

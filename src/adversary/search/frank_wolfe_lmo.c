@@ -1,9 +1,10 @@
-/* frank_wolfe_lmo.c: the linear step from a point of a descent, made here or by a device. */
+/* frank_wolfe_lmo.c: the linear problem of a Frank-Wolfe step, solved here or by a device. */
 #include "adversary/search/frank_wolfe_internal.h"
 
 #include <string.h>
 
-/* Answers and weights of all rows. */
+/* Allocates answers and weights of all rows. Warm start from the answers of another search if there is
+ * one. */
 static nadir_status make_room(nadir_context *context, nadir_frank_wolfe *self)
 {
     nadir_status status = NADIR_OK;
@@ -22,9 +23,9 @@ cleanup:
     return status;
 }
 
-/* Row by row, with all that is known of each. */
-static nadir_status answer_each(nadir_context *context, nadir_frank_wolfe *self,
-                                const nadir_lmo_weights *weights)
+/* Row by row, from the last answer of each. */
+static nadir_status lmo_each_row(nadir_context *context, nadir_frank_wolfe *self,
+                                 const nadir_lmo_weights *weights)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = self->problem->model;
@@ -40,11 +41,11 @@ cleanup:
     return status;
 }
 
-static nadir_status answer_here(nadir_context *context, nadir_frank_wolfe *self)
+static nadir_status lmo_here(nadir_context *context, nadir_frank_wolfe *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_lmo_weights weights = nadir_frank_wolfe_weights(self);
-    self->remotely = false;
+    self->on_device = false;
     self->stepped = false;
     if (self->remote.step != NULL && self->remote.off_support &&
         self->order.unsorted) { /* from now on sorted */
@@ -56,42 +57,41 @@ static nadir_status answer_here(nadir_context *context, nadir_frank_wolfe *self)
                                              &self->step, &self->budget, &self->stepped));
     }
     if (!self->stepped) {
-        NADIR_CHECK(answer_each(context, self, &weights));
+        NADIR_CHECK(lmo_each_row(context, self, &weights));
     }
 cleanup:
     return status;
 }
 
-/* The linear step from here: answers and budget. Values are taken from their smallest on, so that nothing of
- * the gap is lost to their common part. */
-nadir_status nadir_frank_wolfe_answer(nadir_context *context, nadir_frank_wolfe *self)
+/* The smallest value is subtracted from all, so that their common part costs the gap no digits. */
+nadir_status nadir_frank_wolfe_lmo(nadir_context *context, nadir_frank_wolfe *self)
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_value_order_make(context, self->problem->states, self->current.v, &self->order));
-    self->remotely = false;
+    self->on_device = false;
     self->stepped = false;
     if (self->remote.step != NULL) {
         NADIR_CHECK(nadir_lmo_device_solve(context, &self->remote, &self->order, self->current.d, self->beta,
-                                           &self->budget, &self->remotely));
+                                           &self->budget, &self->on_device));
     }
-    if (!self->remotely) {
-        NADIR_CHECK(answer_here(context, self));
+    if (!self->on_device) {
+        NADIR_CHECK(lmo_here(context, self));
     }
 cleanup:
     return status;
 }
 
-/* Where the device has no room for the kernel the step is made once more, here. */
+/* Where the device has no memory for the kernel, the problem is solved again here. */
 nadir_status nadir_frank_wolfe_write(nadir_context *context, nadir_frank_wolfe *self, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     const nadir_lmo_weights weights = nadir_frank_wolfe_weights(self);
-    if (self->remotely) {
+    if (self->on_device) {
         status = nadir_lmo_device_kernel(context, &self->remote, kernel);
         if (status != NADIR_ERROR_MEMORY) {
             return status;
         }
-        NADIR_CHECK(answer_here(context, self));
+        NADIR_CHECK(lmo_here(context, self));
     }
     NADIR_CHECK(self->stepped ? nadir_lmo_streamed_kernel(context, &self->rows, &weights, &self->step, kernel)
                               : nadir_lmo_kernel(context, &self->rows, self->answers, kernel));

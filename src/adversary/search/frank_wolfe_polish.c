@@ -1,8 +1,9 @@
 /*
- * frank_wolfe_polish.c: full steps from where a descent has ended, until proofs are content; see frank_wolfe.h.
+ * frank_wolfe_polish.c: full steps after a search, until the result is stationary enough for proofs; see
+ * frank_wolfe.h.
  *
- * A descent ends when no step promises more; a proof asks, row by row, how much is left to gain. Near the end
- * full steps contract, whatever each of them does to the return.
+ * A search ends when its gap is small; a proof needs the sum over rows of what each lacks of optimality to be
+ * small. Near the end full steps contract, even where the return does not fall.
  */
 #include "adversary/search/frank_wolfe_internal.h"
 
@@ -14,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Steps in a row that do not help, after which there are no more; and a change that is none. */
+/* Consecutive steps without improvement that end it; and the relative change that counts as none. */
 enum { WORSE = 3 };
 #define STILL 1e-3
 
@@ -27,7 +28,7 @@ static double row_slack(const nadir_frank_wolfe *self, nadir_explicit *kernel, i
     const nadir_row own = nadir_explicit_row(kernel, row);
     const nadir_row nominal = nadir_model_row(problem->model, row);
     const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
-    const double pull = 2 * tau / (scale * scale);
+    const double hold = 2 * tau / (scale * scale);
     const bool all = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
     const double *x = self->order.x;
     const double force = weight * self->order.range;
@@ -40,15 +41,15 @@ static double row_slack(const nadir_frank_wolfe *self, nadir_explicit *kernel, i
         p[nadir_row_column(&nominal, i)] -= nominal.values[i];
     }
     for (int64_t i = 0; i < own.count; i++) {
-        mean += own.values[i] * (force * x[own.columns[i]] + pull * p[own.columns[i]]);
+        mean += own.values[i] * (force * x[own.columns[i]] + hold * p[own.columns[i]]);
     }
     for (int64_t t = 0; t < problem->states && all; t++) {
-        smallest = fmin(smallest, force * x[t] + pull * p[t]);
+        smallest = fmin(smallest, force * x[t] + hold * p[t]);
     }
     for (int64_t i = 0; i < nominal.count; i++) {
         const int64_t t = nadir_row_column(&nominal, i);
         if (nominal.values[i] > 0) {
-            smallest = fmin(smallest, force * x[t] + pull * p[t]);
+            smallest = fmin(smallest, force * x[t] + hold * p[t]);
         }
         p[t] = 0;
     }
@@ -65,7 +66,7 @@ static double stored_slack(const nadir_frank_wolfe *self, const double *own, int
     const nadir_problem *problem = self->problem;
     const nadir_row nominal = nadir_model_row(problem->model, row);
     const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
-    const double pull = 2 * tau / (scale * scale);
+    const double hold = 2 * tau / (scale * scale);
     const double force = weight * self->order.range;
     const int64_t start = problem->model->row_starts[row];
     double smallest = INFINITY;
@@ -74,7 +75,7 @@ static double stored_slack(const nadir_frank_wolfe *self, const double *own, int
                    nadir_prefetch_entries(problem->states, problem->model->row_starts[problem->rows]));
     for (int64_t i = 0; i < nominal.count; i++) {
         const double x = self->order.x[nominal.columns[i]];
-        const double g = force * x + pull * (own[i] - nominal.values[i]);
+        const double g = force * x + hold * (own[i] - nominal.values[i]);
         const double allowed = nominal.values[i] > 0 ? g : INFINITY;
         mean += own[i] * g;
         smallest = allowed < smallest ? allowed : smallest;
@@ -82,7 +83,7 @@ static double stored_slack(const nadir_frank_wolfe *self, const double *own, int
     return mean - smallest;
 }
 
-/* Numbers by fours, in vectors of the language as GCC and Clang extend it. */
+/* Four numbers at once: vector types of GCC and Clang. */
 typedef double four __attribute__((vector_size(4 * sizeof(double))));
 typedef int64_t four_mask __attribute__((vector_size(4 * sizeof(double))));
 
@@ -94,26 +95,26 @@ slack_of_all(const nadir_frank_wolfe *self, const double *own, int64_t row, doub
     const nadir_problem *problem = self->problem;
     const double *nominal = nadir_model_row(problem->model, row).values;
     const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
-    const double pull = 2 * tau / (scale * scale);
+    const double hold = 2 * tau / (scale * scale);
     const double *x = self->order.x;
     const double force = weight * self->order.range;
     four low = {INFINITY, INFINITY, INFINITY, INFINITY};
     four mean = {0};
     int64_t t = 0;
     for (; t + LANES <= problem->states; t += LANES) {
-        four at;
+        four value;
         four p;
         four p_nominal;
-        memcpy(&at, x + t, sizeof at);
+        memcpy(&value, x + t, sizeof value);
         memcpy(&p, own + t, sizeof p);
         memcpy(&p_nominal, nominal + t, sizeof p_nominal);
-        const four g = force * at + pull * (p - p_nominal);
+        const four g = force * value + hold * (p - p_nominal);
         const four_mask lower = g < low;
         low = (four)(((four_mask)g & lower) | ((four_mask)low & ~lower));
         mean += p * g;
     }
     for (; t < problem->states; t++) {
-        const double g = force * x[t] + pull * (own[t] - nominal[t]);
+        const double g = force * x[t] + hold * (own[t] - nominal[t]);
         low[0] = g < low[0] ? g : low[0];
         mean[0] += own[t] * g;
     }
@@ -140,7 +141,7 @@ static double dense_slack(const nadir_frank_wolfe *self, const double *own, int6
     return slack_of_all(self, own, row, weight, tau);
 }
 
-/* The sum of e_s of a kernel whose value and occupancy are those of here, with the multiplier tau. */
+/* The sum of e_s of a kernel whose value and occupancy are those of `current`, with the multiplier tau. */
 static nadir_status total_slack(nadir_context *context, nadir_frank_wolfe *self, nadir_kernel *of, double tau,
                                 double *total)
 {
@@ -153,7 +154,7 @@ static nadir_status total_slack(nadir_context *context, nadir_frank_wolfe *self,
     double *p = NULL;
     bool done = false;
     *total = 0;
-    if (self->remotely) {
+    if (self->on_device) {
         NADIR_CHECK(nadir_lmo_device_slack(context, &self->remote, of, self->order.range, tau, total, &done));
         if (done) {
             goto cleanup;
@@ -182,7 +183,7 @@ cleanup:
     return status;
 }
 
-/* The point of an attack: v and d alone, which is all that steps start from. */
+/* v, d and J of an attack as `current`: steps need no kernel to start from. */
 static nadir_status resume(nadir_context *context, nadir_frank_wolfe *self, const nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
@@ -197,7 +198,7 @@ cleanup:
     return status;
 }
 
-/* A full step, whatever it does to the return. *tau: of the kernel that it makes. */
+/* A full step, even where the return does not fall. *tau: the multiplier of its kernel. */
 static nadir_status full_step(nadir_context *context, nadir_frank_wolfe *self, double *tau)
 {
     nadir_status status = NADIR_OK;
@@ -209,13 +210,12 @@ static nadir_status full_step(nadir_context *context, nadir_frank_wolfe *self, d
     NADIR_CHECK(nadir_frank_wolfe_write(context, self, &self->next.kernel));
     NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, &self->current, &self->next));
     nadir_frank_wolfe_point_swap(&self->current, &self->next);
-    NADIR_CHECK(nadir_frank_wolfe_answer(context, self));
+    NADIR_CHECK(nadir_frank_wolfe_lmo(context, self));
 cleanup:
     return status;
 }
 
-/* The attack becomes the point that was just reached, whose kernel it takes for its own; the next step needs
- * the answers, and values to start from, but no kernel. */
+/* The attack becomes `current` and takes its kernel: the next step needs row answers, v and d alone. */
 static void take_point(nadir_frank_wolfe *self, double tau, nadir_attack *attack)
 {
     const size_t bytes = (size_t)self->problem->states * sizeof *attack->v;
@@ -228,22 +228,22 @@ static void take_point(nadir_frank_wolfe *self, double tau, nadir_attack *attack
     attack->tau = tau;
 }
 
-/* The gap of the attack. passed: steps have led on from it. */
+/* The gap of the attack. passed: it is not `current`. */
 static nadir_status measure(nadir_context *context, nadir_frank_wolfe *self, bool passed,
                             nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     if (passed) {
         NADIR_CHECK(resume(context, self, attack));
-        NADIR_CHECK(nadir_frank_wolfe_answer(context, self));
+        NADIR_CHECK(nadir_frank_wolfe_lmo(context, self));
     }
-    NADIR_CHECK(nadir_frank_wolfe_measure(context, self, attack->kernel));
+    NADIR_CHECK(nadir_frank_wolfe_gap(context, self, attack->kernel));
     attack->gap = self->gap;
 cleanup:
     return status;
 }
 
-/* Full steps from here, where the answers are known. */
+/* Full steps from `current`, whose linear problem is solved. */
 static nadir_status polish(nadir_context *context, nadir_frank_wolfe *self, double wanted,
                            nadir_attack *attack)
 {
@@ -259,7 +259,7 @@ static nadir_status polish(nadir_context *context, nadir_frank_wolfe *self, doub
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
         NADIR_CHECK(full_step(context, self, &tau));
         NADIR_CHECK(total_slack(context, self, self->current.kernel, tau, &slack));
-        /* what the solves leave open stays as it is from step to step */
+        /* the error of the solves does not change from step to step */
         const bool still = fabs(slack - least) <= STILL * least;
         passed = !(slack < least);
         worse = still ? WORSE : passed ? worse + 1 : 0;
@@ -286,7 +286,7 @@ nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_proble
     }
     NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, &self));
     NADIR_CHECK(resume(context, &self, attack));
-    NADIR_CHECK(nadir_frank_wolfe_answer(context, &self));
+    NADIR_CHECK(nadir_frank_wolfe_lmo(context, &self));
     NADIR_CHECK(polish(context, &self, wanted, attack));
 cleanup:
     nadir_frank_wolfe_finish(context, &self);

@@ -13,8 +13,8 @@
 nadir_status nadir_kappa_path_slopes(nadir_context *context, const nadir_kappa_path *kappa_path,
                                      const double *change, double *y, bool *found);
 
-/* As nadir_valid_prove, for an attack of tau > 0 at a radius up to the largest; proves much less: lower may be
- * -infinity. */
+/* As nadir_valid_prove, for an attack of tau > 0 at a radius up to the largest; proves much less: lower may
+ * be -infinity. */
 nadir_status nadir_kappa_path_search(nadir_context *context, const nadir_kappa_path *kappa_path, double beta,
                                      const nadir_attack *attack, nadir_certificate *proof);
 

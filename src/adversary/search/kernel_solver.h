@@ -13,7 +13,7 @@
 typedef struct nadir_kernel_solver {
     const nadir_problem *problem;
     nadir_occupancy *occupancy; /* of the last kernel */
-    const nadir_kernel *kernel; /* that one, to be compared with and nothing else */
+    const nadir_kernel *kernel; /* that one, for comparison alone */
 } nadir_kernel_solver;
 
 /* The kernel need not outlive the call. */
@@ -25,13 +25,12 @@ void nadir_kernel_solver_clear(nadir_context *context, nadir_kernel_solver *solv
 nadir_status nadir_kernel_solver_value(nadir_context *context, nadir_kernel_solver *solver, double *v,
                                        double *d);
 
-/* The same where v and d, [states] each, hold about what they will be: the less is to be corrected, the
- * cheaper. */
+/* The same from an initial guess in v and d, [states] each: the better it is, the cheaper. */
 nadir_status nadir_kernel_solver_improve(nadir_context *context, nadir_kernel_solver *solver, double *v,
                                          double *d);
 
-/* A few steps from v and d, [states] each, towards the same, and in *J the return, whose error is the product
- * of theirs. For searches that come closer on their own. */
+/* A few steps of an iteration from v and d, [states] each; *J: the return, whose error is the product of
+ * theirs. For searches whose later steps correct v and d. */
 nadir_status nadir_kernel_solver_approach(nadir_context *context, nadir_kernel_solver *solver, double *v,
                                           double *d, double *J);
 

@@ -1,5 +1,6 @@
 /*
- * lagrangian_kernel_in_ball.c: a kernel of the ball from the kernel of a Lagrangian bound; see lagrangian_tau.h.
+ * lagrangian_kernel_in_ball.c: a kernel of the ball from the kernel of a Lagrangian bound; see
+ * lagrangian_tau.h.
  *
  * P = Phat + t (P_tau - Phat), t <= 1, has t times the distance of P_tau, and every row is a mixture of two
  * distributions. Written so, rows that P_tau leaves alone keep their numbers, and no entry falls below 0.

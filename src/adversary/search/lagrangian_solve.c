@@ -1,5 +1,5 @@
 /*
- * lagrangian_solve.c: the fixed point of the Lagrangian bound for one tau; see lagrangian_tau.h.
+ * lagrangian_solve.c: v_tau = T v_tau of the Lagrangian bound for one tau; see lagrangian_tau.h.
  *
  * Policy iteration: the rows X that attain Tv, with their cost c(s) = tau / d_bar(s) x_s, have the value
  *
@@ -47,7 +47,7 @@ nadir_status nadir_lagrangian_search_make(nadir_context *context, const nadir_pr
                                         .beta = beta,
                                         .solver = {.problem = problem},
                                         .roughly = nadir_model_total(problem->model) > LARGE};
-    NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, d_bar, &search->priced));
+    NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, d_bar, &search->lmo));
     NADIR_NEW_ZERO(context, search->norms, problem->states);
     NADIR_NEW(context, search->charged, problem->states);
     NADIR_NEW(context, search->work, problem->states);
@@ -60,7 +60,7 @@ cleanup:
 
 void nadir_lagrangian_search_clear(nadir_context *context, nadir_lagrangian_search *search)
 {
-    nadir_lmo_penalized_clear(context, &search->priced);
+    nadir_lmo_penalized_clear(context, &search->lmo);
     nadir_kernel_solver_clear(context, &search->solver);
     nadir_release(context, search->norms);
     nadir_release(context, search->charged);
@@ -79,13 +79,13 @@ static nadir_status evaluate(nadir_context *context, nadir_lagrangian_search *se
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
-    nadir_lmo_penalized *priced = &search->priced;
+    nadir_lmo_penalized *lmo = &search->lmo;
     for (int64_t s = 0; s < problem->states; s++) {
-        search->norms[s] = priced->norms[s];
-        search->charged[s] = problem->R[s] + nadir_lmo_penalized_cost(priced, tau, s, search->norms[s]);
+        search->norms[s] = lmo->norms[s];
+        search->charged[s] = problem->R[s] + nadir_lmo_penalized_cost(lmo, tau, s, search->norms[s]);
     }
     memcpy(lagrangian->answered, lagrangian->v, (size_t)problem->states * sizeof *lagrangian->v);
-    NADIR_CHECK(nadir_lmo_penalized_kernel(context, priced, tau, &lagrangian->kernel));
+    NADIR_CHECK(nadir_lmo_penalized_kernel(context, lmo, tau, &lagrangian->kernel));
     NADIR_CHECK(nadir_kernel_solver_set(context, &search->solver, lagrangian->kernel));
     NADIR_CHECK(search->roughly
                     ? nadir_occupancy_improve(context, search->solver.occupancy, false, 1, search->charged,
@@ -103,11 +103,11 @@ static nadir_status respond(nadir_context *context, nadir_lagrangian_search *sea
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
-    NADIR_CHECK(nadir_lmo_penalized_answer(context, &search->priced, tau, v));
+    NADIR_CHECK(nadir_lmo_penalized_answer(context, &search->lmo, tau, v));
     nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, v, search->work);
     *most = 0;
     for (int64_t s = 0; s < problem->states; s++) {
-        const double next = problem->R[s] + problem->gamma * search->work[s] - search->priced.taken[s];
+        const double next = problem->R[s] + problem->gamma * search->work[s] - search->lmo.taken[s];
         *most = v[s] - next <= *most ? *most : v[s] - next; /* NaN, of all products or of none, stays */
     }
 cleanup:
@@ -123,7 +123,7 @@ static nadir_status add_up_used(nadir_context *context, nadir_lagrangian_search 
     NADIR_CHECK(nadir_occupancy_solve_transposed(context, search->solver.occupancy, 1, problem->mu, d, NULL));
     *used = 0;
     for (int64_t s = 0; s < problem->states; s++) {
-        *used += fmax(0, d[s]) * nadir_lmo_penalized_cost(&search->priced, 1, s, search->norms[s]);
+        *used += fmax(0, d[s]) * nadir_lmo_penalized_cost(&search->lmo, 1, s, search->norms[s]);
     }
 cleanup:
     return status;

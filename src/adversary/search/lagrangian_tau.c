@@ -99,7 +99,7 @@ static nadir_status share_each(nadir_context *context, const nadir_lagrangian_se
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = search->problem->model;
-    const nadir_lmo *rows = &search->priced.rows;
+    const nadir_lmo *rows = &search->lmo.rows;
     double *each = NULL;
     nadir_lmo_solution *answers = NULL;
     NADIR_NEW(context, each, model->rows);
@@ -122,14 +122,14 @@ static nadir_status guess(nadir_context *context, nadir_lagrangian_search *searc
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
     const nadir_lmo_weights weights = {problem->gamma, problem->d, problem->policy->probabilities};
-    nadir_lmo_penalized *priced = &search->priced;
+    nadir_lmo_penalized *lmo = &search->lmo;
     nadir_lmo_budget budget = {0};
     nadir_lmo_streamed step;
     bool found = false;
-    NADIR_CHECK(nadir_value_order_make(context, problem->states, problem->v, &priced->order));
-    if (nadir_lmo_streamed_applies(&priced->rows)) {
-        NADIR_CHECK(nadir_lmo_streamed_solve(context, &priced->rows, &weights, search->beta, 0, &step,
-                                             &budget, &found));
+    NADIR_CHECK(nadir_value_order_make(context, problem->states, problem->v, &lmo->order));
+    if (nadir_lmo_streamed_applies(&lmo->rows)) {
+        NADIR_CHECK(
+            nadir_lmo_streamed_solve(context, &lmo->rows, &weights, search->beta, 0, &step, &budget, &found));
     }
     if (!found) {
         NADIR_CHECK(share_each(context, search, &weights, &budget));

@@ -1,14 +1,7 @@
 /*
- * lagrangian_tau.h: the occupancy-weighted Lagrangian bound on the non-rectangular ball, simplex and support,
- * 1 <= p < infinity: with d_bar(s) >= d_P(s) for every P of the set and any tau >= 0,
- *
- *     J_U >= mu . v_tau - tau beta^p,    v_tau = T v_tau,
- *     (Tv)(s) = R^pi(s) + min over the rows of s with x_s <= beta^p of
- *                   gamma sum_a pi P_sa . v + tau / d_bar(s) x_s,    x_s = sum_a (|Delta_sa|_p / alpha_sa)^p.
- *
- * No state has more than the whole ball: without x_s <= beta^p the bound holds too, but on models with states
- * that are seldom visited it is much weaker. States of d_bar = 0 keep their nominal rows at no cost: no
- * kernel of the set enters them.
+ * lagrangian_tau.h: the search for the multiplier tau, and v_tau, of the Lagrangian bound
+ * (proof/lagrangian_bound.h): v_tau = T v_tau by policy iteration for one tau, the tau of the best bound, and
+ * the tau that holds kernels of a low return closest.
  */
 #ifndef NADIR_SEARCH_LAGRANGIAN_TAU_H
 #define NADIR_SEARCH_LAGRANGIAN_TAU_H
@@ -20,8 +13,8 @@
 /* A struct of zeros holds nothing. */
 typedef struct nadir_lagrangian {
     double tau;
-    double value;         /* mu . v - tau beta^p, as computed: no bound */
-    double used;          /* sum over s of d_tau(s) / d_bar(s) x_s: what it spends of beta^p */
+    double value;         /* mu . v - tau beta^p as computed; not a proven bound */
+    double used;          /* sum over s of d_tau(s) / d_bar(s) x_s: the part of beta^p in use */
     double *v;            /* [states] owned: v_tau */
     nadir_kernel *kernel; /* owned: the rows that attain it, as answers to the v before the last step */
     double *answered;     /* [states] owned: that v */
@@ -41,14 +34,14 @@ nadir_status nadir_lagrangian_tau_best(nadir_context *context, const nadir_probl
                                        const double *d_bar, double tau_start, int64_t evaluations_limit,
                                        nadir_lagrangian *lagrangian);
 
-/* The tau at which kernels of a return below `level` are held closest to lagrangian->kernel (lagrangian_bound.h): about
- * where that kernel's own return is the level. tau_start > 0. */
+/* The tau with the smallest sublevel radius (lagrangian_bound.h) around lagrangian->kernel for returns below
+ * `level`: about where that kernel's own return is the level. tau_start > 0. */
 nadir_status nadir_lagrangian_tau_for_level(nadir_context *context, const nadir_problem *problem, double beta,
                                             const double *d_bar, double level, double tau_start,
                                             int64_t evaluations_limit, nadir_lagrangian *lagrangian);
 
-/* `kernel` moved towards the nominal one until it lies in the ball: a start for the descent that has answers
- * in states which the nominal kernel does not visit. */
+/* The kernel moved towards the nominal one until it lies in the ball: a start for Frank-Wolfe whose rows are
+ * changed in states that the nominal kernel does not visit, too. */
 nadir_status nadir_lagrangian_kernel_in_ball(nadir_context *context, const nadir_problem *problem,
                                              double beta, const nadir_lagrangian *lagrangian,
                                              nadir_kernel **start);
@@ -57,24 +50,24 @@ nadir_status nadir_lagrangian_kernel_in_ball(nadir_context *context, const nadir
 typedef struct nadir_lagrangian_search {
     const nadir_problem *problem;
     double beta;
-    nadir_lmo_penalized priced;
+    nadir_lmo_penalized lmo;
     nadir_kernel_solver solver; /* of the last kernel */
     double *norms;              /* [states] x_s^(1/p) of that kernel */
     double *charged;            /* [states] R^pi and the cost of that kernel */
     double *work;               /* [states] */
-    bool roughly;               /* on large models: what is found is a bound all the same, if wider */
+    bool roughly; /* low accuracy, on large models: the bound is valid all the same, and wider */
     int64_t evaluations, iterations;
 } nadir_lagrangian_search;
 
-/* priced.rows points into the struct: it must stay where it is. */
+/* lmo.rows points into the struct: it must stay where it is. */
 nadir_status nadir_lagrangian_search_make(nadir_context *context, const nadir_problem *problem, double beta,
                                           const double *d_bar, nadir_lagrangian_search *search);
 void nadir_lagrangian_search_clear(nadir_context *context, nadir_lagrangian_search *search);
 
-/* Whether as many kernels were evaluated as a large model may take; another tau then gets one more. */
+/* Whether the limit of kernels for a large model is reached; another tau then gets one more. */
 bool nadir_lagrangian_search_is_spent(const nadir_lagrangian_search *search);
 
-/* v_tau from lagrangian->v on, or from the nominal value. */
+/* v_tau, from lagrangian->v, or from the nominal value if that is NULL. */
 nadir_status nadir_lagrangian_search_run(nadir_context *context, nadir_lagrangian_search *search, double tau,
                                          nadir_lagrangian *lagrangian);
 

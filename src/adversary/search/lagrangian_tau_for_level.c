@@ -2,10 +2,11 @@
  * lagrangian_tau_for_level.c: the tau at which the Lagrangian bound holds kernels of a low return best; see
  * lagrangian_tau.h.
  *
- * A kernel with J_P < level is within W(tau) / tau of the answer (lagrangian_bound.h), W = level + tau beta^p - mu .
- * v_tau. W is convex, of slope beta^p - used, so that W / tau is least where tau (beta^p - used) = W, that is
- * where the return of the answer alone, mu . v_tau - tau used, is the level itself. It rises with tau, from
- * below the level at the best tau of the bound. Near the least a little more or less hardly matters.
+ * A kernel with J_P < level is within W(tau) / tau of the answer (lagrangian_bound.h), W = level + tau beta^p
+ * - mu . v_tau. W is convex, of slope beta^p - used, so that W / tau is least where tau (beta^p - used) = W,
+ * that is where the return of the answer alone, mu . v_tau - tau used, is the level itself. It rises with
+ * tau, from below the level at the best tau of the bound. Near the least a little more or less hardly
+ * matters.
  */
 #include "adversary/search/lagrangian_tau.h"
 

@@ -1,4 +1,4 @@
-/* multistart.c: descents from several starts; see multistart.h. */
+/* multistart.c: Frank-Wolfe from several starts; see multistart.h. */
 #include "adversary/search/multistart.h"
 
 #include "adversary/proof/perturbable_rows.h"
@@ -8,8 +8,8 @@
 #include <float.h>
 #include <math.h>
 
-/* Prices tried where no bound on occupancies is at hand, as shares of the one at which an answer in a state
- * that takes all the time would use up the budget. */
+/* Multipliers tried where no bound on occupancies is at hand, as shares of the one at which the rows of a
+ * state with all of the occupancy would use up the ball. */
 static const double prices[] = {0.3, 0.03, 0.003};
 
 /* Whether some kernel of the set reaches a state of occupancy zero. */
@@ -28,21 +28,6 @@ static nadir_status misses_states(nadir_context *context, const nadir_problem *p
     *misses = !nadir_allreduce_and(context, visited);
 cleanup:
     nadir_release(context, reach);
-    return status;
-}
-
-nadir_status nadir_frank_wolfe_warm(nadir_context *context, const nadir_problem *problem, double beta,
-                                    const double *v, const double *d, double tolerance,
-                                    int64_t iterations_limit, nadir_kernel **spare, nadir_attack *attack)
-{
-    nadir_status status = NADIR_OK;
-    nadir_frank_wolfe *frank_wolfe = NULL;
-    NADIR_CHECK(nadir_frank_wolfe_create(context, problem, &frank_wolfe));
-    nadir_frank_wolfe_exchange_kernels(frank_wolfe, spare);
-    status = nadir_frank_wolfe_from(context, frank_wolfe, beta, v, d, tolerance, iterations_limit, attack);
-    nadir_frank_wolfe_exchange_kernels(frank_wolfe, spare);
-cleanup:
-    nadir_frank_wolfe_free(context, frank_wolfe);
     return status;
 }
 
@@ -70,7 +55,7 @@ cleanup:
     return status;
 }
 
-/* The price at which moving a row by beta gains what it costs, in a state that takes all the time. */
+/* The multiplier at which moving a row by beta gains what it costs, in a state with all of the occupancy. */
 static double price_scale(const nadir_problem *problem, double beta)
 {
     const double p = problem->uncertainty->p;

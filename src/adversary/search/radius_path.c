@@ -1,4 +1,4 @@
-/* radius_path.c: worst kernels of growing balls, each found from those before; see radius_path.h. */
+/* radius_path.c: worst kernels of growing balls, each from those before; see radius_path.h. */
 #include "adversary/search/radius_path.h"
 
 #include "linalg/distributed.h"
@@ -73,9 +73,9 @@ cleanup:
 }
 
 /*
- * f at beta, from its values at the points: Newton's form, from the newest point on. Terms are taken as long
- * as they get smaller: behind a bend, or where only rounding is left, older points tell nothing. table:
- * [count * states] work space.
+ * Extrapolates f to beta by Newton's form from the newest point on. Terms are added as long as they get
+ * smaller: across a kink, or at the rounding level, older points are of no use. table: [count * states] work
+ * space.
  */
 static void extrapolate(const nadir_context *context, const nadir_radius_path *path, double *const *f,
                         double beta, double *table, double *guess)

@@ -1,9 +1,10 @@
 /*
- * radius_path.h: worst kernels of growing balls, each found from those before.
+ * radius_path.h: worst kernels of growing balls, each searched for from those of the radii before.
  *
- * Value and occupancy under the worst kernel are smooth functions of the radius, but where a row meets the
- * border of its domain. So they are known, to fifth order in the step, from the last five radii; the answer
- * of the rows to them is a kernel whose return lacks the square of that, and which is as good as stationary.
+ * Value and occupancy under the worst kernel are smooth functions of the radius, except where a row meets the
+ * boundary of its domain. Extrapolation from the last five radii has an error of fifth order in the step; the
+ * kernel that solves the linear problem there has a return with the square of that error, and is nearly
+ * stationary.
  */
 #ifndef NADIR_SEARCH_RADIUS_PATH_H
 #define NADIR_SEARCH_RADIUS_PATH_H
@@ -24,12 +25,12 @@ typedef struct nadir_radius_path {
 
 void nadir_radius_path_clear(nadir_context *context, nadir_radius_path *path);
 
-/* One more point; the oldest one is forgotten. One of the same radius takes the place of the last; one of a
- * smaller radius is not taken in. */
+/* Adds a point and drops the oldest one. A point of the same radius replaces the last; one of a smaller
+ * radius is ignored. v, d: [states], copied. */
 nadir_status nadir_radius_path_add(nadir_context *context, nadir_radius_path *path, double beta,
                                    const double *v, const double *d);
 
-/* A descent from what the path says of the radius beta; there is a point at least. attack: of zeros. */
+/* A search from the extrapolation to the radius beta; the path is not empty. attack: of zeros. */
 nadir_status nadir_radius_path_follow(nadir_context *context, nadir_radius_path *path, double beta,
                                       double tolerance, int64_t iterations_limit, nadir_attack *attack);
 

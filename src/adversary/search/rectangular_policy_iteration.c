@@ -1,5 +1,6 @@
 /*
- * rectangular_policy_iteration.c: policy iteration of the adversary on rectangular sets; see rectangular_policy_iteration.h.
+ * rectangular_policy_iteration.c: policy iteration of the adversary on rectangular sets; see
+ * rectangular_policy_iteration.h.
  *
  * With the answers X of all rows to v, Tv = R^pi + gamma X^pi v, so that the value under X is
  *

@@ -1,6 +1,6 @@
 /*
- * rectangular_policy_iteration.h: s- and sa-rectangular balls on the domains simplex and support (and with them the
- * non-rectangular ball of p = infinity): the robust Bellman operator
+ * rectangular_policy_iteration.h: s- and sa-rectangular balls on the domains simplex and support (and with
+ * them the non-rectangular ball of p = infinity): the robust Bellman operator
  *
  *     (Tv)(s) = R^pi(s) + gamma min over the rows of s, within ball and domain, of sum_a pi(a|s) P_sa . v
  *

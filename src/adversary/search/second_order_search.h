@@ -1,6 +1,6 @@
 /*
- * second_order_search.h: which steps of a derivation (proof/derivation.h) prove that P* is the worst kernel of
- * the ball, p = 2, from the columns of D.
+ * second_order_search.h: which steps of a derivation (proof/derivation.h) prove that P* is the worst kernel
+ * of the ball, p = 2, from the columns of D.
  */
 #ifndef NADIR_SEARCH_SECOND_ORDER_SEARCH_H
 #define NADIR_SEARCH_SECOND_ORDER_SEARCH_H

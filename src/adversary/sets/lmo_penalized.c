@@ -32,62 +32,62 @@ static int64_t most_room(const nadir_lmo *rows)
 }
 
 nadir_status nadir_lmo_penalized_make(nadir_context *context, const nadir_problem *problem, double beta,
-                                      const double *d_bar, nadir_lmo_penalized *priced)
+                                      const double *d_bar, nadir_lmo_penalized *lmo)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = problem->model;
     const nadir_uncertainty *set = problem->uncertainty;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
-    *priced = (nadir_lmo_penalized){.problem = problem, .beta = beta, .d_bar = d_bar};
-    priced->rows = (nadir_lmo){
+    *lmo = (nadir_lmo_penalized){.problem = problem, .beta = beta, .d_bar = d_bar};
+    lmo->rows = (nadir_lmo){
         .model = problem->model,
-        .order = &priced->order,
+        .order = &lmo->order,
         .scales = set->scales,
         .domain = set->domain,
         .p = set->p,
         .q = set->q,
     };
-    priced->threads = nadir_threads_for(context, 4 * entries);
-    priced->room_each = most_room(&priced->rows);
-    if (!nadir_lmo_streamed_applies(&priced->rows)) {
-        NADIR_NEW_ZERO(context, priced->answers, model->rows);
+    lmo->threads = nadir_threads_for(context, 4 * entries);
+    lmo->room_each = most_room(&lmo->rows);
+    if (!nadir_lmo_streamed_applies(&lmo->rows)) {
+        NADIR_NEW_ZERO(context, lmo->answers, model->rows);
     }
-    NADIR_NEW_ZERO(context, priced->taken, model->states);
-    NADIR_NEW_ZERO(context, priced->norms, model->states);
-    NADIR_NEW(context, priced->room, priced->threads * priced->room_each);
+    NADIR_NEW_ZERO(context, lmo->taken, model->states);
+    NADIR_NEW_ZERO(context, lmo->norms, model->states);
+    NADIR_NEW(context, lmo->room, lmo->threads * lmo->room_each);
 cleanup:
     if (status != NADIR_OK) {
-        nadir_lmo_penalized_clear(context, priced);
+        nadir_lmo_penalized_clear(context, lmo);
     }
     return status;
 }
 
-void nadir_lmo_penalized_clear(nadir_context *context, nadir_lmo_penalized *priced)
+void nadir_lmo_penalized_clear(nadir_context *context, nadir_lmo_penalized *lmo)
 {
-    nadir_value_order_clear(context, &priced->order);
-    nadir_release(context, priced->answers);
-    nadir_release(context, priced->taken);
-    nadir_release(context, priced->norms);
-    nadir_release(context, priced->room);
-    *priced = (nadir_lmo_penalized){0};
+    nadir_value_order_clear(context, &lmo->order);
+    nadir_release(context, lmo->answers);
+    nadir_release(context, lmo->taken);
+    nadir_release(context, lmo->norms);
+    nadir_release(context, lmo->room);
+    *lmo = (nadir_lmo_penalized){0};
 }
 
-double nadir_lmo_penalized_cost(const nadir_lmo_penalized *priced, double tau, int64_t state, double norm)
+double nadir_lmo_penalized_cost(const nadir_lmo_penalized *lmo, double tau, int64_t state, double norm)
 {
-    const double p = priced->rows.p;
+    const double p = lmo->rows.p;
     /* the price goes in before the power: norms of rows with small scales have none */
-    return norm > 0 ? nadir_power(nadir_power(tau / priced->d_bar[state], 1 / p) * norm, p) : 0;
+    return norm > 0 ? nadir_power(nadir_power(tau / lmo->d_bar[state], 1 / p) * norm, p) : 0;
 }
 
 /* Where the answers of a state go, and what is left of the room. */
-static nadir_lmo_solution *answers_of(const nadir_lmo_penalized *priced, int64_t state, double **room)
+static nadir_lmo_solution *answers_of(const nadir_lmo_penalized *lmo, int64_t state, double **room)
 {
-    const nadir_model *model = priced->rows.model;
+    const nadir_model *model = lmo->rows.model;
     const int64_t first = model->state_rows[state];
     const int64_t count = model->state_rows[state + 1] - first;
     nadir_lmo_solution *own = (nadir_lmo_solution *)*room;
-    if (priced->answers != NULL) {
-        return priced->answers + first;
+    if (lmo->answers != NULL) {
+        return lmo->answers + first;
     }
     memset(own, 0, (size_t)count * sizeof *own);
     *room += count * ANSWER_ROOM;
@@ -96,79 +96,79 @@ static nadir_lmo_solution *answers_of(const nadir_lmo_penalized *priced, int64_t
 
 /* Each row by itself; where they use more than beta together, they share it: the cost is that of beta^p then,
  * whichever way. */
-static double answer_state(const nadir_lmo_penalized *priced, double tau, int64_t state,
+static double answer_state(const nadir_lmo_penalized *lmo, double tau, int64_t state,
                            nadir_lmo_solution *answers, double *room, double *norm)
 {
-    const nadir_lmo *rows = &priced->rows;
+    const nadir_lmo *rows = &lmo->rows;
     const int64_t first = rows->model->state_rows[state];
     const int64_t count = rows->model->state_rows[state + 1] - first;
-    const bool entered = priced->d_bar[state] > 0;
-    const double price = tau / priced->d_bar[state];
+    const bool entered = lmo->d_bar[state] > 0;
+    const double price = tau / lmo->d_bar[state];
     double *weights = room;
     double *norms = room + count;
     double *rest = room + 2 * count;
     double taken = 0;
     for (int64_t i = 0; i < count; i++) {
-        weights[i] = entered ? priced->problem->gamma * priced->problem->policy->probabilities[first + i] : 0;
+        weights[i] = entered ? lmo->problem->gamma * lmo->problem->policy->probabilities[first + i] : 0;
         if (weights[i] > 0) {
             nadir_lmo_penalized(rows, first + i, weights[i], price, rest, &answers[i]);
         } else {
             answers[i] = (nadir_lmo_solution){0};
         }
         norms[i] = answers[i].norm;
-        taken += weights[i] * answers[i].gain - nadir_lmo_penalized_cost(priced, tau, state, norms[i]);
+        taken += weights[i] * answers[i].gain - nadir_lmo_penalized_cost(lmo, tau, state, norms[i]);
     }
     *norm = nadir_norm_short(count, norms, rows->p);
-    if (*norm > priced->beta) {
+    if (*norm > lmo->beta) {
         nadir_lmo_budget budget;
-        nadir_lmo_solve(rows, first, first + count, weights, priced->beta, rest, answers, &budget);
-        taken = budget.gain - nadir_lmo_penalized_cost(priced, tau, state, budget.norm);
+        nadir_lmo_solve(rows, first, first + count, weights, lmo->beta, rest, answers, &budget);
+        taken = budget.gain - nadir_lmo_penalized_cost(lmo, tau, state, budget.norm);
         *norm = budget.norm;
     }
     return taken > 0 ? taken : 0;
 }
 
-nadir_status nadir_lmo_penalized_answer(nadir_context *context, nadir_lmo_penalized *priced, double tau,
+nadir_status nadir_lmo_penalized_answer(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
                                         const double *v)
 {
     nadir_status status = NADIR_OK;
-    const int64_t states = priced->problem->states;
-    NADIR_CHECK(nadir_value_order_make(context, states, v, &priced->order));
-#pragma omp parallel num_threads(priced->threads)
+    const int64_t states = lmo->problem->states;
+    NADIR_CHECK(nadir_value_order_make(context, states, v, &lmo->order));
+#pragma omp parallel num_threads(lmo->threads)
     {
-        double *room = priced->room + priced->room_each * omp_get_thread_num();
+        double *room = lmo->room + lmo->room_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 8)
         for (int64_t s = 0; s < states; s++) {
             double *rest = room;
-            nadir_lmo_solution *answers = answers_of(priced, s, &rest);
-            priced->taken[s] = answer_state(priced, tau, s, answers, rest, &priced->norms[s]);
+            nadir_lmo_solution *answers = answers_of(lmo, s, &rest);
+            lmo->taken[s] = answer_state(lmo, tau, s, answers, rest, &lmo->norms[s]);
         }
     }
 cleanup:
     return status;
 }
 
-nadir_status nadir_lmo_penalized_kernel(nadir_context *context, nadir_lmo_penalized *priced, double tau,
+nadir_status nadir_lmo_penalized_kernel(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
                                         nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = priced->rows.model;
+    const nadir_model *model = lmo->rows.model;
     nadir_perturbed *perturbed;
-    if (priced->answers != NULL) {
-        return nadir_lmo_kernel(context, &priced->rows, priced->answers, kernel);
+    if (lmo->answers != NULL) {
+        return nadir_lmo_kernel(context, &lmo->rows, lmo->answers, kernel);
     }
-    NADIR_CHECK(nadir_lmo_kernel_blank(context, &priced->rows, kernel, &perturbed));
-#pragma omp parallel num_threads(priced->threads)
+    NADIR_CHECK(nadir_lmo_kernel_blank(context, &lmo->rows, kernel, &perturbed));
+#pragma omp parallel num_threads(lmo->threads)
     {
-        double *room = priced->room + priced->room_each * omp_get_thread_num();
+        double *room = lmo->room + lmo->room_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 8)
         for (int64_t s = 0; s < model->states; s++) {
             double norm;
             double *rest = room;
-            nadir_lmo_solution *answers = answers_of(priced, s, &rest);
-            (void)answer_state(priced, tau, s, answers, rest, &norm);
+            nadir_lmo_solution *answers = answers_of(lmo, s, &rest);
+            (void)answer_state(lmo, tau, s, answers, rest, &norm);
             for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-                nadir_lmo_kernel_fill(&priced->rows, row, &answers[row - model->state_rows[s]], perturbed);
+                nadir_lmo_kernel_fill(&lmo->rows, row, &answers[row - model->state_rows[s]], perturbed);
             }
         }
     }
@@ -177,27 +177,27 @@ cleanup:
 }
 
 /* More weight and a lower price allow to take more; what underflows is below the least normal number. */
-static double bound_state(const nadir_lmo_penalized *priced, double tau, int64_t state, double *room)
+static double bound_state(const nadir_lmo_penalized *lmo, double tau, int64_t state, double *room)
 {
-    const nadir_lmo *rows = &priced->rows;
+    const nadir_lmo *rows = &lmo->rows;
     const int64_t first = rows->model->state_rows[state];
     const int64_t count = rows->model->state_rows[state + 1] - first;
-    const double *pi = priced->problem->policy->probabilities + first;
-    const double price = fmax(0, nadir_round_down(fmin(DBL_MAX, tau / priced->d_bar[state]), 4) - DBL_MIN);
+    const double *pi = lmo->problem->policy->probabilities + first;
+    const double price = fmax(0, nadir_round_down(fmin(DBL_MAX, tau / lmo->d_bar[state]), 4) - DBL_MIN);
     double taken = 0;
-    if (!(priced->d_bar[state] > 0)) {
+    if (!(lmo->d_bar[state] > 0)) {
         return 0;
     }
-    nadir_lmo_solution *answers = answers_of(priced, state, &room);
-    if (priced->answers == NULL) {
+    nadir_lmo_solution *answers = answers_of(lmo, state, &room);
+    if (lmo->answers == NULL) {
         double norm;
-        (void)answer_state(priced, tau, state, answers, room, &norm);
+        (void)answer_state(lmo, tau, state, answers, room, &norm);
     }
     double *weights = room;
     nadir_lmo_row_bound *bounds = (nadir_lmo_row_bound *)(room + count);
     double *rest = room + count * (BOUND_ROOM + 1);
     for (int64_t i = 0; i < count; i++) {
-        weights[i] = pi[i] > 0 ? nadir_round_up(priced->problem->gamma * pi[i], 4) + DBL_MIN : 0;
+        weights[i] = pi[i] > 0 ? nadir_round_up(lmo->problem->gamma * pi[i], 4) + DBL_MIN : 0;
         nadir_lmo_solution hint = answers[i];
         if (rows->p == 1) { /* at 2 / step = range nothing moves, and a higher price only loosens the bound */
             hint.step = fmax(hint.step, 2);
@@ -206,19 +206,19 @@ static double bound_state(const nadir_lmo_penalized *priced, double tau, int64_t
         taken += nadir_lmo_bound_penalized(rows, first + i, weights[i], price, &bounds[i]);
     }
     const double capped = nadir_lmo_bound_charged(rows, first, first + count, weights,
-                                                  nadir_round_up(priced->beta, 2), price, bounds);
+                                                  nadir_round_up(lmo->beta, 2), price, bounds);
     return fmin(nadir_round_up(taken, 2 * (double)(count + 4)), capped);
 }
 
-void nadir_lmo_penalized_bound(const nadir_lmo_penalized *priced, double tau, double *taken)
+void nadir_lmo_penalized_bound(const nadir_lmo_penalized *lmo, double tau, double *taken)
 {
-    const int64_t states = priced->problem->states;
-#pragma omp parallel num_threads(priced->threads)
+    const int64_t states = lmo->problem->states;
+#pragma omp parallel num_threads(lmo->threads)
     {
-        double *room = priced->room + priced->room_each * omp_get_thread_num();
+        double *room = lmo->room + lmo->room_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 8)
         for (int64_t s = 0; s < states; s++) {
-            taken[s] = bound_state(priced, tau, s, room);
+            taken[s] = bound_state(lmo, tau, s, room);
         }
     }
 }

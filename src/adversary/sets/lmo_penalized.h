@@ -31,22 +31,22 @@ typedef struct nadir_lmo_penalized {
 
 /* rows.order points into the struct: it must stay where it is. */
 nadir_status nadir_lmo_penalized_make(nadir_context *context, const nadir_problem *problem, double beta,
-                                      const double *d_bar, nadir_lmo_penalized *priced);
-void nadir_lmo_penalized_clear(nadir_context *context, nadir_lmo_penalized *priced);
+                                      const double *d_bar, nadir_lmo_penalized *lmo);
+void nadir_lmo_penalized_clear(nadir_context *context, nadir_lmo_penalized *lmo);
 
 /* Answers to v: [states], from the last answers on. */
-nadir_status nadir_lmo_penalized_answer(nadir_context *context, nadir_lmo_penalized *priced, double tau,
+nadir_status nadir_lmo_penalized_answer(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
                                         const double *v);
 
 /* The kernel of the answers to the same tau; as nadir_lmo_kernel. */
-nadir_status nadir_lmo_penalized_kernel(nadir_context *context, nadir_lmo_penalized *priced, double tau,
+nadir_status nadir_lmo_penalized_kernel(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
                                         nadir_kernel **kernel);
 
 /* Instead of `taken`, what it can be at most in any case: by weak duality from the answers, whatever these
  * are, rounding of weights, prices and sums included. taken: [states]. */
-void nadir_lmo_penalized_bound(const nadir_lmo_penalized *priced, double tau, double *taken);
+void nadir_lmo_penalized_bound(const nadir_lmo_penalized *lmo, double tau, double *taken);
 
 /* tau / d_bar norm^p in a state. */
-double nadir_lmo_penalized_cost(const nadir_lmo_penalized *priced, double tau, int64_t state, double norm);
+double nadir_lmo_penalized_cost(const nadir_lmo_penalized *lmo, double tau, int64_t state, double norm);
 
 #endif
