@@ -73,7 +73,7 @@ static long double change_of_visits(const pair *of)
             square += of->delta[e] * of->delta[e];
         }
         const double d = of->stage->star.d[s];
-        sum += standing->unvisited[s] ? of->d_P[s] * standing->reply[s] * sqrtl(square)
+        sum += standing->unvisited[s] ? of->d_P[s] * standing->w_unvisited[s] * sqrtl(square)
                : d > 0                ? (of->d_P[s] / d - 1) * product
                                       : 0;
     }

@@ -97,7 +97,7 @@ static double find_kappa(nadir_context *context, const nadir_problem *problem, d
     test_stage_make(context, problem, beta, attack, unvisited, &stage);
     assert_close(stage.standing.J, attack->J, 1e-12);
     if (naive) {
-        memset(stage.standing.reply, 0, (size_t)problem->states * sizeof *stage.standing.reply);
+        memset(stage.standing.w_unvisited, 0, (size_t)problem->states * sizeof *stage.standing.w_unvisited);
     }
     assert_ok(context, nadir_displacement_make(context, &stage.standing, NULL, &pull));
     kappa = test_find_kappa(context, &stage.standing, &stage.visits, &pull, NULL, false);

@@ -11,18 +11,18 @@ nadir_status nadir_rectangular_check(nadir_context *context, const nadir_problem
                                      const double *v, double *lower)
 {
     nadir_status status = NADIR_OK;
-    nadir_lmo_rectangular worst = {0};
+    nadir_lmo_rectangular lmo = {0};
     double *taken = NULL;
     NADIR_NEW(context, taken, problem->states);
-    NADIR_CHECK(nadir_lmo_rectangular_make(context, problem, factor, &worst));
-    NADIR_CHECK(nadir_lmo_rectangular_answer(context, &worst, v));
-    NADIR_CHECK(nadir_lmo_rectangular_bound(context, &worst, taken));
+    NADIR_CHECK(nadir_lmo_rectangular_make(context, problem, factor, &lmo));
+    NADIR_CHECK(nadir_lmo_rectangular_answer(context, &lmo, v));
+    NADIR_CHECK(nadir_lmo_rectangular_bound(context, &lmo, taken));
     for (int64_t s = 0; s < problem->states; s++) {
         taken[s] *= problem->gamma;
     }
     NADIR_CHECK(nadir_bellman_bound(context, problem, v, taken, lower));
 cleanup:
-    nadir_lmo_rectangular_clear(context, &worst);
+    nadir_lmo_rectangular_clear(context, &lmo);
     nadir_release(context, taken);
     return status;
 }

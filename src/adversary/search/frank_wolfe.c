@@ -25,7 +25,7 @@
 #define ROUGH 1e-6
 /* Steps shorter than this are not tried. */
 #define SHORTEST 1e-9
-#define MOST     0.99 /* share of A in a kernel that a line leads through: rounding grows by 1 / (1 - share) */
+#define MOST     0.99 /* share of A in C for parallel tangents: rounding grows by 1 / (1 - share) */
 /* The line search ends where the slope is this share of the first. */
 #define FLAT 1e-4
 enum {

@@ -1,4 +1,4 @@
-/* kernel_mix.c: kernels between two kernels; see kernel_mix.h. */
+/* kernel_mix.c: convex combinations of two kernels; see kernel_mix.h. */
 #include "adversary/search/kernel_mix.h"
 
 #include "kernel/explicit.h"
@@ -19,8 +19,8 @@ typedef struct mixture {
     int64_t count, entries;
 } mixture;
 
-/* Appends (1 - t) a + t b, both by rising column. Written so, rows that are the same stay what they are,
- * pinned ones above all, and nothing falls below 0. */
+/* Appends a + t (b - a), both by rising column. In this form equal rows stay exactly equal, pinned ones among
+ * them, and nothing becomes negative. */
 static void add_rows(mixture *mix, const nadir_row *a, const nadir_row *b)
 {
     const bool beyond = mix->t < 0 || mix->t > 1;
@@ -87,7 +87,7 @@ static bool are_on_support(const nadir_model *model, const nadir_kernel *from, c
     return are;
 }
 
-/* The same of kernels that have the successors of the model, as one that does. */
+/* The same for kernels with the successors of the model. */
 static nadir_status mix_on_support(nadir_context *context, nadir_model *model, const nadir_kernel *from,
                                    const nadir_kernel *to, double t, nadir_kernel **mixed)
 {

@@ -1,4 +1,4 @@
-/* kernel_mix.h: kernels between two kernels. */
+/* kernel_mix.h: convex combinations of two kernels, and points of the line through them. */
 #ifndef NADIR_SEARCH_KERNEL_MIX_H
 #define NADIR_SEARCH_KERNEL_MIX_H
 

@@ -6,18 +6,17 @@
 #include <math.h>
 #include <string.h>
 
-/* Relative error asked of iterative solves, and how much more than of the nominal ones where those are better
- * than usual: proofs make their own, and searches correct themselves. */
+/* Relative error of iterative solves, or this multiple of the nominal one where that is smaller. Proofs solve
+ * again, and later steps of a search correct its errors. */
 #define TOLERANCE 1e-11
 #define TIMES     10
 
-/* The same of a product that is corrected. */
+/* Relative error of a corrected solution. */
 #define CORRECTED 1e-12
-/* What is left of a residual after a few steps: as much as is wanted, and more than which they do not help.
- */
+/* Residual that a few steps aim at, relative to the first, and above which their result is discarded. */
 #define APPROACHED 3e-2
 #define REMOTE     0.3
-/* A residual that is not smaller than this share of the right-hand side is no correction. */
+/* Above this residual, relative to the right-hand side, a full solve takes the place of a correction. */
 #define WORTH 0.3
 
 void nadir_kernel_solver_clear(nadir_context *context, nadir_kernel_solver *solver)
@@ -27,7 +26,7 @@ void nadir_kernel_solver_clear(nadir_context *context, nadir_kernel_solver *solv
     solver->kernel = NULL;
 }
 
-/* Whether the nominal operator is of no help: iterations with it inside cost more than those without. */
+/* Whether solves do without the nominal operator: nested iterations cost more than plain ones. */
 static bool goes_alone(const nadir_problem *problem)
 {
     const nadir_occupancy *nominal = problem->occupancy;
@@ -98,8 +97,8 @@ static double norm_of(const nadir_context *context, bool transposed, int64_t sta
     return transposed ? nadir_global_norm_1(context, states, x) : nadir_global_largest(context, states, x);
 }
 
-/* x <- x + D (b - (I - gamma P^pi) x), or transposed; the correction, at most |r| / (1 - gamma), need not be
- * known better than x. */
+/* x <- x + D (b - (I - gamma P^pi) x), or transposed; the correction, at most |r| / (1 - gamma), needs
+ * the absolute accuracy of x alone. */
 static nadir_status correct(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
                             int64_t states, const double *b, double *x, double *work)
 {

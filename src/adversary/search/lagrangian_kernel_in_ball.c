@@ -3,7 +3,7 @@
  * lagrangian_tau.h.
  *
  * P = Phat + t (P_tau - Phat), t <= 1, has t times the distance of P_tau, and every row is a mixture of two
- * distributions. Written so, rows that P_tau leaves alone keep their numbers, and no entry falls below 0.
+ * distributions. In this form nominal rows of P_tau stay exactly nominal, and no entry becomes negative.
  */
 #include "adversary/search/lagrangian_tau.h"
 
@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The ball is met to within this much, which rounding does not exceed. */
+/* A margin for rounding: the result lies in the ball. */
 #define WITHIN (1 - 32 * DBL_EPSILON)
 
 static double mix(double nominal, double share, double other)
@@ -21,7 +21,8 @@ static double mix(double nominal, double share, double other)
     return nominal + share * (other - nominal);
 }
 
-/* The line of a row, times share: at its last state, where it is smallest, it must not fall below 0. */
+/* The off-support tail of a row, times share: it must not become negative at its last state, where it is
+ * smallest. */
 static void shrink_line(const nadir_perturbed *from, int64_t row, double share, nadir_perturbed *to)
 {
     to->omega[row] = share * from->omega[row];

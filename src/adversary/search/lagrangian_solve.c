@@ -5,9 +5,9 @@
  *
  *     v <- (I - gamma X^pi)^-1 (R^pi + c),
  *
- * which falls from step to step, and v_tau >= v - max (v - Tv)_+ / (1 - gamma) says how far it can still
- * fall. Answers are smooth in v (p > 1) or vertices (p = 1): 3 to 6 steps. By the envelope theorem the
- * derivative of mu . v_tau by tau is `used`.
+ * which falls from step to step, and v_tau >= v - max (v - Tv)_+ / (1 - gamma) bounds how far it can still
+ * fall. The minimisers are smooth in v (p > 1) or vertices (p = 1): 3 to 6 steps. By the envelope theorem
+ * `used` is the derivative of mu . v_tau by tau.
  */
 #include "adversary/search/lagrangian_tau.h"
 
@@ -18,15 +18,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Steps end when what is left is below this share of what was lost. */
+/* Policy iteration ends when v can fall by no more than this share of J - mu . v. */
 #define TOLERANCE 1e-11
-/* On models of more states than this, where each step is long and the bound as a rule some per cent of the
- * penalty wide, that share, and the accuracy of a value, which starts from the one before. The last value of
- * a tau is solved for like any other: its residual is part of the bound, and whoever solves gets the same. */
+/* On models of more states than this steps are expensive and the bound is some per cent of the penalty wide:
+ * that share, and the accuracy of intermediate values, which start from the one before. The last value of a
+ * tau is solved to full accuracy: its residual enters the bound. */
 #define LARGE              20000
 #define TOLERANCE_ROUGHLY  1e-3
 #define TOLERANCE_OF_VALUE 1e-9
-/* Kernels there, for all tau together; the bound of the last one holds like any other. */
+/* The limit of kernels there, for all tau together; the bound is valid wherever it stops. */
 #define KERNELS_ROUGHLY 24
 /* Never met: a step squares the error. */
 #define ITERATIONS_LIMIT 200
@@ -73,7 +73,7 @@ bool nadir_lagrangian_search_is_spent(const nadir_lagrangian_search *search)
     return search->roughly && search->iterations >= KERNELS_ROUGHLY;
 }
 
-/* The kernel of the answers, its cost and its value. */
+/* The kernel of the minimising rows, its cost and its value. */
 static nadir_status evaluate(nadir_context *context, nadir_lagrangian_search *search, double tau,
                              nadir_lagrangian *lagrangian)
 {
@@ -138,7 +138,7 @@ nadir_status nadir_lagrangian_search_run(nadir_context *context, nadir_lagrangia
     double J = 0;
     double most;
     double error;
-    double before = INFINITY; /* sum of v: J alone says nothing of states that are not visited */
+    double before = INFINITY; /* sum of v: J alone does not see states that are not visited */
     bool done = false;
     if (lagrangian->v == NULL) {
         NADIR_NEW(context, lagrangian->v, n);

@@ -2,11 +2,11 @@
  * lagrangian_tau.c: the tau of the best Lagrangian bound; see lagrangian_tau.h.
  *
  * The bound is concave in tau: at every tau tried it lies below its tangent, of slope used - beta^p, and
- * below J - tau beta^p of the nominal kernel. Where the two tangents next to the best tau cross is the most
- * that can still be found. Answers of interior rows go with tau^(1-q), so that `used` goes with tau^-q: the
- * first step is tau (used / beta^p)^(1/q), later ones have the exponent of the last two points on either
- * side. Where that gains little, the crossing is tried itself: for p = 1, where the bound is made of lines,
- * that ends exactly.
+ * below J - tau beta^p of the nominal kernel. The crossing of the two tangents next to the best tau bounds
+ * what can still be gained. Changes of interior rows are proportional to tau^(1-q), and `used` to tau^-q: the
+ * first step is tau (used / beta^p)^(1/q), later ones take the exponent from the last two points on either
+ * side. Where that gains little, the crossing itself is tried: for p = 1, where the bound is piecewise
+ * linear, this ends exactly.
  */
 #include "adversary/search/lagrangian_tau.h"
 
@@ -116,7 +116,7 @@ cleanup:
     return status;
 }
 
-/* The multiplier of the linear step at the nominal kernel. */
+/* The multiplier of the ball in the linear problem at the nominal kernel. */
 static nadir_status guess(nadir_context *context, nadir_lagrangian_search *search, double *tau)
 {
     nadir_status status = NADIR_OK;
@@ -139,7 +139,7 @@ cleanup:
     return status;
 }
 
-/* Keeps the better one in *best; the other is where the next evaluation goes, from the same v. */
+/* Keeps the better one in *best; the next evaluation overwrites the other, from the v of the best. */
 static void keep_better(int64_t states, nadir_lagrangian *best, nadir_lagrangian *trial)
 {
     if (trial->value > best->value || best->v == NULL) {

@@ -1,12 +1,10 @@
 /*
- * lagrangian_tau_for_level.c: the tau at which the Lagrangian bound holds kernels of a low return best; see
- * lagrangian_tau.h.
+ * lagrangian_tau_for_level.c: the tau with the smallest sublevel radius; see lagrangian_tau.h.
  *
  * A kernel with J_P < level is within W(tau) / tau of the answer (lagrangian_bound.h), W = level + tau beta^p
- * - mu . v_tau. W is convex, of slope beta^p - used, so that W / tau is least where tau (beta^p - used) = W,
- * that is where the return of the answer alone, mu . v_tau - tau used, is the level itself. It rises with
- * tau, from below the level at the best tau of the bound. Near the least a little more or less hardly
- * matters.
+ * - mu . v_tau. W is convex with slope beta^p - used, so that W / tau is least where tau (beta^p - used) = W,
+ * that is where the return of the kernel alone, mu . v_tau - tau used, equals the level. It rises with tau,
+ * from below the level at the best tau of the bound. The minimum is flat: low accuracy suffices.
  */
 #include "adversary/search/lagrangian_tau.h"
 
@@ -14,13 +12,13 @@
 
 #include <math.h>
 
-/* The level is met when the return is as near to it, as a share of W. */
+/* Accuracy of the return, as a share of W. */
 #define SHARE 0.02
-/* Without a bracket tau grows by at most this factor, with one it is at least this far from its ends. */
+/* Without a bracket tau changes by this factor; in one it keeps this share of the width from either end. */
 #define FAR  4.0
 #define NEAR 0.05
 
-/* Return of the answer less the level, and W. */
+/* Return of the kernel less the level, and W. */
 typedef struct aim {
     double above, width;
 } aim;

@@ -2,12 +2,12 @@
  * rectangular_policy_iteration.c: policy iteration of the adversary on rectangular sets; see
  * rectangular_policy_iteration.h.
  *
- * With the answers X of all rows to v, Tv = R^pi + gamma X^pi v, so that the value under X is
+ * With the minimising rows X for v, Tv = R^pi + gamma X^pi v, so that the value under X is
  *
  *     v + (I - gamma X^pi)^-1 (Tv - v),      Tv - v = R^pi + gamma Phat^pi v - v - gamma gain.
  *
- * Values fall from step to step, and v* >= v - max (v - Tv)_+ / (1 - gamma) says how far they can still fall.
- * Norms whose answers are vertices end exactly; for the others a step squares the error.
+ * Values fall from step to step, and v* >= v - max (v - Tv)_+ / (1 - gamma) bounds how far they can still
+ * fall. Norms whose minimisers are vertices end exactly; for the others a step squares the error.
  */
 #include "adversary/search/rectangular_policy_iteration.h"
 
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define SOLVE_ERROR 1e-9 /* no solve is worse, relative to the largest value */
-enum { IDLE = 20 };      /* steps that bring nothing: policy iteration needs a few in all */
+enum { IDLE = 20 };      /* steps without progress that end it; policy iteration needs a few in all */
 
 typedef struct search {
     const nadir_problem *problem;
@@ -44,7 +44,7 @@ static nadir_status start(nadir_context *context, const nadir_problem *problem, 
     NADIR_NEW(context, self->fall, n);
     memcpy(self->v, problem->v, (size_t)n * sizeof *self->v);
     self->J = problem->J;
-    /* iterations with others inside would travel */
+    /* nested iterations would copy vectors to and from the device */
     if (self->worst.remote.step != NULL && nadir_occupancy_has(problem->occupancy, NADIR_BACKEND_DEVICE) &&
         nadir_occupancy_iterates(problem->occupancy)) {
         self->own_backend = true;
@@ -88,7 +88,7 @@ static nadir_status own_operator(nadir_context *context, search *self, const nad
                                                                  problem->policy, 0, &self->occupancy);
 }
 
-/* The operator of a kernel. A device that has no room beside the nominal one leaves it to the processor. */
+/* The operator of a kernel, on the processor where the device has no memory for a second one. */
 static nadir_status take_kernel(nadir_context *context, search *self, const nadir_kernel *kernel)
 {
     const nadir_problem *problem = self->problem;
@@ -106,7 +106,7 @@ static nadir_status take_kernel(nadir_context *context, search *self, const nadi
                                                        &self->occupancy);
 }
 
-/* The kernel of the answers. A device may have room for these and not for that. */
+/* The kernel of the minimising rows, on the processor where the device has no memory for it. */
 static nadir_status make_kernel(nadir_context *context, search *self, nadir_kernel **kernel)
 {
     nadir_status status = nadir_lmo_rectangular_kernel(context, &self->worst, kernel);
@@ -118,7 +118,7 @@ cleanup:
     return status;
 }
 
-/* The kernel of the answers, and its value. */
+/* The kernel of the minimising rows, and its value. */
 static nadir_status evaluate(nadir_context *context, search *self, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
@@ -132,9 +132,8 @@ cleanup:
     return status;
 }
 
-/* Whether v is as low as it gets, and why. before: find->most of the step before. Rounding, and errors of the
- * solves, keep what can still fall from vanishing: where it is as small as these can be, and does not get
- * smaller any more, that is all there is. */
+/* The reason to stop; NULL: none. before: self->most of the step before. Rounding and errors of the solves
+ * keep max (v - Tv) from vanishing: it is stable where it is of their size and no longer falls. */
 static const char *reason_to_stop(const search *self, double before, double tolerance)
 {
     const nadir_problem *problem = self->problem;

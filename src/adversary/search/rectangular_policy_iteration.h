@@ -1,6 +1,6 @@
 /*
- * rectangular_policy_iteration.h: s- and sa-rectangular balls on the domains simplex and support (and with
- * them the non-rectangular ball of p = infinity): the robust Bellman operator
+ * rectangular_policy_iteration.h: the worst kernel of s- and sa-rectangular balls on the domains simplex and
+ * support (and of the non-rectangular ball of p = infinity): the robust Bellman operator
  *
  *     (Tv)(s) = R^pi(s) + gamma min over the rows of s, within ball and domain, of sum_a pi(a|s) P_sa . v
  *
@@ -12,8 +12,8 @@
 #include "adversary/attack.h"
 #include "adversary/problem.h"
 
-/* All radii times `factor`. attack: of zeros; filled with kernel, J, v and the rest but c, k, lambda.
- * tolerance: of the penalty, relative. */
+/* All radii times `factor`. attack: of zeros; all fields but c, k and lambda are set. tolerance: relative to
+ * the penalty. */
 nadir_status nadir_rectangular_policy_iteration(nadir_context *context, const nadir_problem *problem,
                                                 double factor, double tolerance, int64_t iterations_limit,
                                                 nadir_attack *attack);

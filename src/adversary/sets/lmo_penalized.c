@@ -1,4 +1,4 @@
-/* lmo_penalized.c: the answers of all rows to a value where every change has its price; see lmo_penalized.h. */
+/* lmo_penalized.c: linear minimisation with a penalty on the change of rows; see lmo_penalized.h. */
 #include "adversary/sets/lmo_penalized.h"
 
 #include "base/round.h"
@@ -75,11 +75,11 @@ void nadir_lmo_penalized_clear(nadir_context *context, nadir_lmo_penalized *lmo)
 double nadir_lmo_penalized_cost(const nadir_lmo_penalized *lmo, double tau, int64_t state, double norm)
 {
     const double p = lmo->rows.p;
-    /* the price goes in before the power: norms of rows with small scales have none */
+    /* the penalty enters before the power: norms of rows with small scales have powers beyond the numbers */
     return norm > 0 ? nadir_power(nadir_power(tau / lmo->d_bar[state], 1 / p) * norm, p) : 0;
 }
 
-/* Where the answers of a state go, and what is left of the room. */
+/* Where the answers of a state are stored; *room: the work space left. */
 static nadir_lmo_solution *answers_of(const nadir_lmo_penalized *lmo, int64_t state, double **room)
 {
     const nadir_model *model = lmo->rows.model;
@@ -94,8 +94,7 @@ static nadir_lmo_solution *answers_of(const nadir_lmo_penalized *lmo, int64_t st
     return own;
 }
 
-/* Each row by itself; where they use more than beta together, they share it: the cost is that of beta^p then,
- * whichever way. */
+/* Each row by itself. Where together they use more than beta, they share it, at the cost of beta^p. */
 static double answer_state(const nadir_lmo_penalized *lmo, double tau, int64_t state,
                            nadir_lmo_solution *answers, double *room, double *norm)
 {
@@ -176,7 +175,8 @@ cleanup:
     return status;
 }
 
-/* More weight and a lower price allow to take more; what underflows is below the least normal number. */
+/* At least what the rows of a state can take: weights are rounded up and the penalty down. Underflow costs
+ * less than the least normal number. */
 static double bound_state(const nadir_lmo_penalized *lmo, double tau, int64_t state, double *room)
 {
     const nadir_lmo *rows = &lmo->rows;
@@ -199,7 +199,8 @@ static double bound_state(const nadir_lmo_penalized *lmo, double tau, int64_t st
     for (int64_t i = 0; i < count; i++) {
         weights[i] = pi[i] > 0 ? nadir_round_up(lmo->problem->gamma * pi[i], 4) + DBL_MIN : 0;
         nadir_lmo_solution hint = answers[i];
-        if (rows->p == 1) { /* at 2 / step = range nothing moves, and a higher price only loosens the bound */
+        if (rows->p ==
+            1) { /* at 2 / step = range nothing moves; a larger multiplier only loosens the bound */
             hint.step = fmax(hint.step, 2);
         }
         bounds[i] = nadir_lmo_bound(rows, first + i, &hint, rest);

@@ -1,5 +1,5 @@
 /*
- * lmo_penalized.h: the answers of all rows to a value where every change has its price, state by state, threaded:
+ * lmo_penalized.h: linear minimisation with a penalty on the change of rows, state by state, threaded:
  *
  *     min over the rows of s of  gamma sum_a pi P_sa . v + tau / d_bar(s) x_s,
  *     x_s = sum_a (|Delta_sa|_p / alpha_sa)^p <= beta^p
@@ -34,16 +34,16 @@ nadir_status nadir_lmo_penalized_make(nadir_context *context, const nadir_proble
                                       const double *d_bar, nadir_lmo_penalized *lmo);
 void nadir_lmo_penalized_clear(nadir_context *context, nadir_lmo_penalized *lmo);
 
-/* Answers to v: [states], from the last answers on. */
+/* The minimising rows for v: [states], from the last ones. */
 nadir_status nadir_lmo_penalized_answer(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
                                         const double *v);
 
-/* The kernel of the answers to the same tau; as nadir_lmo_kernel. */
+/* The kernel of these rows, for the same tau; as nadir_lmo_kernel. */
 nadir_status nadir_lmo_penalized_kernel(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
                                         nadir_kernel **kernel);
 
-/* Instead of `taken`, what it can be at most in any case: by weak duality from the answers, whatever these
- * are, rounding of weights, prices and sums included. taken: [states]. */
+/* taken: [states] at least gamma Phat^pi v less the minimum, by weak duality from the answers, whatever these
+ * are; rounding of weights, penalties and sums is included. */
 void nadir_lmo_penalized_bound(const nadir_lmo_penalized *lmo, double tau, double *taken);
 
 /* tau / d_bar norm^p in a state. */

@@ -1,5 +1,6 @@
 /*
- * lmo_rectangular.h: the answers of all rows of a rectangular set to a value, state by state, threaded.
+ * lmo_rectangular.h: linear minimisation over the rows of a rectangular set, state by state, threaded:
+ * min over the rows of s, within ball and domain, of sum_a pi(a|s) P_sa . v.
  */
 #ifndef NADIR_SETS_LMO_RECTANGULAR_H
 #define NADIR_SETS_LMO_RECTANGULAR_H
@@ -22,33 +23,33 @@ typedef struct nadir_lmo_rectangular {
     double *room;
     int64_t room_each;
     int threads;
-    nadir_lmo_device remote; /* a device answers; NULL step: none does */
-    bool moves;              /* it moves anything */
+    nadir_lmo_device remote; /* a device solves; NULL step: none does */
+    bool moves;              /* some row of its solution is not nominal */
 } nadir_lmo_rectangular;
 
 /* rows.order points into the struct: it must stay where it is. */
 nadir_status nadir_lmo_rectangular_make(nadir_context *context, const nadir_problem *problem, double factor,
-                                        nadir_lmo_rectangular *worst);
-/* The same for who wants gains and kernels alone, which a device can make: domain support, or p = infinity.
- * There are no answers then, and no bounds. */
+                                        nadir_lmo_rectangular *lmo);
+/* The same for gains and kernels alone, which a device can compute: domain support, or p = infinity. Neither
+ * answers nor bounds are available then. */
 nadir_status nadir_lmo_rectangular_make_remote(nadir_context *context, const nadir_problem *problem,
-                                               double factor, nadir_lmo_rectangular *worst);
-/* The answers to v, made here from now on: for who finds that the device has no room for their kernel. */
-nadir_status nadir_lmo_rectangular_recall(nadir_context *context, nadir_lmo_rectangular *worst,
+                                               double factor, nadir_lmo_rectangular *lmo);
+/* Solves for v again, and from now on, on the processor: where the device has no memory for the kernel. */
+nadir_status nadir_lmo_rectangular_recall(nadir_context *context, nadir_lmo_rectangular *lmo,
                                           const double *v);
-void nadir_lmo_rectangular_clear(nadir_context *context, nadir_lmo_rectangular *worst);
+void nadir_lmo_rectangular_clear(nadir_context *context, nadir_lmo_rectangular *lmo);
 
-/* Answers to v: [states], from the last answers on. Rows of pi = 0 stay nominal. */
-nadir_status nadir_lmo_rectangular_answer(nadir_context *context, nadir_lmo_rectangular *worst,
+/* The minimising rows for v: [states], from the last ones. Rows of pi = 0 stay nominal. */
+nadir_status nadir_lmo_rectangular_answer(nadir_context *context, nadir_lmo_rectangular *lmo,
                                           const double *v);
 
-/* The kernel of the answers; see nadir_lmo_kernel. */
-nadir_status nadir_lmo_rectangular_kernel(nadir_context *context, const nadir_lmo_rectangular *worst,
+/* The kernel of these rows; see nadir_lmo_kernel. */
+nadir_status nadir_lmo_rectangular_kernel(nadir_context *context, const nadir_lmo_rectangular *lmo,
                                           nadir_kernel **kernel);
 
-/* Instead of the gains, what they can be at most in any case: by weak duality from the answers, whatever
- * these are, rounding of the products with pi included. gain: [states]. */
-nadir_status nadir_lmo_rectangular_bound(nadir_context *context, const nadir_lmo_rectangular *worst,
+/* gain: [states] at least the true gains, by weak duality from the answers, whatever these are; rounding is
+ * included. */
+nadir_status nadir_lmo_rectangular_bound(nadir_context *context, const nadir_lmo_rectangular *lmo,
                                          double *gain);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * certify.c: bounds around the worst kernel of one radius; see certify.h.
  *
- * Norms come first, with a kernel that is stationary as far as they need it; then a series of proofs, where
- * there is one, and all that prove.h has. A proof that fails shows where else to search.
+ * In this order: kappa by norms, with a kernel that is as stationary as that needs; the shared proof of many
+ * radii, where there is one; all proofs of prove.h. A proof that fails may show a better start for the
+ * search.
  */
 #include "adversary/proof/free_bounds.h"
 #include "adversary/valid/certify.h"
@@ -21,21 +22,21 @@
 /* A proof gets this many attempts: each failure may show a better start for the search. */
 #define ATTEMPTS 3
 
-/* What rows may lack of stationarity, as a share of the width. */
-#define POLISHED         1e-3
-#define POLISHED_ROUGHLY 0.15
-/* As a share of the return; iterative solves do not show less. */
+/* Stationarity before proofs: the sum over rows of what each lacks of optimality, as a share of the width. */
+#define STATIONARY         1e-3
+#define STATIONARY_ROUGHLY 0.15
+/* The least of it that iterative solves can show, as a share of the return. */
 #define VISIBLE 2e-13
-/* States, from which on starting over costs more than a step of iterative solves does. */
+/* From so many states on a proof that fails costs more than another step with iterative solves. */
 #define LARGE 20000
 
-/* Whether the worst kernel of the free domain has a chance to be one of this domain, and is cheaply proven:
- * at p = 2 it changes every entry of a row. */
+/* Whether the worst kernel of the free domain may lie in this domain and is cheap to prove. At p = 2 it
+ * changes every entry of a row, so that the model must be full. */
 static bool free_may_help(const nadir_context *context, const nadir_problem *problem)
 {
     const nadir_uncertainty *set = problem->uncertainty;
     const nadir_model *model = problem->model;
-    if (model->exchange != NULL || /* kernels of rank one cannot be looked at row by row */
+    if (model->exchange != NULL || /* kernels of rank one have no rows to check there */
         !nadir_free_rewards_fit(context, problem)) {
         return false;
     }
@@ -95,7 +96,7 @@ cleanup:
     return status;
 }
 
-/* The lower bound that would do for `certified`. */
+/* The lower bound that certifies. */
 static double wanted_lower(const nadir_valid_run *run)
 {
     const double J = run->verdict->attack.J;
@@ -107,7 +108,7 @@ static bool is_iterative(const nadir_valid_run *run)
     return nadir_occupancy_iterates(run->problem->occupancy);
 }
 
-/* First-order stationarity to a share of the width, where that can be looked at entry by entry. */
+/* Makes the attack stationary to a share of the width, where entries can be checked one by one. */
 static nadir_status polish(nadir_valid_run *run, double share)
 {
     const nadir_problem *problem = run->problem;
@@ -116,7 +117,7 @@ static nadir_status polish(nadir_valid_run *run, double share)
     if (!small && !sparse && run->settings->certify != NADIR_CERTIFY_STRICT) {
         return NADIR_OK;
     }
-    if (run->polished > 0 && run->polished <= share) {
+    if (run->stationary_to > 0 && run->stationary_to <= share) {
         return NADIR_OK;
     }
     nadir_attack *attack = &run->verdict->attack;
@@ -124,13 +125,13 @@ static nadir_status polish(nadir_valid_run *run, double share)
                                is_iterative(run) ? VISIBLE * fabs(attack->J) : 0);
     nadir_frank_wolfe *frank_wolfe = run->frank_wolfe;
     run->frank_wolfe = NULL;
-    run->polished = share;
+    run->stationary_to = share;
     return frank_wolfe != NULL
                ? nadir_frank_wolfe_polish_on(run->context, frank_wolfe, wanted, attack)
                : nadir_frank_wolfe_polish(run->context, run->problem, run->beta, wanted, attack);
 }
 
-/* From the answers of the Lagrangian bound that the proof has found. */
+/* Searches from the kernel of the Lagrangian bound that the proof has found. */
 static nadir_status search_again(nadir_valid_run *run, const nadir_certificate *proof, bool *better)
 {
     nadir_status status = NADIR_OK;
@@ -148,7 +149,7 @@ cleanup:
     return status;
 }
 
-/* By the series, or else by all that there is. */
+/* By the shared proof of many radii, or else by all proofs. */
 static nadir_status prove_once(nadir_valid_run *run, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
@@ -169,11 +170,11 @@ cleanup:
     return status;
 }
 
-/* The free domain after all, for its bound. */
-static nadir_status ask_late(nadir_valid_run *run, nadir_verdict *free)
+/* Evaluates the free domain after all, for its bound. */
+static nadir_status ask_free_late(nadir_valid_run *run, nadir_verdict *free)
 {
     nadir_status status = NADIR_OK;
-    run->postponed = false;
+    run->free_is_postponed = false;
     nadir_verdict_clear(run->context, free);
     NADIR_CHECK(nadir_valid_ask_free(run->context, run->problem, run->settings, 1, &run->factor, free));
     if (!free->refused && free->attack.kernel != NULL && run->problem->uncertainty->p == 2) {
@@ -191,22 +192,22 @@ static nadir_status prove_by_norms(nadir_valid_run *run, nadir_certificate *proo
     return nadir_valid_prove_by_norms(run->context, run->problem, run->beta, &run->verdict->attack, proof);
 }
 
-/* A little stationarity does for most proofs in a series, and for those by norms of one evaluation among
- * many; the others get more of it, so that bounds do not hang on the roundings of the search, and those of
- * large models at once. */
+/* Rough stationarity suffices for most shared proofs of many radii, and for proofs by norms within an
+ * optimisation. Other proofs get more, so that bounds do not depend on the roundings of the search; large
+ * models get it at once. */
 static nadir_status prove(nadir_valid_run *run, nadir_verdict *free, nadir_certificate *proof)
 {
     nadir_status status = NADIR_OK;
     const bool brief = run->settings->certify == NADIR_CERTIFY_AUTO && run->kappa_path == NULL;
     bool hopeless = false;
-    if (brief && run->postponed) {
+    if (brief && run->free_is_postponed) {
         NADIR_CHECK(
             nadir_kappa_foresee(run->context, run->problem, run->beta, &run->verdict->attack, &hopeless));
     }
     const bool large = is_iterative(run) && nadir_model_total(run->problem->model) > LARGE;
-    const bool at_once = large || !run->postponed;
+    const bool at_once = large || !run->free_is_postponed;
     for (int i = at_once ? 1 : 0; i < 2 && brief && !hopeless; i++) {
-        NADIR_CHECK(polish(run, i == 0 ? POLISHED_ROUGHLY : POLISHED));
+        NADIR_CHECK(polish(run, i == 0 ? STATIONARY_ROUGHLY : STATIONARY));
         NADIR_CHECK(prove_by_norms(run, proof));
         if (proof->lower >= wanted_lower(run)) {
             goto cleanup;
@@ -215,23 +216,23 @@ static nadir_status prove(nadir_valid_run *run, nadir_verdict *free, nadir_certi
             break;
         }
     }
-    if (brief && run->postponed && (hopeless || proof->hopeless)) {
-        NADIR_CHECK(ask_late(run, free));
+    if (brief && run->free_is_postponed && (hopeless || proof->hopeless)) {
+        NADIR_CHECK(ask_free_late(run, free));
         if (!free->refused) { /* nothing better will come of it */
             goto cleanup;
         }
     }
-    NADIR_CHECK(polish(run, run->kappa_path != NULL ? POLISHED_ROUGHLY : POLISHED));
+    NADIR_CHECK(polish(run, run->kappa_path != NULL ? STATIONARY_ROUGHLY : STATIONARY));
     NADIR_CHECK(prove_once(run, proof));
     if (run->kappa_path != NULL && proof->lower < wanted_lower(run) && proof->kappa <= 0.5) {
-        NADIR_CHECK(polish(run, POLISHED));
+        NADIR_CHECK(polish(run, STATIONARY));
         NADIR_CHECK(prove_once(run, proof));
     }
 cleanup:
     return status;
 }
 
-/* Proofs, and further searches from what they show. */
+/* Proofs, and further searches from where they fail. */
 static nadir_status certify(nadir_valid_run *run, nadir_verdict *free)
 {
     nadir_status status = NADIR_OK;
@@ -240,7 +241,7 @@ static nadir_status certify(nadir_valid_run *run, nadir_verdict *free)
     const int attempts = nadir_rewards_underflow(run->context, run->problem) ? 0 : ATTEMPTS;
     for (int attempt = 0; attempt < attempts; attempt++) {
         bool better = false;
-        run->polished = 0;
+        run->stationary_to = 0;
         NADIR_CHECK(prove(run, free, &proof));
         if (proof.lower < wanted_lower(run) && proof.v_tau != NULL) {
             NADIR_CHECK(search_again(run, &proof, &better));
@@ -272,8 +273,8 @@ nadir_status nadir_valid_certify(nadir_valid_run *run, nadir_verdict *free)
     } else {
         NADIR_CHECK(nadir_verdict_check_valid(run->context, run->problem, run->factor, verdict));
     }
-    if (run->postponed && !nadir_verdict_is_close(run->problem, run->settings, verdict)) {
-        NADIR_CHECK(ask_late(run, free));
+    if (run->free_is_postponed && !nadir_verdict_is_close(run->problem, run->settings, verdict)) {
+        NADIR_CHECK(ask_free_late(run, free));
     }
     if (!free->refused) {
         nadir_verdict_take_bound(verdict, free->lower, free->proof, "free-domain");

@@ -20,7 +20,7 @@
 #include <string.h>
 
 enum { EVALUATIONS = 12 };
-#define ENTRIES 2e7 /* of dense rows that are looked at one by one, at most, where columns are too many */
+#define ENTRIES 2e7 /* the most entries of dense rows that are listed where columns of D are too many */
 
 static bool has_second_order(const nadir_problem *problem, const nadir_attack *attack)
 {
@@ -37,7 +37,7 @@ static nadir_status prove_lagrangian(nadir_context *context, nadir_derivation *d
     const double tau = derivation->attack->tau;
     const nadir_certificate *certificate = derivation->certificate;
     if (!isfinite(tau) || !(pow(beta, problem->uncertainty->p) > 0)) {
-        return NADIR_OK; /* p so large that beta^p is beyond the numbers */
+        return NADIR_OK; /* p so large that beta^p underflows */
     }
     if (!(tau > 0)) {
         NADIR_CHECK(nadir_lagrangian_solve(context, problem, beta, certificate->d_bar, 0, &found));
@@ -54,7 +54,7 @@ cleanup:
     return status;
 }
 
-/* Whether all allowed entries of all rows can be looked at one by one. */
+/* Whether all allowed entries of all rows can be listed. */
 static bool can_list(const nadir_context *context, const nadir_problem *problem)
 {
     const nadir_model *model = problem->model;
@@ -81,8 +81,8 @@ cleanup:
     return status;
 }
 
-/* Without: the second order first, which where it succeeds leaves nothing to the Lagrangian bound but what
- * rows lack of stationarity, and costs less. */
+/* Without columns. The second order comes first: it costs less, and where it succeeds the Lagrangian bound is
+ * not better. */
 static nadir_status prove_large(nadir_context *context, nadir_derivation *derivation, double wanted)
 {
     nadir_status status = NADIR_OK;
@@ -91,7 +91,8 @@ static nadir_status prove_large(nadir_context *context, nadir_derivation *deriva
     if (has_second_order(problem, derivation->attack) && can_list(context, problem)) {
         NADIR_CHECK(nadir_derivation_large(context, derivation));
     }
-    const bool spread = problem->model->exchange != NULL; /* there the Lagrangian bound is not to be had */
+    const bool spread =
+        problem->model->exchange != NULL; /* the Lagrangian bound needs the whole model in one process */
     if (certificate->lower < wanted && !(certificate->kappa <= 0.5) && !spread) {
         NADIR_CHECK(prove_lagrangian(context, derivation, wanted));
     }

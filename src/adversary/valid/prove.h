@@ -1,8 +1,9 @@
 /*
- * prove.h: the proof that a kernel P* of the non-rectangular ball, simplex or support, is the worst of it.
+ * prove.h: lower bounds for a candidate P* of the non-rectangular ball, simplex or support: which proofs are
+ * tried, in which order.
  *
- * Nothing of the search is believed: everything is made anew from the kernel and tau. See prove.c for the
- * theorem, occupancy_bounds.h for bounds on occupancies, kappa_cholesky.h for the quadratic form.
+ * No number of the search is trusted: bounds follow from the kernel and tau by the steps of
+ * proof/derivation.h.
  */
 #ifndef NADIR_VALID_PROVE_H
 #define NADIR_VALID_PROVE_H
@@ -10,7 +11,7 @@
 #include "adversary/proof/certificate.h"
 #include "adversary/proof/occupancy_bounds.h"
 
-/* Up to so many states columns of D are formed without being asked. */
+/* Up to so many states columns of D are computed unless effort is strict, which has no limit. */
 #define NADIR_PROOF_STATES 500
 
 /* wanted: a lower bound this good is enough. effort: of the settings' certify; auto costs a fixed number of
@@ -23,8 +24,8 @@ nadir_status nadir_valid_prove_within(nadir_context *context, const nadir_proble
                                       const nadir_attack *attack, nadir_certify effort, double wanted,
                                       const nadir_occupancy_bounds *known, nadir_certificate *certificate);
 
-/* The same by norms alone (second_order.h), which takes little time; p = 2, models of few states. Nothing is
- * proven, with kappa NaN, where they do not do. */
+/* The same by norms alone (second_order.h), which takes little time; p = 2, models of few states. Where
+ * that fails nothing is proven, and kappa is NaN. */
 nadir_status nadir_valid_prove_by_norms(nadir_context *context, const nadir_problem *problem, double beta,
                                         const nadir_attack *attack, nadir_certificate *certificate);
 

@@ -1,5 +1,7 @@
-/* rectangular_evaluate.c: robust evaluation of rectangular sets on the domains simplex and support: search, then checks
- * of the kernel from its rows and of the lower bound by weak duality. */
+/*
+ * rectangular_evaluate.c: robust evaluation of rectangular sets on the domains simplex and support: policy
+ * iteration, then the check of the kernel from its rows and the lower bound by weak duality.
+ */
 #include "adversary/check/membership.h"
 #include "adversary/proof/rectangular_check.h"
 #include "adversary/search/rectangular_policy_iteration.h"

@@ -1,14 +1,14 @@
 /*
  * valid_evaluate.c: robust evaluation of the non-rectangular ball on the domains simplex and support: search,
- * proof, and the checks of the kernel.
+ * proofs, and the check of the kernel.
  *
  * The free domain comes first where it can help: its worst kernel is found and proven at the cost of a few
- * solves. If it is a kernel of the domain it is the answer here too, since the set here is a part of that
+ * solves. If that kernel lies in the domain it is the worst here too, since this set is a part of the free
  * one; if not, its return is still a lower bound.
  *
- * Many radii are taken in rising order, each search from the answers before (radius_path.h). What a path leads to
- * need not stay the worst: now and then a search from nothing is compared with it, and where that finds a
- * worse kernel, the smaller radii are searched again from there, down to where it makes no difference.
+ * Radii are taken in rising order, each search starting from the results before (radius_path.h). A path need
+ * not lead to the worst kernel: now and then it is compared with a cold start. Where that finds a worse
+ * kernel, smaller radii are searched again from there, as long as that makes a difference.
  */
 #include "adversary/search/multistart.h"
 #include "adversary/search/radius_path.h"
@@ -21,20 +21,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many radii are worth a series of proofs. */
-#define SERIES 4
+/* So many radii are worth the set-up of a shared proof. */
+#define KAPPA_PATH_RADII 4
 
-/* A path is followed for so many radii before it is compared with a search from nothing. */
-#define TRUST 50
-/* A path that takes more steps than this to its next point has come to a bend, where it may have lost its
- * way.
- */
-#define STRAIGHT 3
+/* A path is followed for so many radii before it is compared with a cold start. */
+#define PATH_LENGTH 50
+/* A search along the path that takes more steps than this has met a kink, and is compared at once. */
+#define PATH_STEPS 3
 
-/* A search from nothing that has come this near to the answer at hand, as a share of the penalty, and of the
- * way from the nominal value in every state, ends there. */
-#define ALMOST 1e-2
-#define NEARBY 0.1
+/* A cold start of this tolerance is not continued if its value is this close to that of the warm start in
+ * every state, as a share of the largest change of the nominal value. */
+#define COLD_TOLERANCE 1e-2
+#define COLD_DISTANCE  0.1
 
 /* A radius with its place. */
 typedef struct placed {
@@ -60,7 +58,7 @@ typedef struct valid_runs {
     nadir_valid_run *runs; /* [count] */
     nadir_verdict *frees;  /* [count] of the free domain */
     nadir_radius_path path;
-    int64_t followed;             /* radii since the last search from nothing */
+    int64_t followed;             /* radii since the last cold start */
     nadir_kappa_path *kappa_path; /* NULL: not made, yet or ever */
 } valid_runs;
 
@@ -78,20 +76,21 @@ static void exchange(nadir_attack *one, nadir_attack *other)
     *other = kept;
 }
 
-static nadir_status search_anew(nadir_valid_run *run, double tolerance, nadir_attack *attack)
+static nadir_status search_cold(nadir_valid_run *run, double tolerance, nadir_attack *attack)
 {
     return nadir_multistart_run(run->context, run->problem, run->beta,
                                 fmax(tolerance, run->settings->tolerance), run->settings->iterations_limit,
                                 attack);
 }
 
-/* From where the caller says, if it does; what that finds is believed once it is proven. */
+/* Warm start from the caller's v and d if given. check_cold_start restarts cold unless the result is
+ * certified. */
 static nadir_status search_first(valid_runs *all, nadir_valid_run *run, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
     if (problem->near_v == NULL) {
-        return search_anew(run, 0, attack);
+        return search_cold(run, 0, attack);
     }
     NADIR_CHECK(nadir_frank_wolfe_create(run->context, problem, &all->path.frank_wolfe));
     NADIR_CHECK(nadir_frank_wolfe_from(run->context, all->path.frank_wolfe, run->beta, problem->near_v,
@@ -101,7 +100,7 @@ cleanup:
     return status;
 }
 
-/* Another attack instead of that of runs[j], which it becomes, and the bounds anew. */
+/* Replaces the attack of runs[j], which is handed back in *attack, and proves bounds again. */
 static nadir_status take_worse(valid_runs *all, int64_t j, nadir_attack *attack)
 {
     nadir_verdict *verdict = all->runs[j].verdict;
@@ -109,8 +108,9 @@ static nadir_status take_worse(valid_runs *all, int64_t j, nadir_attack *attack)
     return nadir_valid_certify(&all->runs[j], &all->frees[j]);
 }
 
-/* Smaller radii again, from the kernel of runs[from] shrunk into their balls, as long as that finds worse. */
-static nadir_status repair(valid_runs *all, int64_t from)
+/* Searches smaller radii again, from the kernel of runs[from] moved into their balls, as long as that finds
+ * worse kernels. */
+static nadir_status backfill(valid_runs *all, int64_t from)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *start = NULL;
@@ -139,16 +139,16 @@ cleanup:
     return status;
 }
 
-/* What is known of runs[j], for the radii after it: a proof may have polished what the search has found. */
-static nadir_status note(valid_runs *all, int64_t j)
+/* Adds runs[j] to the path, after its proof, which may have made it more stationary. */
+static nadir_status record(valid_runs *all, int64_t j)
 {
     const nadir_attack *attack = &all->runs[j].verdict->attack;
     return nadir_radius_path_add(all->context, &all->path, all->runs[j].beta, attack->v, attack->d);
 }
 
-/* Searches have operators of their own, and large ones are iterations that go without the nominal one: its
- * transposed copy, made for d, would lie idle beside theirs. */
-static void make_space(valid_runs *all)
+/* Frees the transposed copy of the nominal average on large models with iterative solves: searches have
+ * operators of their own. */
+static void drop_transpose(valid_runs *all)
 {
     nadir_occupancy *occupancy = all->problem->occupancy;
     const bool large = nadir_model_total(all->problem->model) > NADIR_PROOF_STATES;
@@ -157,16 +157,17 @@ static void make_space(valid_runs *all)
     }
 }
 
-/* The worst kernel of runs[j]: along the path, from nothing, or both. *lost: the path does not lead to it. */
-static nadir_status search(valid_runs *all, int64_t j, bool *lost)
+/* The worst kernel of runs[j]: along the path, from a cold start, or both. *path_jumped: the cold start is
+ * worse. */
+static nadir_status search(valid_runs *all, int64_t j, bool *path_jumped)
 {
     nadir_status status = NADIR_OK;
     nadir_valid_run *run = &all->runs[j];
     nadir_attack *attack = &run->verdict->attack;
     nadir_attack other = {0};
     const double begun = nadir_clock_seconds();
-    *lost = false;
-    make_space(all);
+    *path_jumped = false;
+    drop_transpose(all);
     if (all->path.count == 0) {
         NADIR_CHECK(search_first(all, run, attack));
         NADIR_CHECK(nadir_radius_path_add(all->context, &all->path, 0, all->problem->v, all->problem->d));
@@ -174,14 +175,14 @@ static nadir_status search(valid_runs *all, int64_t j, bool *lost)
         NADIR_CHECK(nadir_radius_path_follow(all->context, &all->path, run->beta, run->settings->tolerance,
                                              run->settings->iterations_limit, attack));
         all->followed++;
-        if (all->followed == TRUST || j == all->count - 1 || attack->iterations > STRAIGHT) {
-            NADIR_CHECK(search_anew(run, 0, &other));
-            *lost = is_worse(run, &other, attack);
+        if (all->followed == PATH_LENGTH || j == all->count - 1 || attack->iterations > PATH_STEPS) {
+            NADIR_CHECK(search_cold(run, 0, &other));
+            *path_jumped = is_worse(run, &other, attack);
             all->followed = 0;
         }
     }
     run->frank_wolfe = all->path.frank_wolfe;
-    if (*lost) {
+    if (*path_jumped) {
         exchange(&other, attack);
         run->frank_wolfe = NULL;
         nadir_radius_path_clear(all->context, &all->path);
@@ -192,13 +193,13 @@ cleanup:
     return status;
 }
 
-/* A series of proofs from the first radius on that needs one, if there are some. */
-static nadir_status begin_series(valid_runs *all, int64_t j)
+/* Sets up the shared proof at the first radius that needs one, if enough radii are left. */
+static nadir_status begin_kappa_path(valid_runs *all, int64_t j)
 {
     nadir_status status = NADIR_OK;
     const bool asked = all->settings->certify == NADIR_CERTIFY_AUTO && all->problem->uncertainty->p == 2;
     const bool small = all->problem->model->exchange == NULL && all->problem->states <= NADIR_PROOF_STATES;
-    if (all->kappa_path == NULL && asked && small && all->count - j >= SERIES) {
+    if (all->kappa_path == NULL && asked && small && all->count - j >= KAPPA_PATH_RADII) {
         const double begun = nadir_clock_seconds();
         NADIR_CHECK(nadir_kappa_path_create(all->context, all->problem, all->runs[all->count - 1].beta,
                                             &all->kappa_path));
@@ -209,7 +210,7 @@ cleanup:
     return status;
 }
 
-/* Whether a search that is not at its end yet is on its way to where the other one ended. */
+/* Whether an unfinished search is on its way to the result of the other one. */
 static bool leads_to(const nadir_valid_run *run, const nadir_attack *attack, const nadir_attack *end)
 {
     const nadir_problem *problem = run->problem;
@@ -221,12 +222,12 @@ static bool leads_to(const nadir_valid_run *run, const nadir_attack *attack, con
     }
     moved = nadir_allreduce_maximum(run->context, moved);
     apart = nadir_allreduce_maximum(run->context, apart);
-    return apart <= NEARBY * moved && !is_worse(run, attack, end);
+    return apart <= COLD_DISTANCE * moved && !is_worse(run, attack, end);
 }
 
-/* The first answer, where it came from what the caller said and was not proven: a search from nothing may
- * find a worse kernel. */
-static nadir_status doubt(valid_runs *all)
+/* Where the first result came from a warm start and is not certified, a cold start may find a worse
+ * kernel. */
+static nadir_status check_cold_start(valid_runs *all)
 {
     nadir_status status = NADIR_OK;
     nadir_valid_run *run = &all->runs[0];
@@ -235,11 +236,11 @@ static nadir_status doubt(valid_runs *all)
         return NADIR_OK;
     }
     const double begun = nadir_clock_seconds();
-    NADIR_CHECK(search_anew(run, ALMOST, &other));
+    NADIR_CHECK(search_cold(run, COLD_TOLERANCE, &other));
     if (!leads_to(run, &other, &run->verdict->attack)) {
         nadir_attack_clear(all->context, &other);
         other = (nadir_attack){0};
-        NADIR_CHECK(search_anew(run, 0, &other));
+        NADIR_CHECK(search_cold(run, 0, &other));
     }
     run->verdict->robust_time += nadir_clock_seconds() - begun;
     if (is_worse(run, &other, &run->verdict->attack)) {
@@ -276,7 +277,7 @@ static nadir_status begin(valid_runs *all, const double *factors, nadir_verdict 
         };
     }
     if (all->count == 1 && all->problem->near_v != NULL) { /* the worst kernel is known, or nearly so */
-        all->runs[0].postponed = true;
+        all->runs[0].free_is_postponed = true;
         all->frees[0].refused = true;
         goto cleanup;
     }
@@ -305,20 +306,20 @@ nadir_status nadir_valid_evaluate(nadir_context *context, const nadir_problem *p
     NADIR_CHECK(begin(&all, factors, verdicts));
     for (int64_t j = 0; j < count; j++) {
         bool done;
-        bool lost;
+        bool path_jumped;
         NADIR_CHECK(nadir_progress(context, "worst kernels", (double)j / (double)count));
-        if (j > 0) { /* nobody asks for the kernels of many radii, and they are large */
+        if (j > 0) { /* kernels of many radii are not returned, and they are large */
             nadir_kernel_free(all.runs[j - 1].verdict->attack.kernel);
             all.runs[j - 1].verdict->attack.kernel = NULL;
         }
         NADIR_CHECK(nadir_valid_take_free(&all.runs[j], &all.frees[j], &done));
         if (!done) {
-            NADIR_CHECK(search(&all, j, &lost));
-            NADIR_CHECK(begin_series(&all, j));
+            NADIR_CHECK(search(&all, j, &path_jumped));
+            NADIR_CHECK(begin_kappa_path(&all, j));
             NADIR_CHECK(nadir_valid_certify(&all.runs[j], &all.frees[j]));
-            NADIR_CHECK(j == 0 ? doubt(&all) : NADIR_OK);
-            NADIR_CHECK(note(&all, j));
-            NADIR_CHECK(lost ? repair(&all, j) : NADIR_OK);
+            NADIR_CHECK(j == 0 ? check_cold_start(&all) : NADIR_OK);
+            NADIR_CHECK(record(&all, j));
+            NADIR_CHECK(path_jumped ? backfill(&all, j) : NADIR_OK);
         }
     }
 cleanup:
