@@ -34,6 +34,7 @@ static double radius_2(const nadir_problem *problem, double beta)
 {
     const double p = problem->uncertainty->p;
     const double n = (double)problem->uncertainty->entries;
+    /* a power and two products */
     return p <= 2 ? beta : nadir_round_up(beta * pow(n, 0.5 - 1 / p), NADIR_PROOF_ROUNDINGS);
 }
 
@@ -205,6 +206,7 @@ nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *se
     NADIR_CHECK(nadir_occupancy_bounds_copy(context, &self->set, &self->below));
     NADIR_CHECK(nadir_stationary_point_kkt(context, &self->set, self->beta, self->attack->tau, &self->star));
     self->level = nadir_stationary_point_level(&self->star);
+    /* two kernels of the ball, each in it up to rounding */
     self->radius = nadir_round_up(2 * self->beta, NADIR_PROOF_ROUNDINGS);
     self->kappa = INFINITY;
     self->begun = true;
@@ -258,6 +260,7 @@ static void use_slopes(nadir_derivation *self, const nadir_displacement *displac
         const double part = self->slope[t] * displacement->w[t];
         square += part * part;
     }
+    /* a norm over all states */
     self->kappa = fmin(self->kappa, nadir_round_up(sqrt(square), NADIR_PROOF_ROUNDINGS));
 }
 
@@ -388,6 +391,7 @@ nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_deriv
                                                                      &self->star.displacement, &self->below)
                                          : self->radius_weighted;
     const double by_kappa = kappa <= 0.5 ? 0 : 2 * tau * (kappa - 0.5) * size * size;
+    /* a few products */
     const double loss = nadir_round_up(fmin(by_kappa, tau * radius * radius / 4), NADIR_PROOF_ROUNDINGS);
     const double numbers[] = {isfinite(kappa) ? kappa : 0, matrix->theta, matrix->theta_unvisited};
     certificate->kappa = isnan(certificate->kappa) ? kappa : fmin(certificate->kappa, kappa);

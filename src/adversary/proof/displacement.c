@@ -22,8 +22,8 @@ static double change_of(const nadir_kkt *kkt, int64_t entry, double alpha)
                                : (kkt->point->X[entry] - kkt->perturbable->phat[entry]) / alpha;
 }
 
-/* (Delta / alpha - c) inverse of one row, c so that it sums to zero, to `direction` unless that is NULL;
- * returns its part of n^2. */
+/* direction (unless NULL): (Delta / alpha - c) inverse of one row, which sums to zero; returns its part of
+ * n_s^2. */
 static double displace_row(const nadir_kkt *kkt, const double *inverse, int64_t i, double *direction)
 {
     const int64_t start = kkt->perturbable->starts[i];
@@ -75,6 +75,7 @@ nadir_status nadir_displacement_make(nadir_context *context, const nadir_kkt *kk
                 displacement->direction[e] = n > 0 ? displacement->direction[e] / n : 0;
             }
         }
+        /* two sums over the entries of the rows of a state */
         displacement->n[s] = nadir_round_up(n, (double)(2 * perturbable->total + 64));
         displacement->w[s] = kkt->unvisited[s] ? kkt->w_unvisited[s]
                              : n > 0           ? nadir_round_up(displacement->n[s] / kkt->point->d[s], 4)
@@ -92,12 +93,14 @@ double nadir_displacement_radius(const nadir_context *context, const nadir_kkt *
         const double d = kkt->point->d[s];
         double most = bounds->high[s] * displacement->w[s]; /* unvisited */
         if (!kkt->unvisited[s]) {
+            /* rho_s - 1 rounded up, 1 - rho_s rounded up */
             const double more = d > 0 ? nadir_round_up(bounds->high[s] / d, 4) - 1 : 0;
             const double less = d > 0 ? 1 - nadir_round_down(bounds->low[s] / d, 4) : 0;
             most = displacement->n[s] * fmax(fmax(more, less), 0);
         }
         sum += most * most;
     }
+    /* a norm over all states */
     return nadir_round_up(2 * sqrt(nadir_allreduce_sum(context, sum)),
                           (double)(kkt->perturbable->total + 32));
 }

@@ -6,7 +6,7 @@
  * part of each row that is centred counts. With weights omega >= 1 on the entries, |delta|^2 = sum omega
  * (delta / alpha)^2, that is n_s |delta_s| at most with
  *
- *     n_s^2 = sum over rows and entries of (Delta / alpha - c)^2 / omega,    c = mean of the row for 1 / omega.
+ *     n_s^2 = sum over rows and entries of (Delta / alpha - c)^2 / omega, c = mean of the row for 1 / omega.
  */
 #ifndef NADIR_PROOF_DISPLACEMENT_H
 #define NADIR_PROOF_DISPLACEMENT_H

@@ -20,11 +20,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Power steps that tell about how large the 2-norm is, and what it is taken to be above that at least. */
+/* Power steps for an estimate of the 2-norm, and the factor above it that is proven. */
 enum { STEPS = 12 };
 #define ABOVE 1.05
 
-/* Means of the columns of M >= 0, and how far sums of rows are from one, at most. */
+/* Means of the columns of M >= 0; returns at least |sum - 1| of all rows, with the error of averaging. */
 static double find_means(const nadir_matrix *matrix, double averaging, double *means)
 {
     const int64_t n = matrix->size;
@@ -36,6 +36,7 @@ static double find_means(const nadir_matrix *matrix, double averaging, double *m
             means[t] += row[t];
         }
         const double sum = cblas_dasum((blasint)n, row, 1);
+        /* the sum of a row, and the error of its averages */
         off = fmax(off, fabs(sum - 1) + (averaging + nadir_round_error((double)(n + 4))) * sum);
     }
     for (int64_t t = 0; t < n; t++) {
@@ -57,17 +58,18 @@ static double centre(const nadir_matrix *matrix, const double *means, double *ce
         }
         square += cblas_ddot((blasint)n, to, 1, to, 1);
     }
+    /* a difference and a sum over n^2 entries, in two stages */
     return nadir_round_up(sqrt(square), (double)(2 * n + 16));
 }
 
-/* About the 2-norm of a matrix, from below. x: [2 * n] work space. */
+/* An estimate of the 2-norm of a matrix, from below. x: [2 * n] work space. */
 static double estimate(int64_t n, const double *matrix, double *x)
 {
     const blasint size = (blasint)n;
     double *y = x + n;
     double norm = 0;
     for (int64_t i = 0; i < n; i++) {
-        x[i] = 1 + sin((double)i); /* nothing that a model would be made of */
+        x[i] = 1 + sin((double)i); /* unlikely to be orthogonal to anything of a model */
     }
     for (int step = 0; step < STEPS; step++) {
         const double length = cblas_dnrm2(size, x, 1);
@@ -110,9 +112,10 @@ nadir_status nadir_ergodicity_bound(nadir_context *context, const nadir_problem 
         NADIR_CHECK(nadir_spectral_norm_prove(context, n, centred, about, &near));
         norm = fmin(norm, near);
     }
-    /* entries of M are averaged and centred with roundings; |M|_F^2 is at most the sum of squares of rows */
+    /* averaging and centring round every entry of M, and |M|_F <= sqrt(n) (1 + off) */
     const double rho =
         norm + nadir_round_up((known->averaging + nadir_round_error(2)) * sqrt((double)n) * (1 + off), 8);
+    /* 1 - gamma rho rounded down */
     const double left = 1 - nadir_round_up(problem->gamma * rho, 4) - nadir_round_error(2);
     const double more = problem->gamma * off * sqrt((double)n) / known->gap;
     *bound = left > 0 ? nadir_round_up((1 + more) / left, 8) : INFINITY;

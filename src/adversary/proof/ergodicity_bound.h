@@ -7,16 +7,14 @@
 
 #include "adversary/proof/verified_solve.h"
 
-/* How much work a bound is worth: O(states^2), a third of states^3 more, or two thirds for one that is near.
- */
+/* Work: O(states^2), 1/3 states^3 more, or 2/3 states^3 for the sharpest bound. */
 typedef enum nadir_ergodicity_effort {
     NADIR_ERGODICITY_EASY,
     NADIR_ERGODICITY_FAIR,
     NADIR_ERGODICITY_HARD
 } nadir_ergodicity_effort;
 
-/* *bound >= |Phi D|_2 for the D of the problem's operator; infinity: nothing is known. Rounding is included.
- */
+/* *bound >= |Phi D|_2 for the D of the problem's operator, rounding included; infinity: nothing is known. */
 nadir_status nadir_ergodicity_bound(nadir_context *context, const nadir_problem *problem,
                                     const nadir_verified_solver *known, nadir_ergodicity_effort effort,
                                     double *bound);

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #define TOLERANCE 1e-12 /* of iterative solves, at most */
-#define UNVISITED 1e-12 /* a share of all visits below which a state counts as not visited */
-/* Rows that sum to one like this need not be made to: how far they are off is measured. */
+#define UNVISITED 1e-12 /* share of the occupancy of all states below which a state counts as unvisited */
+/* Rows whose sum is within this of one are not scaled; sum_off measures the difference. */
 #define DISTRIBUTION 1e-14
 
 void nadir_expansion_point_clear(nadir_context *context, nadir_expansion_point *point)
@@ -25,7 +25,7 @@ void nadir_expansion_point_clear(nadir_context *context, nadir_expansion_point *
     *point = (nadir_expansion_point){0};
 }
 
-/* (1 - gamma max_s sum_a pi) sum d_P <= sum mu. */
+/* (1 - gamma max_s sum_a pi) sum d_P <= sum mu; the quotient is rounded up. */
 double nadir_expansion_point_total(const nadir_context *context, const nadir_problem *problem)
 {
     const int64_t *state_rows = problem->model->state_rows;
@@ -37,12 +37,13 @@ double nadir_expansion_point_total(const nadir_context *context, const nadir_pro
                                            problem->policy->probabilities + state_rows[s]));
     }
     high = nadir_allreduce_maximum(context, high);
+    /* 1 - gamma max rounded down */
     const double gap = 1 - nadir_round_up(problem->gamma * high, 4) - nadir_round_error(2);
     const double mass = nadir_global_sum(context, problem->states, problem->mu);
     return gap > 0 ? nadir_round_up(mass / gap, 8) : INFINITY;
 }
 
-/* A row with the entries X as a distribution; sum: of them. */
+/* Scales a row X of this sum to a distribution, or makes it nominal where the sum is too small. */
 static void take_sum(const nadir_perturbable_rows *perturbable, int64_t i, double sum, double *X)
 {
     const int64_t length = nadir_perturbable_rows_length(perturbable, i);
@@ -53,8 +54,7 @@ static void take_sum(const nadir_perturbable_rows *perturbable, int64_t i, doubl
     }
 }
 
-/* The entries of one row all of whose states are allowed: what is negative counts as nothing. True: it is
- * taken as it is. */
+/* A row that allows all states, without its negative entries. True: nothing had to be changed. */
 static bool take_whole(const nadir_perturbable_rows *perturbable, int64_t i, const double *row,
                        double *restrict X)
 {
@@ -71,7 +71,7 @@ static bool take_whole(const nadir_perturbable_rows *perturbable, int64_t i, con
     return false;
 }
 
-/* The allowed entries of one row, likewise: what is not allowed counts as nothing. */
+/* A row with a list of allowed successors, without negative entries and those not allowed. */
 static void take_row(const nadir_perturbable_rows *perturbable, int64_t i, const nadir_row *row, double *X)
 {
     const int64_t length = nadir_perturbable_rows_length(perturbable, i);
@@ -91,8 +91,8 @@ static void take_row(const nadir_perturbable_rows *perturbable, int64_t i, const
     take_sum(perturbable, i, sum, X);
 }
 
-/* The same of a row that has its numbers in the places of the model's, all of which are allowed. False: it
- * is none. */
+/* The same for a row stored in the places of the model's entries, if all of these are allowed. False: it is
+ * not. */
 static bool take_stored(const nadir_perturbable_rows *perturbable, int64_t i, const nadir_explicit *rows,
                         double *X)
 {
@@ -235,7 +235,7 @@ cleanup:
     return status;
 }
 
-/* X as the numbers of a kernel, where all entries of a sparse model are perturbable. */
+/* X stored as the values of a kernel, where all entries of a sparse model are perturbable. */
 static nadir_status write_in_place(nadir_context *context, const nadir_kernel *kernel, const bool *nominal,
                                    nadir_expansion_point *point)
 {
@@ -252,8 +252,8 @@ cleanup:
     return status;
 }
 
-/* X beside a kernel, which is the one given if that has these rows and is `near`: what is near outlives this.
- */
+/* X in an array of its own, with a kernel of these rows: the one given, if that has them and outlives the
+ * point (`start`). */
 static nadir_status write_rows(nadir_context *context, const nadir_kernel *kernel, const bool *nominal,
                                bool start, nadir_expansion_point *point)
 {
@@ -327,7 +327,7 @@ nadir_status nadir_expansion_point_make_near(nadir_context *context, const nadir
     return status;
 }
 
-/* x = D b, or D^T b: from `near`, [states], unless that is NULL. */
+/* x = D b, or D^T b, with a bound on its error; from `start`, [states], unless that is NULL. */
 static nadir_status solve(nadir_context *context, const nadir_expansion_point *point, bool transposed,
                           const double *b, const double *start, double *x, nadir_solve_error *enclosed)
 {
@@ -346,8 +346,9 @@ nadir_status nadir_expansion_point_value(nadir_context *context, const nadir_exp
     return solve(context, point, false, point->problem.R, start, v, enclosed);
 }
 
-/* One column x of D: its mean taken off, mu . x and what all of it is off by. P - X has a 1-norm of 2 at most
- * in each row, and sums to sum_off; sums of pi are in `total`. */
+/* One column x of D: subtracts its mean, d = mu . x, and `off`, rounded up: residual, rounding of the shift,
+ * and row sums. Rows of P - X have a 1-norm of at most 2 and a sum of at most sum_off; sums of pi are in
+ * `total`. */
 static void centre_column(nadir_expansion_point *point, double residual, int64_t t)
 {
     const int64_t n = point->perturbable->states;
@@ -361,6 +362,7 @@ static void centre_column(nadir_expansion_point *point, double residual, int64_t
         x[s] -= mean;
     }
     const double rest = nadir_vector_largest(n, x);
+    /* the shift rounds x; row sums of P - X see all of x, and the shift */
     const double moved = nadir_round_error(2) * rest + point->sum_off * (whole + 2 * rest);
     point->d[t] = fmax(visited, 0);
     point->off[t] =

@@ -60,6 +60,7 @@ static void weigh(const nadir_context *context, norms *self)
     const double roundings = (double)(perturbable->states + perturbable->count + 16);
     const double total = nadir_expansion_point_total(context, problem);
     const double sum_off = fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1));
+    /* sums over the rows of a state and over states */
     self->F = nadir_round_up(sqrt(most), roundings);
     self->K =
         nadir_round_up(nadir_round_up(sqrt(square), roundings) +
@@ -70,6 +71,7 @@ static void weigh(const nadir_context *context, norms *self)
 /* kappa, if the norms of both D are as given. */
 static double kappa_of(const norms *self, double G_nominal, double G_star)
 {
+    /* kappa rounded up: gamma and the quotient up, the denominator down */
     const double gamma = nadir_round_up(self->problem->gamma, 4);
     const double left =
         1 - nadir_round_up(gamma * self->F * G_nominal * self->beta, 8) - nadir_round_error(2);

@@ -28,7 +28,7 @@ void nadir_kappa_matrix_clear(nadir_context *context, nadir_kappa_matrix *matrix
     *matrix = (nadir_kappa_matrix){0};
 }
 
-/* Everything that the matrices are made of. */
+/* The factors of the matrices. */
 typedef struct parts {
     const nadir_perturbable_rows *perturbable;
     const nadir_kkt *kkt;
@@ -75,6 +75,7 @@ static nadir_status make_parts(nadir_context *context, const nadir_kkt *kkt,
             self->F[t * n + j] = displacement->w[t] * kkt->point->D[t * n + j];
         }
     }
+    /* sums over perturbable rows and states, each product twice */
     self->roundings = nadir_round_error(8 * (double)(perturbable->count + 2 * n + 64));
     self->size_F = nadir_up_norm_2(context, n * n, self->F);
     self->size_q = nadir_up_norm_2(context, perturbable->count, self->q);
@@ -142,8 +143,8 @@ static void take_block(const parts *self, const int64_t *rows, int64_t held, dou
                 G, (blasint)n);
 }
 
-/* G += sum over the chosen rows of c_i c_i^T times -q_i^2 / (sum 1 / omega), c_i = sum_j F_j / omega_ij: what
- * centring takes off. block: [2 * states * BLOCK]. */
+/* G += sum over the chosen rows of c_i c_i^T times -q_i^2 / (sum 1 / omega), c_i = sum_j F_j / omega_ij: the
+ * effect of centring. block: [2 * states * BLOCK]. */
 static void take_means(const nadir_context *context, const parts *self, bool unvisited, double *block,
                        double *G)
 {
@@ -177,7 +178,7 @@ static double trace(int64_t n, const double *G)
     return sum;
 }
 
-/* G = K K^T over the rows of visited, or of unvisited, states; *off: what it is off by. */
+/* G = K K^T over the rows of visited, or of unvisited, states; *off: bound on the 2-norm of its error. */
 static nadir_status make_gram(nadir_context *context, const parts *self, bool unvisited, double *G,
                               double *off)
 {
@@ -239,7 +240,7 @@ static void make_cross(const nadir_context *context, const parts *self)
     nadir_blas_restore(before);
 }
 
-/* About the 2-norm of a symmetric matrix, by power steps. x: [2 * n]. */
+/* An estimate of the 2-norm of a symmetric matrix by power iteration. x: [2 * n]. */
 static double estimate_norm(const nadir_context *context, int64_t n, const double *G, double *x)
 {
     double norm = 0;
@@ -298,7 +299,7 @@ cleanup:
     return status;
 }
 
-/* to += sign C S^2 C^T for a diagonal S: [states]; *off grows by what that is off by. */
+/* to += sign C S^2 C^T for a diagonal S: [states]; *off grows by a bound on its error. */
 static void add_square(const nadir_context *context, const parts *self, const double *S, double sign,
                        double *to, double *off)
 {
@@ -317,7 +318,7 @@ static void add_square(const nadir_context *context, const parts *self, const do
     *off += (2 * size + C_off) * C_off + self->roundings * size * size;
 }
 
-/* All that C is in; S: [3 * states] work space. */
+/* All terms with C; S: [3 * states] work space. */
 static void use_cross(const nadir_context *context, const parts *self, const nadir_occupancy_bounds *bounds,
                       double *S, nadir_kappa_matrix *matrix)
 {
@@ -344,7 +345,7 @@ static void use_cross(const nadir_context *context, const parts *self, const nad
         matrix->unvisited != NULL ? estimate_root(context, n, matrix->unvisited, self->room) : 0;
 }
 
-/* Whether rows of unvisited states matter. */
+/* Whether some unvisited state has perturbable rows and can be visited. */
 static bool has_unvisited(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds)
 {
     const nadir_perturbable_rows *perturbable = kkt->perturbable;

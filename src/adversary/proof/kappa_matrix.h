@@ -6,8 +6,8 @@
 
 #include "adversary/proof/displacement.h"
 
-/* Symmetric matrices: [states * states], lower triangle, column after column. The norms `off` say by how much
- * they may be off. A struct of zeros holds nothing. */
+/* Symmetric matrices: [states * states], lower triangle, column after column. The numbers *_off
+ * bound the 2-norms of their errors. A struct of zeros holds nothing. */
 typedef struct nadir_kappa_matrix {
     int64_t states;
     const bool *is_unvisited; /* [states] */

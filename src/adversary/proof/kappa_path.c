@@ -10,10 +10,9 @@
  *
  *     e <= |delta| g + A e,     A_ts = gamma k(s, t) |Delta_s|,
  *
- * and so e <= |delta| y for every y >= g + A y, y > 0 (look where e / y is largest). Hence kappa <= |(y_t
- * w_t)_t| as in second_order.c. delta may lead out of zeros of P* into any direction: rows that allow all
- * states count as positive everywhere. What the columns are off by, for both kernels, grows by A likewise and
- * is paid for.
+ * and so e <= |delta| y for every y >= g + A y, y > 0 (at the largest e / y). Hence kappa <= |(y_t w_t)_t| as
+ * in derivation.c. delta may lead out of zeros of P* into any direction: rows that allow all states count as
+ * positive everywhere. The error of the columns, for both kernels, grows by A likewise and is subtracted.
  */
 #include "adversary/proof/kappa_path.h"
 
@@ -78,6 +77,7 @@ static nadir_status fill(nadir_context *context, nadir_kappa_path *kappa_path)
     NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &kappa_path->bounds, &point, kappa_path->root, NULL,
                                               NULL, kappa_path->beta, kappa_path->slope, &moved));
     for (int64_t i = 0; i < n * n; i++) {
+        /* a square root and a product */
         kappa_path->root[i] = nadir_round_up(problem->gamma * sqrt(kappa_path->root[i]), 4);
     }
     for (int64_t t = 0; t < n; t++) {
@@ -133,6 +133,7 @@ static double weigh(const nadir_stationary_point *star, const double *y)
         const double part = y[t] * star->displacement.w[t];
         sum += part * part;
     }
+    /* a norm over all states */
     return nadir_round_up(sqrt(sum), NADIR_PROOF_ROUNDINGS);
 }
 
@@ -150,8 +151,9 @@ nadir_status nadir_kappa_path_prove(nadir_context *context, const nadir_kappa_pa
         !nadir_kappa_path_majorizes(context, kappa_path, change, kappa_path->off, y_off, work)) {
         goto cleanup;
     }
-    /* 2 tau sum |d_P - d| w |delta| for what the columns are off by, |delta| <= 2 beta */
+    /* the error of the columns: 2 tau sum y_off w |delta|, |delta| <= 2 beta */
     const double drift = nadir_round_up(4 * star->kkt.tau * beta * weigh(star, y_off), NADIR_PROOF_ROUNDINGS);
+    /* the differences are rounded down */
     const double level =
         nadir_round_below(star->kkt.J - star->kkt.error - drift, fabs(star->kkt.J) + drift, 2);
     proof->kappa = kappa;

@@ -19,12 +19,12 @@ void nadir_kkt_clear(nadir_context *context, nadir_kkt *kkt)
 
 /* The value that the gradient of rows is made of. */
 typedef struct row_values {
-    double *v;      /* [states] and ghosts: about the value, less the middle of its range */
+    double *v;      /* [states] and ghosts: the value less the middle of its range */
     double largest; /* the largest |value| */
     double range;   /* the largest |v| */
 } row_values;
 
-/* v by a solve of its own; J and what it is off by. */
+/* Solves for v; J = mu . v, and the first part of the error: residual, row sums and the dot product. */
 static nadir_status solve_value(nadir_context *context, nadir_kkt *kkt, row_values *by)
 {
     nadir_status status = NADIR_OK;
@@ -36,7 +36,7 @@ static nadir_status solve_value(nadir_context *context, nadir_kkt *kkt, row_valu
     double high = -INFINITY;
     NADIR_CHECK(nadir_expansion_point_value(context, point, by->v, &enclosed));
     kkt->J = nadir_global_dot(context, n, point->problem.mu, by->v, &dot_error);
-    /* rewards are averages over the actions, too */
+    /* R^pi is an average over actions, with a rounding error of its own */
     const double rewards = nadir_global_largest(context, point->problem.rows, point->problem.rewards);
     const double residual = enclosed.residual + 2 * point->known.averaging * rewards;
     for (int64_t s = 0; s < n; s++) {
@@ -58,8 +58,8 @@ cleanup:
     return status;
 }
 
-/* Slack, [entries of the row], of one live row, and in *square its part of |Delta / alpha|^2; returns what
- * its part of e_s is at most, rounding and the sum of the row included, and what comes of centring Delta. */
+/* slack: [entries of row i], at most g - min g where X = 0; *square grows by |Delta / alpha|^2 of the row.
+ * Returns at least its part of e_s, with rounding, the error of the row sum and what centring Delta costs. */
 static double find_slack(const nadir_kkt *kkt, const row_values *by, int64_t i, double d, double *slack,
                          double *square)
 {
@@ -92,16 +92,17 @@ static double find_slack(const nadir_kkt *kkt, const row_values *by, int64_t i, 
         lack += X[j] * above;
         slack[j] = X[j] > 0 || !(sure > 0) ? 0 : sure;
     }
+    /* a sum over the entries of the row */
     lack *= 1 + nadir_round_error((double)(length + 8));
     const double sums = point->sum_off * (fabs(lowest) + force * by->largest + 4 * kkt->tau * widest / alpha);
     return nadir_round_up(lack + 2 * rounding + sums, 8);
 }
 
-/* The states are taken in so many parts, whatever the threads: sums come out the same. */
+/* A fixed number of parts: sums do not depend on the number of threads. */
 enum { PARTS = 64 };
 
-/* Slack, change and e / d of states first .. end - 1; returns their part of |Delta|^2. slack: room for that
- * of a row, if it is not to be kept, or NULL. */
+/* Slack, change and ratio = e_s / d(s) of states first .. end - 1; returns their part of |Delta|^2. slack:
+ * work space for one row where slacks are not kept, else NULL. */
 static double find_slacks_of(const nadir_kkt *kkt, const row_values *by, int64_t first, int64_t end,
                              double *slack, double *ratio, bool *bounded)
 {
@@ -124,8 +125,8 @@ static double find_slacks_of(const nadir_kkt *kkt, const row_values *by, int64_t
     return distance;
 }
 
-/* The same of all states; returns a lower bound on |Delta|^2. slack: [PARTS] rooms as long as the longest
- * row, or NULL. */
+/* The same of all states; returns a lower bound on |Delta|^2. slack: [PARTS * longest] work space, or
+ * NULL. */
 static double find_slacks(const nadir_context *context, nadir_kkt *kkt, const row_values *by, int64_t longest,
                           double *slack, double *ratio)
 {
@@ -146,6 +147,7 @@ static double find_slacks(const nadir_context *context, nadir_kkt *kkt, const ro
         kkt->bounded = kkt->bounded || bounded[part];
     }
     const double entries = (double)nadir_global_count(context, perturbable->entries);
+    /* a sum over all entries, rounded down */
     return nadir_round_down(nadir_allreduce_sum(context, distance), entries + PARTS + 16);
 }
 
@@ -171,7 +173,7 @@ static nadir_status find_unvisited_w(nadir_context *context, nadir_kkt *kkt, nad
     }
     nadir_exchange_fill(kkt->perturbable->exchange, by->v);
     NADIR_CHECK(nadir_sensitivity_tables(context, sensitivity, 1, by->v, up, up + n));
-    /* v was rounded when it was shifted: two roundings of its size in every entry */
+    /* the two shifts of v cost two roundings of its size in every entry */
     const double shift = nadir_round_error(4) * by->largest;
     for (int64_t s = 0; s < n; s++) {
         double hold = 0;
@@ -187,7 +189,7 @@ cleanup:
     return status;
 }
 
-/* d > 0 in states that are visited: what that changes is in `off`. */
+/* Raises d of visited states to a positive number, and `off` by as much. */
 static void raise_occupancies(nadir_kkt *kkt)
 {
     nadir_expansion_point *point = kkt->point;
@@ -200,8 +202,8 @@ static void raise_occupancies(nadir_kkt *kkt)
     }
 }
 
-/* 2 tau sum off_t w_t |delta_t| <= 4 tau beta |off w|: what d_P - d is off by. Errors e that add up to
- * `shared` have |e w|_2 <= shared max w, which with many states is less than if each were as large. */
+/* What the error of d costs: 2 tau sum off_t w_t |delta_t| <= 4 tau beta |off w|. Errors e with sum at most
+ * `shared` have |e w|_2 <= shared max w, which is less than if each of many states had all of it. */
 static double drift(const nadir_context *context, const nadir_kkt *kkt,
                     const nadir_displacement *displacement)
 {
@@ -223,8 +225,9 @@ static double drift(const nadir_context *context, const nadir_kkt *kkt,
     return 4 * kkt->tau * kkt->beta * all * (1 + 1e-12 + nadir_round_error((double)kkt->perturbable->total));
 }
 
-/* Centring Delta by c takes 2 tau |rho - 1| |c| |sum of delta| / alpha^2, |c| <= |Delta_i|. Where rho > 1
- * that is in e; otherwise the sum over rows is at most this, |Delta| being at most beta up to rounding. */
+/* What centring Delta by c costs: 2 tau |rho - 1| |c| |sum of delta| / alpha^2, |c| <= |Delta_i|. Where rho >
+ * 1 it is a part of e_s; otherwise the sum over rows is at most this, since |Delta| <= beta up to
+ * rounding. */
 static double uncentred(const nadir_context *context, const nadir_kkt *kkt)
 {
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
@@ -236,7 +239,7 @@ static double uncentred(const nadir_context *context, const nadir_kkt *kkt)
     return 4 * kkt->tau * kkt->point->sum_off * kkt->beta * sqrt(nadir_allreduce_sum(context, sum));
 }
 
-/* The slack of all entries, or room for that of the longest row of each part. */
+/* Allocates the slack of all entries or, if brief, work space for the longest row of each part. */
 static nadir_status make_slack(nadir_context *context, bool brief, nadir_kkt *kkt, int64_t *most,
                                double **room)
 {
@@ -289,6 +292,7 @@ static nadir_status make(nadir_context *context, nadir_expansion_point *point, n
     NADIR_CHECK(find_unvisited_w(context, kkt, sensitivity, &by));
     NADIR_CHECK(nadir_occupancy_bounds_most(context, bounds, ratio, &lacking));
     NADIR_CHECK(nadir_displacement_make(context, kkt, NULL, displacement));
+    /* tau (beta^2 - |Delta|^2): beta^2 rounded up, |Delta|^2 is a lower bound; then all sums of the error */
     const double unused = tau * fmax(nadir_round_up(beta * beta, 4) - distance, 0);
     kkt->error = nadir_round_up(kkt->error + lacking + unused + drift(context, kkt, displacement) +
                                     uncentred(context, kkt),
@@ -326,6 +330,7 @@ void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds,
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
     for (int64_t s = 0; s < perturbable->states; s++) {
         const double d = kkt->point->d[s];
+        /* 1 / omega rounded up: rho and gain down, the largest delta up */
         const double rho = kkt->unvisited[s] ? 0 : nadir_round_down(bounds->low[s] / d, 4);
         for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
             const double alpha = nadir_perturbable_rows_alpha(perturbable, i);

@@ -51,6 +51,7 @@ nadir_status nadir_lagrangian_bound(nadir_context *context, const nadir_problem 
     if (tau > 0 && beta > 0) {
         charge = nadir_round_up(tau * (power + 4 * DBL_TRUE_MIN), 8) + DBL_MIN;
     }
+    /* the difference is rounded down */
     bound = nadir_round_below(bound - charge, fabs(bound) + charge, 2);
     *lower = isfinite(bound) ? bound : -INFINITY;
 cleanup:

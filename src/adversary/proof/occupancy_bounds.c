@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum { STEPS = 30 }; /* for a price */
-#define NEAR 1e-5    /* of a knapsack's bound to the least one, relatively */
+#define NEAR 1e-5    /* relative distance of a knapsack bound from the least one that suffices */
 
 void nadir_occupancy_bounds_clear(nadir_context *context, nadir_occupancy_bounds *bounds)
 {
@@ -75,7 +75,7 @@ static double mass_of(int64_t allowed, int64_t positive)
     return allowed > 1 ? fmin(sqrt((double)allowed) / 2, sqrt((double)positive)) : 0;
 }
 
-/* d_X(t) +- (reach + off). off: [states] or NULL. */
+/* Bounds d_X(t) +- (reach + off), rounded outwards. off: [states] or NULL. */
 static void limit(const nadir_context *context, const double *d, const double *off, double reach,
                   nadir_occupancy_bounds *bounds)
 {
@@ -88,12 +88,13 @@ static void limit(const nadir_context *context, const double *d, const double *o
     bounds->empty = !nadir_allreduce_and(context, !bounds->empty);
 }
 
-/* gamma T radius |d alpha pi c|; rows that do not quite sum to one come on top. */
+/* gamma T radius |d alpha pi c|, rounded up; 128 roundings of T are for rows that do not quite sum to one. */
 static double reach_of(const nadir_context *context, const nadir_occupancy_bounds *bounds, double gamma,
                        double radius, double own, int64_t own_rows)
 {
     const double square = nadir_allreduce_sum(context, own);
     const int64_t rows = nadir_global_count(context, own_rows);
+    /* a sum over rows */
     const double norm = nadir_round_up(sqrt(square), (double)(rows + 16));
     return nadir_round_up(gamma * bounds->total * (radius * norm + nadir_round_error(128) * bounds->total),
                           8);
@@ -141,21 +142,21 @@ void nadir_occupancy_bounds_limit_around(const nadir_context *context, const nad
           reach_of(context, bounds, point->problem.gamma, radius, square, perturbable->count), bounds);
 }
 
-/* The rooms of all states, and what fits in them: T - sum low. */
+/* The knapsack: capacities high - low of all states, and the capacity T - sum low. */
 typedef struct sack {
     const nadir_context *whole; /* states are spread over processes; NULL: they are not */
     const nadir_occupancy_bounds *bounds;
     const double *room; /* [states] high - low */
     double left;
-    double near; /* a bound that is so near the least one is good enough, relatively */
+    double near; /* relative distance of the bound from the least one that suffices */
 } sack;
 
-/* Of the bound at one price: the room that states above it have, and what that is worth. */
+/* The bound at one price: the capacity of the states above it, and its worth. */
 typedef struct tangent {
     double room, worth;
 } tangent;
 
-/* Pairs of numbers, in vectors of the language as GCC and Clang extend it. */
+/* Two numbers at once: vector types of GCC and Clang. */
 typedef double pair __attribute__((vector_size(2 * sizeof(double))));
 typedef int64_t pair_mask __attribute__((vector_size(2 * sizeof(double))));
 
@@ -181,8 +182,8 @@ static tangent look_at(const sack *self, const double *value, double price)
                                            nadir_allreduce_sum(self->whole, own.worth)};
 }
 
-/* A price at which the bound is about the smallest: where the tangents of two prices on either side of it
- * meet, that at the largest value being price * left. */
+/* A price at which the bound is nearly least: the crossing of tangents at two prices on either side; that at
+ * the largest value is price * left. */
 static double find_price(const sack *self, const double *value)
 {
     const double left = self->left;
@@ -213,7 +214,7 @@ static double find_price(const sack *self, const double *value)
     return best;
 }
 
-/* At least max sum y v. value: [states]. */
+/* At least max sum y v: a sum over all states, rounded up. value: [states]. */
 static double pack(const sack *self, const double *value)
 {
     const int64_t n = self->bounds->states;
@@ -283,6 +284,7 @@ nadir_status nadir_occupancy_bounds_narrow(nadir_context *context, nadir_occupan
 {
     nadir_status status = NADIR_OK;
     const int64_t n = bounds->states;
+    /* pays for the products and roots of the slopes, too */
     const double gamma = nadir_round_up(point->problem.gamma, 8);
     const double *factors = h != NULL ? h : bounds->high;
     const int threads = nadir_threads_for(context, 8 * n * n);

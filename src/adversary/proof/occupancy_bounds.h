@@ -20,10 +20,10 @@ typedef struct nadir_occupancy_bounds {
     int64_t states;
     double total;       /* T: at least sum d_P */
     double *high, *low; /* [states] */
-    bool empty;         /* there is no such kernel: bounds crossed */
+    bool empty;         /* there is no such kernel: low > high somewhere */
 } nadir_occupancy_bounds;
 
-/* 0 <= d_P <= T, and 0 where no kernel of the set comes. */
+/* 0 <= d_P <= T, and 0 in states that no kernel of the set reaches. */
 nadir_status nadir_occupancy_bounds_make(nadir_context *context, const nadir_problem *problem,
                                          nadir_occupancy_bounds *bounds);
 void nadir_occupancy_bounds_clear(nadir_context *context, nadir_occupancy_bounds *bounds);
@@ -35,8 +35,8 @@ nadir_status nadir_occupancy_bounds_copy(nadir_context *context, const nadir_occ
  *
  *     |d_P(t) - d_X(t)| <= gamma T sum_s d_X(s) sum_a pi mass_sa <= gamma T radius |d_X alpha pi c|_2,
  *
- * for all kernels of the set within |P - X| <= radius: a change of a row moves a mass of at most c |P_sa -
- * X_sa|_2, c = sqrt(m) / 2 for m allowed successors, and c = sqrt(m) for m that X has.
+ * for all kernels of the set with |P - X| <= radius: a change of a row moves a mass of at most
+ * c |P_sa - X_sa|_2, c = sqrt(m) / 2 for m allowed successors, and c = sqrt(m) for m successors of X.
  */
 /* X is the nominal kernel. */
 void nadir_occupancy_bounds_limit(const nadir_context *context, const nadir_problem *problem, double radius,
@@ -45,15 +45,15 @@ void nadir_occupancy_bounds_limit(const nadir_context *context, const nadir_prob
 void nadir_occupancy_bounds_limit_around(const nadir_context *context, const nadir_expansion_point *point,
                                          double radius, nadir_occupancy_bounds *bounds);
 
-/* One pass. up, down: [states * states] k^2 around the centre, which has its columns; down NULL: as up. h:
- * [states]; NULL: m_s = 1. slope: [states], NULL: not asked for; with h NULL, |d_P(t) - d_X(t)| <= slope_t |P
- * - X| + off_t. *moved: the most that a bound moved, as a share of T. */
+/* One pass around a point that has its columns, all bounds rounded outwards. up, down: [states * states] k^2
+ * there; down NULL: as up. h: [states]; NULL: m_s = 1. slope: [states] or NULL; with h NULL,
+ * |d_P(t) - d_X(t)| <= slope_t |P - X| + off_t. *moved: the largest change of a bound, as a share of T. */
 nadir_status nadir_occupancy_bounds_narrow(nadir_context *context, nadir_occupancy_bounds *bounds,
                                            const nadir_expansion_point *point, const double *up,
                                            const double *down, const double *h, double radius, double *slope,
                                            double *moved);
 
-/* Passes, and a change that is none, with which bounds are as good as they get. */
+/* Further passes, or changes below this, do not improve proofs. */
 enum { NADIR_OCCUPANCY_PASSES = 24 };
 #define NADIR_OCCUPANCY_SETTLED 1e-6
 

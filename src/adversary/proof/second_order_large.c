@@ -31,11 +31,11 @@
 
 enum { LIMITS = 20, PRODUCTS = 40 };
 #define ROUGH     2e-2 /* relative error of the solves in a product */
-#define SAFETY    1.02 /* kappa above what Lanczos says, for that */
+#define SAFETY    1.02 /* factor on kappa for that */
 #define TOLERANCE 0.1  /* of kappa^2, where it is of use */
 #define HOPELESS  1.0  /* kappa above this proves nothing that the radius alone does not */
 #define CLOSED    0.45 /* k above */
-#define LEAST_W   4    /* w is raised to this many times its mean, where that is not above the largest */
+#define LEAST_W   4    /* w is raised to at least this many times its mean, or to its largest entry */
 
 typedef struct large {
     const nadir_problem *problem;
@@ -74,6 +74,7 @@ static nadir_status start(nadir_context *context, const nadir_occupancy_bounds *
                                      attack->tau, self->star.unvisited, &self->star.kkt,
                                      &self->star.displacement));
     nadir_sensitivity_clear(context, &self->star.sensitivity);
+    /* two kernels of the ball, each in it up to rounding */
     self->radius = nadir_round_up(2 * self->beta, NADIR_PROOF_ROUNDINGS);
     const nadir_uncertainty *set = self->problem->uncertainty;
     const nadir_lmo rows = {.model = self->problem->model,
@@ -134,7 +135,7 @@ static void add_rows(const large *self, const double *z, double *sums)
     }
 }
 
-/* y = B z, z and y: [states]; what rows bring to states of other processes goes home. */
+/* y = B z, z and y: [states]; contributions to states of other processes are sent there. */
 static nadir_status apply_rows(nadir_context *context, const large *self, const double *z, double *y)
 {
     const nadir_exchange *exchange = self->perturbable->exchange;
@@ -170,7 +171,7 @@ cleanup:
     return status;
 }
 
-/* The largest eigenvalue, with all vectors in of->place. */
+/* The largest eigenvalue, with all vectors in self->place. */
 static nadir_status search(nadir_context *context, large *self, const double *y, const double *w,
                            double enough, nadir_largest *square)
 {
@@ -197,8 +198,8 @@ cleanup:
     return status;
 }
 
-/* At least the norm of K, but for an unlucky start; at most `enough` is not told apart from it. Infinity: too
- * large to be of use. */
+/* At least the norm of K unless the start is unlucky; the iteration ends once it is below `enough`. Infinity:
+ * too large to be of use. */
 static nadir_status bound_norm(nadir_context *context, large *self, const double *y, const double *w,
                                double enough, double *kappa)
 {
@@ -218,7 +219,8 @@ cleanup:
     return status;
 }
 
-/* kappa by the bounds that it makes itself; at most CLOSED: that is a proof, and `high` are those bounds. */
+/* kappa by the bounds on occupancies that follow from it; below CLOSED it is proven, and `high` are those
+ * bounds. */
 static nadir_status close_on_itself(nadir_context *context, large *self, double *kappa)
 {
     nadir_status status = NADIR_OK;

@@ -20,9 +20,9 @@
 #include <omp.h>
 #include <string.h>
 
-enum { STEPS = 8, BLOCK = 32 }; /* of Newton, at most; states whose rows are taken together */
-#define CLOSE 1e-6              /* a step that moves c by less, relatively, is the last */
-#define FEW   0.75 /* positive entries, as a share of all, for a row to be looked at entry by entry */
+enum { STEPS = 8, BLOCK = 32 }; /* Newton steps at most; states per block of rows */
+#define CLOSE 1e-6              /* relative step of c that ends Newton */
+#define FEW   0.75              /* share of positive entries below which a row is treated entry by entry */
 
 void nadir_sensitivity_clear(nadir_context *context, nadir_sensitivity *sensitivity)
 {
@@ -43,7 +43,7 @@ void nadir_sensitivity_clear(nadir_context *context, nadir_sensitivity *sensitiv
     *sensitivity = (nadir_sensitivity){0};
 }
 
-/* How many entries of a row are positive if it is one with few; 0 otherwise. */
+/* The number of positive entries of a row that has few; 0 otherwise. */
 static int64_t count_few(const nadir_perturbable_rows *perturbable, const double *X, int64_t i)
 {
     const int64_t length = nadir_perturbable_rows_length(perturbable, i);
@@ -123,7 +123,7 @@ nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_perturba
     NADIR_NEW_ZERO(context, sensitivity->falling, sensitivity->threads);
     if (count_listed(sensitivity) > 0) {
         NADIR_NEW_ZERO(context, sensitivity->negative, sensitivity->threads * perturbable->states);
-    } else { /* nothing is put in order, and large models have no use for it */
+    } else { /* no sorting is needed, which saves memory on large models */
         NADIR_NEW(context, sensitivity->negative, sensitivity->threads * perturbable->states);
     }
     for (int part = 0; part < sensitivity->threads && count_listed(sensitivity) > 0; part++) {
@@ -139,7 +139,7 @@ cleanup:
     return status;
 }
 
-/* sigma^2 of a row that allows all states, for -g in order. */
+/* At least sigma^2 of a row that allows all states; order: of -g. */
 static double spread_square(const nadir_value_order *order, int64_t count, const int32_t *positive)
 {
     double level = 0;
@@ -171,7 +171,7 @@ static double spread_square(const nadir_value_order *order, int64_t count, const
     return root * order->range * root * order->range;
 }
 
-/* The same of a row with a list of successors, for g and for -g: alike where no entry is zero. */
+/* The same for a row with a list of successors, for g and for -g; equal where no entry is zero. */
 typedef struct squares {
     double up, down;
 } squares;
@@ -223,12 +223,13 @@ static squares listed_squares(int64_t count, const int32_t *columns, const doubl
     return (squares){square, square};
 }
 
-/* What the rows of one state add up to. falling, rising: of -g and g. whole: |g|^2. */
+/* The sums over the rows of one state. falling, rising: orders of -g and g. whole: |g|^2. */
 static squares state_squares(const nadir_sensitivity *sensitivity, int64_t state,
                              const nadir_value_order *falling, const nadir_value_order *rising,
                              const double *g, double whole)
 {
     const nadir_perturbable_rows *perturbable = sensitivity->perturbable;
+    /* two sums over all states, squared */
     const double factor = 1 + nadir_round_error(2 * (double)(2 * perturbable->total + 64));
     squares sum = {sensitivity->full[state] * whole, sensitivity->full[state] * whole};
     for (int64_t i = perturbable->first[state]; i < perturbable->first[state + 1]; i++) {
@@ -249,7 +250,7 @@ static squares state_squares(const nadir_sensitivity *sensitivity, int64_t state
     return (squares){sum.up * factor + DBL_MIN, sum.down * factor + DBL_MIN};
 }
 
-/* One column; the orders of the thread are used. threads: that it may start itself. */
+/* One column, with the orders of the thread. threads: number of threads to use. */
 static nadir_status fill_column(nadir_context *context, const nadir_sensitivity *sensitivity, int thread,
                                 int threads, const double *g, double *up, double *down)
 {
@@ -300,6 +301,7 @@ void nadir_sensitivity_coarse(const nadir_perturbable_rows *perturbable, int64_t
                               double *both)
 {
     const int64_t n = perturbable->states;
+    /* two sums over all states, squared */
     const double factor = 1 + nadir_round_error(2 * (double)(2 * n + 64));
     for (int64_t t = 0; t < count; t++) {
         double whole = 0;
@@ -353,6 +355,7 @@ static void weigh_lists(nadir_context *context, const nadir_perturbable_rows *pe
             for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
                 sum += row_square(perturbable, i) * weighted_square(perturbable, i, inverse, g + t * n);
             }
+            /* two sums over the entries of rows; DBL_MIN pays for underflow */
             both[t * n + s] = nadir_round_up(sum, 2 * (double)(2 * n + 64)) + DBL_MIN;
         }
     }
@@ -406,8 +409,8 @@ static void take_means(const nadir_perturbable_rows *perturbable, const double *
     }
 }
 
-/* Rows that allow all states. The first part is off by n + A + 3 roundings of itself, the second, by Cauchy
- * and Schwarz, by 2 n + 8 of the first part, which is the larger one. */
+/* Rows that allow all states. The error of the first part is n + A + 3 roundings of itself; that of the
+ * second, by Cauchy and Schwarz, 2 n + 8 roundings of the first part, which is the larger one. */
 static nadir_status weigh_rows(nadir_context *context, const nadir_perturbable_rows *perturbable,
                                const double *inverse, int64_t count, const double *g, double *both)
 {

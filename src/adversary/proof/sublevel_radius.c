@@ -44,7 +44,7 @@ static state_cost cost_of_state(const nadir_expansion_point *point, int64_t s, d
     return sum;
 }
 
-/* f_+ of all states; shifted: v less a constant. */
+/* At least max(f_s, 0) of all states; shifted: v less its mean. */
 static void find_lacks(const nadir_context *context, const nadir_expansion_point *point,
                        const nadir_occupancy_bounds *bounds, double tau, const double *v,
                        const double *shifted, const double *product, double *f)
@@ -55,7 +55,7 @@ static void find_lacks(const nadir_context *context, const nadir_expansion_point
     const double largest = nadir_vector_largest(n, v);
     const double rewards = nadir_vector_largest(problem->rows, problem->rewards);
     const nadir_average *average = nadir_occupancy_average(problem->occupancy);
-    /* the product, P^pi averaged, R^pi averaged, and the differences */
+    /* rounding of the product, of the averages P^pi and R^pi, and of the differences */
     const double rounding = problem->gamma * largest *
                                 (nadir_round_error(nadir_average_roundings(context, average, false)) *
                                      nadir_average_terms(average) +
@@ -95,10 +95,11 @@ nadir_status nadir_sublevel_radius(nadir_context *context, const nadir_expansion
     NADIR_CHECK(nadir_occupancy_bounds_most(context, bounds, f, &lost));
     const double value = nadir_vector_dot(n, problem->mu, v, &error);
     const double charge = tau * beta * beta;
-    /* v was shifted with a rounding, and rows of X sum to one up to sum_off */
+    /* the shift of v costs a rounding, and rows of X sum to one up to sum_off */
     const double shift = point->total * (nadir_round_error(2) + point->sum_off) * nadir_vector_largest(n, v);
     const double over = level + charge - value + lost + error + shift +
                         nadir_round_error(8) * (fabs(level) + charge + fabs(value));
+    /* a quotient and a root */
     *radius = over < 0 ? -1 : nadir_round_up(sqrt(over / tau), 8);
 cleanup:
     nadir_release(context, work);

@@ -183,6 +183,7 @@ static double bound_state(const nadir_lmo_penalized *lmo, double tau, int64_t st
     const int64_t first = rows->model->state_rows[state];
     const int64_t count = rows->model->state_rows[state + 1] - first;
     const double *pi = lmo->problem->policy->probabilities + first;
+    /* rounded down, and 0 where it underflows */
     const double price = fmax(0, nadir_round_down(fmin(DBL_MAX, tau / lmo->d_bar[state]), 4) - DBL_MIN);
     double taken = 0;
     if (!(lmo->d_bar[state] > 0)) {

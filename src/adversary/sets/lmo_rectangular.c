@@ -255,9 +255,11 @@ static double bound_state(const nadir_lmo_rectangular *lmo, int64_t state, doubl
         gain += pi[row] * nadir_lmo_bound_radius(&bounds[row - first], radius);
     }
     if (lmo->problem->uncertainty->set == NADIR_SET_S) {
+        /* factor times radius */
         const double beta = nadir_round_up(radius_of(lmo, state, first), 2);
         gain = nadir_lmo_bound_shared(&lmo->rows, first, end, pi + first, beta, bounds);
     }
+    /* a sum over the actions of a state */
     return nadir_round_up(gain, 2 * (double)(end - first + 4));
 }
 
