@@ -10,10 +10,11 @@
 #include "adversary/uncertainty.h"
 #include "occupancy/occupancy.h"
 
-/* What an earlier search for the worst kernel of a similar problem has found: where the next one begins. */
+/* Where the search for the worst kernel may start: what an earlier search of a similar problem found. */
 typedef struct nadir_warm_start {
-    const double *v, *d;                     /* [states] about value and occupancy under the worst kernel */
-    const struct nadir_frank_wolfe *descent; /* the search: rows start from its answers; or NULL */
+    const double *v, *d; /* [states] about its value and occupancy; NULL: not known */
+    const struct nadir_frank_wolfe
+        *search; /* whose row solutions are about those of the worst kernel; or NULL */
 } nadir_warm_start;
 
 typedef struct nadir_problem {
@@ -36,10 +37,7 @@ typedef struct nadir_problem {
     double J_error;
     double largest; /* of |v| and the rewards, all states */
 
-    const double *near_v, *near_d; /* [states] about value and occupancy under the worst kernel; NULL: not
-                                         known */
-    const struct nadir_frank_wolfe
-        *near; /* a search that has come there: rows start from its answers; or NULL */
+    nadir_warm_start warm_start;
 } nadir_problem;
 
 #endif

@@ -66,10 +66,10 @@ nadir_status nadir_question_pose(nadir_context *context, nadir_solver *solver, c
         .J_error = solver->value.J_error,
         .largest = fmax(nadir_global_largest(context, states, solver->value.v),
                         nadir_global_largest(context, model->rows, model->rewards)),
-        .near_v = warm_start != NULL ? warm_start->v : NULL,
-        .near_d = warm_start != NULL ? warm_start->d : NULL,
-        .near = warm_start != NULL ? warm_start->descent : NULL,
     };
+    if (warm_start != NULL) {
+        asked->problem.warm_start = *warm_start;
+    }
     if (optimistic) {
         negated(states, asked->owned, asked->owned);
         asked->problem.v = negated(states, solver->value.v, asked->owned + states);

@@ -80,7 +80,7 @@ nadir_status nadir_duel_ready(nadir_context *context, nadir_duel *duel, nadir_re
         .mu = model->initial,
         .J = NAN,
     };
-    NADIR_CHECK(nadir_frank_wolfe_create(context, &made->problem, &made->descent));
+    NADIR_CHECK(nadir_frank_wolfe_create(context, &made->problem, NULL, &made->descent));
     made->solver = first->solver;
     first->solver = NULL;
     duel->glance = made;

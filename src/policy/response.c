@@ -64,7 +64,7 @@ static nadir_status search(nadir_context *context, nadir_duel *duel, const doubl
         NADIR_CHECK(nadir_frank_wolfe_warm(context, problem, problem->uncertainty->radius, near_v, near_d,
                                            tolerance, duel->iterations_limit, duel->spare, attack));
     } else if (can_follow(problem->uncertainty)) {
-        NADIR_CHECK(nadir_multistart_run(context, problem, problem->uncertainty->radius, tolerance,
+        NADIR_CHECK(nadir_multistart_run(context, problem, problem->uncertainty->radius, NULL, tolerance,
                                          duel->iterations_limit, attack));
     } else {
         nadir_robust_settings settings;

@@ -126,7 +126,7 @@ static void check_glance(nadir_context *context, nadir_model *model, const nadir
     test_problem made = test_problem_make(context, nadir_model_retain(model), policy, ball, "lapack", 1);
     const nadir_problem *problem = test_problem_view(&made);
     assert_ok(context, nadir_frank_wolfe_run(context, problem, *ball->radius, glance->verdict.attack.kernel,
-                                             1e-9, 0, &exact));
+                                             NULL, 1e-9, 0, &exact));
     const double lost = problem->J - exact.J;
     assert_close(glance->J, exact.J, 1e-4 * lost);
     assert_close(glance->lost, lost, 0.3 * lost);

@@ -59,11 +59,12 @@ void nadir_frank_wolfe_point_clear(nadir_context *context, nadir_frank_wolfe_poi
 }
 
 nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem *problem, double beta,
-                                     nadir_frank_wolfe *self)
+                                     const nadir_frank_wolfe *warm_start, nadir_frank_wolfe *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
     self->problem = problem;
+    self->warm_start = warm_start;
     self->beta = beta;
     self->order.exchange = problem->model->exchange;
     self->order.unsorted =
@@ -85,8 +86,8 @@ nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem
     /* the device sorts for itself: see nadir_frank_wolfe_lmo */
     self->order.unsorted = self->order.unsorted || (self->remote.step != NULL && self->remote.off_support);
     NADIR_NEW(context, self->work, 2 * problem->states);
-    if (problem->near != NULL) {
-        self->budget.step = problem->near->budget.step;
+    if (warm_start != NULL) {
+        self->budget.step = warm_start->budget.step;
     }
 cleanup:
     return status;
@@ -372,12 +373,12 @@ cleanup:
 }
 
 nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *problem, double beta,
-                                   const nadir_kernel *start, double tolerance, int64_t iterations_limit,
-                                   nadir_attack *attack)
+                                   const nadir_kernel *start, const nadir_frank_wolfe *warm_start,
+                                   double tolerance, int64_t iterations_limit, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     nadir_frank_wolfe self = {0};
-    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, &self));
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, warm_start, &self));
     self.rough = tolerance >= ROUGH && problem->model->dense != NULL;
     if (start != NULL) {
         NADIR_CHECK(nadir_kernel_mix(context, problem->model, start, start, 0, &self.current.kernel));
@@ -398,12 +399,12 @@ cleanup:
 }
 
 nadir_status nadir_frank_wolfe_create(nadir_context *context, const nadir_problem *problem,
-                                      nadir_frank_wolfe **frank_wolfe)
+                                      const nadir_frank_wolfe *warm_start, nadir_frank_wolfe **frank_wolfe)
 {
     nadir_status status = NADIR_OK;
     nadir_frank_wolfe *made = NULL;
     NADIR_NEW_ZERO(context, made, 1);
-    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, 0, made));
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, 0, warm_start, made));
     *frank_wolfe = made;
     made = NULL;
 cleanup:
@@ -477,7 +478,7 @@ nadir_status nadir_frank_wolfe_warm(nadir_context *context, const nadir_problem 
 {
     nadir_status status = NADIR_OK;
     nadir_frank_wolfe *frank_wolfe = NULL;
-    NADIR_CHECK(nadir_frank_wolfe_create(context, problem, &frank_wolfe));
+    NADIR_CHECK(nadir_frank_wolfe_create(context, problem, NULL, &frank_wolfe));
     nadir_frank_wolfe_exchange_kernels(frank_wolfe, spare);
     status = nadir_frank_wolfe_from(context, frank_wolfe, beta, v, d, tolerance, iterations_limit, attack);
     nadir_frank_wolfe_exchange_kernels(frank_wolfe, spare);

@@ -9,18 +9,20 @@
 #include "adversary/attack.h"
 #include "adversary/problem.h"
 
-/* Starts from `start`, a kernel of the set (NULL: the nominal one; not kept), and stops when the stationarity
- * gap is below tolerance times the penalty. attack: of zeros; all fields but c, k and lambda are set.
- * Reaching the limit is not an error: see `converged`. */
-nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *problem, double beta,
-                                   const nadir_kernel *start, double tolerance, int64_t iterations_limit,
-                                   nadir_attack *attack);
-
 /* Several searches one after another, which keep operators, row solutions and kernels from one to the
  * next. */
 typedef struct nadir_frank_wolfe nadir_frank_wolfe;
+
+/* Starts from `start`, a kernel of the set (NULL: the nominal one; not kept), and stops when the stationarity
+ * gap is below tolerance times the penalty. attack: of zeros; all fields but c, k and lambda are set.
+ * Reaching the limit is not an error: see `converged`. warm_start: a search of a
+ * similar problem, whose row solutions are the start of those here; or NULL. */
+nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *problem, double beta,
+                                   const nadir_kernel *start, const nadir_frank_wolfe *warm_start,
+                                   double tolerance, int64_t iterations_limit, nadir_attack *attack);
+
 nadir_status nadir_frank_wolfe_create(nadir_context *context, const nadir_problem *problem,
-                                      nadir_frank_wolfe **frank_wolfe);
+                                      const nadir_frank_wolfe *warm_start, nadir_frank_wolfe **frank_wolfe);
 void nadir_frank_wolfe_free(nadir_context *context, nadir_frank_wolfe *frank_wolfe);
 
 /* Exchanges the two kernels that steps write over, NULL at first, for spare[2], kernels of the model or
@@ -62,7 +64,8 @@ nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe
  * nominal. The attack becomes the kernel with the smallest sum. p = 2; nothing is done for other norms.
  */
 nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
-                                      double wanted, nadir_attack *attack);
+                                      const nadir_frank_wolfe *warm_start, double wanted,
+                                      nadir_attack *attack);
 
 /* The same with the search whose last result the attack is; no step where it is as stationary already. */
 nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wolfe *frank_wolfe,

@@ -17,6 +17,7 @@ typedef struct nadir_frank_wolfe_point {
 
 struct nadir_frank_wolfe {
     const nadir_problem *problem;
+    const nadir_frank_wolfe *warm_start; /* whose row solutions are the start; or NULL */
     double beta;
     nadir_kernel_solver solver;
     nadir_frank_wolfe_point current;
@@ -40,7 +41,7 @@ struct nadir_frank_wolfe {
 
 /* rows.order points into the struct: it must stay where it is. A struct of zeros holds nothing. */
 nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem *problem, double beta,
-                                     nadir_frank_wolfe *self);
+                                     const nadir_frank_wolfe *warm_start, nadir_frank_wolfe *self);
 void nadir_frank_wolfe_finish(nadir_context *context, nadir_frank_wolfe *self);
 
 nadir_status nadir_frank_wolfe_point_make(nadir_context *context, int64_t states,

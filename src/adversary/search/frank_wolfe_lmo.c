@@ -9,11 +9,11 @@ static nadir_status make_room(nadir_context *context, nadir_frank_wolfe *self)
 {
     nadir_status status = NADIR_OK;
     const int64_t rows = self->problem->rows;
-    const nadir_frank_wolfe *near = self->problem->near;
+    const nadir_frank_wolfe *warm_start = self->warm_start;
     if (self->answers == NULL) {
         NADIR_NEW_ZERO(context, self->answers, rows);
-        if (near != NULL && near->answers != NULL) {
-            memcpy(self->answers, near->answers, (size_t)rows * sizeof *self->answers);
+        if (warm_start != NULL && warm_start->answers != NULL) {
+            memcpy(self->answers, warm_start->answers, (size_t)rows * sizeof *self->answers);
         }
     }
     if (self->weights == NULL) {

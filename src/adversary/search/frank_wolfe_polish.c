@@ -277,14 +277,15 @@ cleanup:
 }
 
 nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
-                                      double wanted, nadir_attack *attack)
+                                      const nadir_frank_wolfe *warm_start, double wanted,
+                                      nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     nadir_frank_wolfe self = {0};
     if (problem->uncertainty->p != 2) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, &self));
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, warm_start, &self));
     NADIR_CHECK(resume(context, &self, attack));
     NADIR_CHECK(nadir_frank_wolfe_lmo(context, &self));
     NADIR_CHECK(polish(context, &self, wanted, attack));

@@ -32,14 +32,16 @@ cleanup:
 }
 
 nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem *problem, double beta,
-                                    const nadir_lagrangian *lagrangian, double tolerance,
-                                    int64_t iterations_limit, nadir_attack *attack, bool *better)
+                                    const nadir_frank_wolfe *warm_start, const nadir_lagrangian *lagrangian,
+                                    double tolerance, int64_t iterations_limit, nadir_attack *attack,
+                                    bool *better)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *start = NULL;
     nadir_attack other = {0};
     NADIR_CHECK(nadir_lagrangian_kernel_in_ball(context, problem, beta, lagrangian, &start));
-    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, start, tolerance, iterations_limit, &other));
+    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, start, warm_start, tolerance, iterations_limit,
+                                      &other));
     const double rounding = 64 * DBL_EPSILON * nadir_vector_largest(problem->states, other.v);
     *better = other.J < attack->J - tolerance * (problem->J - attack->J) - rounding;
     other.iterations += attack->iterations;
@@ -69,13 +71,15 @@ static double price_scale(const nadir_problem *problem, double beta)
 }
 
 nadir_status nadir_multistart_run(nadir_context *context, const nadir_problem *problem, double beta,
-                                  double tolerance, int64_t iterations_limit, nadir_attack *attack)
+                                  const nadir_frank_wolfe *warm_start, double tolerance,
+                                  int64_t iterations_limit, nadir_attack *attack)
 {
     nadir_status status = NADIR_OK;
     double *d_bar = NULL;
     bool misses;
     bool better;
-    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, NULL, tolerance, iterations_limit, attack));
+    NADIR_CHECK(
+        nadir_frank_wolfe_run(context, problem, beta, NULL, warm_start, tolerance, iterations_limit, attack));
     NADIR_CHECK(misses_states(context, problem, attack->d, &misses));
     if (!misses) {
         goto cleanup;
@@ -91,8 +95,8 @@ nadir_status nadir_multistart_run(nadir_context *context, const nadir_problem *p
         nadir_lagrangian lagrangian = {0};
         status = nadir_lagrangian_solve(context, problem, beta, d_bar, prices[i] * scale, &lagrangian);
         if (status == NADIR_OK) {
-            status = nadir_multistart_again(context, problem, beta, &lagrangian, tolerance, iterations_limit,
-                                            attack, &better);
+            status = nadir_multistart_again(context, problem, beta, warm_start, &lagrangian, tolerance,
+                                            iterations_limit, attack, &better);
         }
         nadir_lagrangian_clear(context, &lagrangian);
         NADIR_CHECK(status);

@@ -12,14 +12,16 @@
 #include "adversary/search/lagrangian_tau.h"
 
 /* From the nominal kernel and, where the result does not visit a state that some kernel of the set reaches,
- * from kernels of Lagrangian bounds. attack: of zeros. */
+ * from kernels of Lagrangian bounds. attack: of zeros. warm_start: as nadir_frank_wolfe_run, for all of them. */
 nadir_status nadir_multistart_run(nadir_context *context, const nadir_problem *problem, double beta,
-                                  double tolerance, int64_t iterations_limit, nadir_attack *attack);
+                                  const nadir_frank_wolfe *warm_start, double tolerance,
+                                  int64_t iterations_limit, nadir_attack *attack);
 
 /* From the kernel of a Lagrangian bound. The attack becomes the result if that is worse for the policy by
  * more than the tolerance; *better says so. */
 nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem *problem, double beta,
-                                    const nadir_lagrangian *lagrangian, double tolerance,
-                                    int64_t iterations_limit, nadir_attack *attack, bool *better);
+                                    const nadir_frank_wolfe *warm_start, const nadir_lagrangian *lagrangian,
+                                    double tolerance, int64_t iterations_limit, nadir_attack *attack,
+                                    bool *better);
 
 #endif

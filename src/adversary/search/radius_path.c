@@ -118,7 +118,7 @@ nadir_status nadir_radius_path_follow(nadir_context *context, nadir_radius_path 
     double *v = work;
     double *d = work + states;
     if (path->frank_wolfe == NULL) {
-        NADIR_CHECK(nadir_frank_wolfe_create(context, path->problem, &path->frank_wolfe));
+        NADIR_CHECK(nadir_frank_wolfe_create(context, path->problem, path->warm_start, &path->frank_wolfe));
     }
     extrapolate(context, path, path->v, beta, work + 2 * states, v);
     extrapolate(context, path, path->d, beta, work + 2 * states, d);

@@ -20,7 +20,8 @@ typedef struct nadir_radius_path {
     double beta[NADIR_RADIUS_PATH_POINTS]; /* rising */
     double *v[NADIR_RADIUS_PATH_POINTS];   /* [states] each */
     double *d[NADIR_RADIUS_PATH_POINTS];
-    nadir_frank_wolfe *frank_wolfe; /* along the path; NULL: none yet */
+    nadir_frank_wolfe *frank_wolfe;      /* along the path; NULL: none yet */
+    const nadir_frank_wolfe *warm_start; /* of that; or NULL */
 } nadir_radius_path;
 
 void nadir_radius_path_clear(nadir_context *context, nadir_radius_path *path);

@@ -126,9 +126,9 @@ static nadir_status polish(nadir_valid_run *run, double share)
     nadir_frank_wolfe *frank_wolfe = run->frank_wolfe;
     run->frank_wolfe = NULL;
     run->stationary_to = share;
-    return frank_wolfe != NULL
-               ? nadir_frank_wolfe_polish_on(run->context, frank_wolfe, wanted, attack)
-               : nadir_frank_wolfe_polish(run->context, run->problem, run->beta, wanted, attack);
+    return frank_wolfe != NULL ? nadir_frank_wolfe_polish_on(run->context, frank_wolfe, wanted, attack)
+                               : nadir_frank_wolfe_polish(run->context, run->problem, run->beta,
+                                                          problem->warm_start.search, wanted, attack);
 }
 
 /* Searches from the kernel of the Lagrangian bound that the proof has found. */
@@ -141,9 +141,9 @@ static nadir_status search_again(nadir_valid_run *run, const nadir_certificate *
     memcpy(lagrangian.v, proof->v_tau, (size_t)run->problem->states * sizeof *lagrangian.v);
     NADIR_CHECK(
         nadir_lagrangian_solve(run->context, run->problem, run->beta, proof->d_bar, proof->tau, &lagrangian));
-    NADIR_CHECK(nadir_multistart_again(run->context, run->problem, run->beta, &lagrangian,
-                                       settings->tolerance, settings->iterations_limit, &run->verdict->attack,
-                                       better));
+    NADIR_CHECK(nadir_multistart_again(run->context, run->problem, run->beta, run->problem->warm_start.search,
+                                       &lagrangian, settings->tolerance, settings->iterations_limit,
+                                       &run->verdict->attack, better));
 cleanup:
     nadir_lagrangian_clear(run->context, &lagrangian);
     return status;

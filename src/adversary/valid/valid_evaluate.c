@@ -78,7 +78,7 @@ static void exchange(nadir_attack *one, nadir_attack *other)
 
 static nadir_status search_cold(nadir_valid_run *run, double tolerance, nadir_attack *attack)
 {
-    return nadir_multistart_run(run->context, run->problem, run->beta,
+    return nadir_multistart_run(run->context, run->problem, run->beta, run->problem->warm_start.search,
                                 fmax(tolerance, run->settings->tolerance), run->settings->iterations_limit,
                                 attack);
 }
@@ -89,12 +89,13 @@ static nadir_status search_first(valid_runs *all, nadir_valid_run *run, nadir_at
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
-    if (problem->near_v == NULL) {
+    if (problem->warm_start.v == NULL) {
         return search_cold(run, 0, attack);
     }
-    NADIR_CHECK(nadir_frank_wolfe_create(run->context, problem, &all->path.frank_wolfe));
-    NADIR_CHECK(nadir_frank_wolfe_from(run->context, all->path.frank_wolfe, run->beta, problem->near_v,
-                                       problem->near_d, run->settings->tolerance,
+    NADIR_CHECK(
+        nadir_frank_wolfe_create(run->context, problem, problem->warm_start.search, &all->path.frank_wolfe));
+    NADIR_CHECK(nadir_frank_wolfe_from(run->context, all->path.frank_wolfe, run->beta, problem->warm_start.v,
+                                       problem->warm_start.d, run->settings->tolerance,
                                        run->settings->iterations_limit, attack));
 cleanup:
     return status;
@@ -122,8 +123,8 @@ static nadir_status backfill(valid_runs *all, int64_t from)
         const double begun = nadir_clock_seconds();
         NADIR_CHECK(nadir_lagrangian_kernel_in_ball(all->context, all->problem, run->beta, &worse, &start));
         NADIR_CHECK(nadir_frank_wolfe_run(all->context, all->problem, run->beta, start,
-                                          all->settings->tolerance, all->settings->iterations_limit,
-                                          &attack));
+                                          all->problem->warm_start.search, all->settings->tolerance,
+                                          all->settings->iterations_limit, &attack));
         run->verdict->robust_time += nadir_clock_seconds() - begun;
         if (!is_worse(run, &attack, &run->verdict->attack)) {
             break;
@@ -232,7 +233,8 @@ static nadir_status check_cold_start(valid_runs *all)
     nadir_status status = NADIR_OK;
     nadir_valid_run *run = &all->runs[0];
     nadir_attack other = {0};
-    if (all->problem->near_v == NULL || nadir_verdict_is_close(run->problem, run->settings, run->verdict)) {
+    if (all->problem->warm_start.v == NULL ||
+        nadir_verdict_is_close(run->problem, run->settings, run->verdict)) {
         return NADIR_OK;
     }
     const double begun = nadir_clock_seconds();
@@ -276,7 +278,7 @@ static nadir_status begin(valid_runs *all, const double *factors, nadir_verdict 
             .verdict = &verdicts[all->order[j].place],
         };
     }
-    if (all->count == 1 && all->problem->near_v != NULL) { /* the worst kernel is known, or nearly so */
+    if (all->count == 1 && all->problem->warm_start.v != NULL) { /* the worst kernel is known, or nearly so */
         all->runs[0].free_is_postponed = true;
         all->frees[0].refused = true;
         goto cleanup;
@@ -297,7 +299,7 @@ nadir_status nadir_valid_evaluate(nadir_context *context, const nadir_problem *p
                       .problem = problem,
                       .settings = settings,
                       .count = count,
-                      .path = {.problem = problem}};
+                      .path = {.problem = problem, .warm_start = problem->warm_start.search}};
     if (settings->method != NULL && strcmp(settings->method, "auto") != 0) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "method %s is for the free domain; leave the method to auto here",
