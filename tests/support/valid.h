@@ -27,11 +27,11 @@ nadir_certificate test_prove(nadir_context *context, const nadir_problem *proble
 
 /* All that a proof at second order is made of, with the visits of all kernels of the set. */
 typedef struct test_stage {
-    nadir_perturbable_rows live;
-    nadir_occupancy_bounds visits;
+    nadir_perturbable_rows perturbable;
+    nadir_occupancy_bounds bounds;
     nadir_expansion_point star;
     nadir_sensitivity sensitivity;
-    nadir_kkt standing;
+    nadir_kkt kkt;
 } test_stage;
 
 /* Passes over the occupancies of all kernels of the set, as proofs take them. */

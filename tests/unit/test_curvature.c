@@ -36,7 +36,7 @@ typedef struct pair {
 static void pair_make(pair *of)
 {
     const nadir_problem *problem = of->problem;
-    const nadir_perturbable_rows *live = &of->stage->live;
+    const nadir_perturbable_rows *perturbable = &of->stage->perturbable;
     const double *pi = problem->policy->probabilities;
     long double *average = test_dense_average(problem->model, of->P, pi);
     test_system system = test_system_make(problem->states, average, problem->gamma);
@@ -47,12 +47,12 @@ static void pair_make(pair *of)
             of->J_P += of->d_P[s] * pi[row] * problem->rewards[row];
         }
     }
-    for (int64_t i = 0; i < live->count; i++) {
-        for (int64_t j = 0; j < nadir_perturbable_rows_length(live, i); j++) {
-            const int64_t e = live->starts[i] + j;
-            const double there =
-                of->P[live->rows[i] * problem->states + nadir_perturbable_rows_column(live, i, j)];
-            of->delta[e] = ((long double)there - of->stage->star.X[e]) / live->alpha[i];
+    for (int64_t i = 0; i < perturbable->count; i++) {
+        for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, i); j++) {
+            const int64_t e = perturbable->starts[i] + j;
+            const double there = of->P[perturbable->rows[i] * problem->states +
+                                       nadir_perturbable_rows_column(perturbable, i, j)];
+            of->delta[e] = ((long double)there - of->stage->star.X[e]) / perturbable->alpha[i];
         }
     }
     test_system_clear(&system);
@@ -62,20 +62,21 @@ static void pair_make(pair *of)
 /* sum over visited t of (d_P(t) / d(t) - 1) <Delta_t, delta_t> + sum over others of d_P(t) w_t |delta_t|. */
 static long double change_of_visits(const pair *of)
 {
-    const nadir_kkt *standing = &of->stage->standing;
-    const nadir_perturbable_rows *live = &of->stage->live;
+    const nadir_kkt *kkt = &of->stage->kkt;
+    const nadir_perturbable_rows *perturbable = &of->stage->perturbable;
     long double sum = 0;
-    for (int64_t s = 0; s < live->states; s++) {
+    for (int64_t s = 0; s < perturbable->states; s++) {
         long double product = 0;
         long double square = 0;
-        for (int64_t e = live->starts[live->first[s]]; e < live->starts[live->first[s + 1]]; e++) {
-            product += standing->change[e] * of->delta[e];
+        for (int64_t e = perturbable->starts[perturbable->first[s]];
+             e < perturbable->starts[perturbable->first[s + 1]]; e++) {
+            product += kkt->change[e] * of->delta[e];
             square += of->delta[e] * of->delta[e];
         }
         const double d = of->stage->star.d[s];
-        sum += standing->unvisited[s] ? of->d_P[s] * standing->w_unvisited[s] * sqrtl(square)
-               : d > 0                ? (of->d_P[s] / d - 1) * product
-                                      : 0;
+        sum += kkt->unvisited[s] ? of->d_P[s] * kkt->w_unvisited[s] * sqrtl(square)
+               : d > 0           ? (of->d_P[s] / d - 1) * product
+                                 : 0;
     }
     return sum;
 }
@@ -84,7 +85,7 @@ static long double change_of_visits(const pair *of)
 static long double length_square(const pair *of, const double *inverse)
 {
     long double sum = 0;
-    for (int64_t e = 0; e < of->stage->live.entries; e++) {
+    for (int64_t e = 0; e < of->stage->perturbable.entries; e++) {
         sum += of->delta[e] * of->delta[e] / (inverse != NULL ? inverse[e] : 1);
     }
     return sum;
@@ -93,13 +94,14 @@ static long double length_square(const pair *of, const double *inverse)
 /* sum of rho_s slack . (P - P*) */
 static long double slack_product(const pair *of)
 {
-    const nadir_perturbable_rows *live = &of->stage->live;
+    const nadir_perturbable_rows *perturbable = &of->stage->perturbable;
     long double sum = 0;
-    for (int64_t s = 0; s < live->states; s++) {
-        for (int64_t i = live->first[s]; i < live->first[s + 1] && !of->stage->standing.unvisited[s]; i++) {
-            for (int64_t e = live->starts[i]; e < live->starts[i + 1]; e++) {
-                sum += of->d_P[s] / of->stage->star.d[s] * of->stage->standing.slack[e] * of->delta[e] *
-                       live->alpha[i];
+    for (int64_t s = 0; s < perturbable->states; s++) {
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1] && !of->stage->kkt.unvisited[s];
+             i++) {
+            for (int64_t e = perturbable->starts[i]; e < perturbable->starts[i + 1]; e++) {
+                sum += of->d_P[s] / of->stage->star.d[s] * of->stage->kkt.slack[e] * of->delta[e] *
+                       perturbable->alpha[i];
             }
         }
     }
@@ -118,34 +120,34 @@ typedef struct claims {
 /* The brief one has the same numbers, and no entries. */
 static void check_brief(nadir_context *context, test_stage *stage, const nadir_displacement *plain)
 {
-    const nadir_kkt *full = &stage->standing;
+    const nadir_kkt *full = &stage->kkt;
     nadir_kkt brief = {0};
-    nadir_displacement pull = {0};
-    assert_ok(context, nadir_kkt_make_brief(context, &stage->star, &stage->sensitivity, &stage->visits,
-                                            full->beta, full->tau, full->unvisited, &brief, &pull));
+    nadir_displacement displacement = {0};
+    assert_ok(context, nadir_kkt_make_brief(context, &stage->star, &stage->sensitivity, &stage->bounds,
+                                            full->beta, full->tau, full->unvisited, &brief, &displacement));
     assert_true(brief.J == full->J && brief.error == full->error && brief.bounded == full->bounded);
-    assert_true(brief.change == NULL && brief.slack == NULL && pull.direction == NULL);
-    for (int64_t s = 0; s < stage->live.states; s++) {
-        assert_true(pull.n[s] == plain->n[s] && pull.w[s] == plain->w[s]);
+    assert_true(brief.change == NULL && brief.slack == NULL && displacement.direction == NULL);
+    for (int64_t s = 0; s < stage->perturbable.states; s++) {
+        assert_true(displacement.n[s] == plain->n[s] && displacement.w[s] == plain->w[s]);
     }
-    nadir_displacement_clear(context, &pull);
+    nadir_displacement_clear(context, &displacement);
     nadir_kkt_clear(context, &brief);
 }
 
 static void claims_make(nadir_context *context, test_stage *stage, claims *made)
 {
-    const nadir_kkt *standing = &stage->standing;
-    made->inverse = test_new(stage->live.entries, sizeof *made->inverse);
-    nadir_kkt_weigh(standing, &stage->visits, 2 * standing->beta, made->inverse);
-    assert_ok(context, nadir_displacement_make(context, standing, NULL, &made->plain));
+    const nadir_kkt *kkt = &stage->kkt;
+    made->inverse = test_new(stage->perturbable.entries, sizeof *made->inverse);
+    nadir_kkt_weigh(kkt, &stage->bounds, 2 * kkt->beta, made->inverse);
+    assert_ok(context, nadir_displacement_make(context, kkt, NULL, &made->plain));
     check_brief(context, stage, &made->plain);
-    assert_ok(context, nadir_displacement_make(context, standing, made->inverse, &made->weighted));
-    made->kappa = test_find_kappa(context, standing, &stage->visits, &made->plain, NULL, false);
+    assert_ok(context, nadir_displacement_make(context, kkt, made->inverse, &made->weighted));
+    made->kappa = test_find_kappa(context, kkt, &stage->bounds, &made->plain, NULL, false);
     made->kappa_weighted =
-        test_find_kappa(context, standing, &stage->visits, &made->weighted, made->inverse, false);
+        test_find_kappa(context, kkt, &stage->bounds, &made->weighted, made->inverse, false);
     made->kappa_shared = NAN;
-    if (stage->live.columns == NULL) {
-        made->kappa_shared = test_find_kappa(context, standing, &stage->visits, &made->plain, NULL, true);
+    if (stage->perturbable.columns == NULL) {
+        made->kappa_shared = test_find_kappa(context, kkt, &stage->bounds, &made->plain, NULL, true);
     }
 }
 
@@ -158,19 +160,19 @@ static void claims_clear(nadir_context *context, claims *made)
 
 static void check_pair(const nadir_context *context, const pair *of, claims *made)
 {
-    const nadir_kkt *standing = &of->stage->standing;
-    const long double tau = standing->tau;
+    const nadir_kkt *kkt = &of->stage->kkt;
+    const long double tau = kkt->tau;
     const long double change = change_of_visits(of);
     const long double square = length_square(of, NULL);
     const long double weighted = length_square(of, made->inverse);
     const long double slack = slack_product(of);
     const long double tiny = 1e-15L * made->scale;
-    const long double least = standing->J - standing->error + tau * square + slack - 2 * tau * change;
+    const long double least = kkt->J - kkt->error + tau * square + slack - 2 * tau * change;
     assert_that(of->J_P >= least - tiny, "the return %.17Lg is below %.17Lg", of->J_P, least);
     assert_that(tau * square + slack >= tau * weighted * (1 - 1e-12L) - tiny, "weights: %Lg < %Lg",
                 tau * square + slack, tau * weighted);
     /* what is off is in the error, times 2 tau */
-    const long double off = standing->error / (2 * tau);
+    const long double off = kkt->error / (2 * tau);
     assert_that(isinf(made->kappa) || change <= made->kappa * square + off, "%Lg > kappa %g |delta|^2 %Lg",
                 change, made->kappa, square);
     assert_that(isinf(made->kappa_weighted) || change <= made->kappa_weighted * weighted + off,
@@ -180,10 +182,9 @@ static void check_pair(const nadir_context *context, const pair *of, claims *mad
     if (square > 1e-10L && made->kappa > 1e-3) {
         made->tightest = fmax(made->tightest, (double)(change / (made->kappa * square)));
     }
-    if (of->J_P < standing->J - standing->error - tiny) {
-        const double radius = nadir_displacement_radius(context, standing, &made->plain, &of->stage->visits);
-        const double other =
-            nadir_displacement_radius(context, standing, &made->weighted, &of->stage->visits);
+    if (of->J_P < kkt->J - kkt->error - tiny) {
+        const double radius = nadir_displacement_radius(context, kkt, &made->plain, &of->stage->bounds);
+        const double other = nadir_displacement_radius(context, kkt, &made->weighted, &of->stage->bounds);
         assert_that(square <= radius * radius * (1 + 1e-12) && weighted <= other * other * (1 + 1e-12),
                     "|delta| %Lg and %Lg, radii %g and %g", sqrtl(square), sqrtl(weighted), radius, other);
     }
@@ -193,23 +194,24 @@ static void check_pair(const nadir_context *context, const pair *of, claims *mad
 static void check_tether(nadir_context *context, const pair *of, const nadir_expansion_point *answer,
                          const nadir_lagrangian *found, double beta, double scale)
 {
-    const nadir_perturbable_rows *live = &of->stage->live;
-    const nadir_occupancy_bounds *visits = &of->stage->visits;
+    const nadir_perturbable_rows *perturbable = &of->stage->perturbable;
+    const nadir_occupancy_bounds *bounds = &of->stage->bounds;
     const double level = (double)of->J_P + 1e-15 * scale;
     long double sum = 0;
     double radius;
-    for (int64_t s = 0; s < live->states; s++) {
-        for (int64_t i = live->first[s]; i < live->first[s + 1] && visits->high[s] > 0; i++) {
-            for (int64_t j = 0; j < nadir_perturbable_rows_length(live, i); j++) {
-                const double there =
-                    of->P[live->rows[i] * live->states + nadir_perturbable_rows_column(live, i, j)];
-                const long double far = (there - answer->X[live->starts[i] + j]) / live->alpha[i];
-                sum += of->d_P[s] / visits->high[s] * far * far;
+    for (int64_t s = 0; s < perturbable->states; s++) {
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1] && bounds->high[s] > 0; i++) {
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, i); j++) {
+                const double there = of->P[perturbable->rows[i] * perturbable->states +
+                                           nadir_perturbable_rows_column(perturbable, i, j)];
+                const long double far =
+                    (there - answer->X[perturbable->starts[i] + j]) / perturbable->alpha[i];
+                sum += of->d_P[s] / bounds->high[s] * far * far;
             }
         }
     }
     assert_ok(context,
-              nadir_sublevel_radius(context, answer, visits, beta, found->tau, found->v, level, &radius));
+              nadir_sublevel_radius(context, answer, bounds, beta, found->tau, found->v, level, &radius));
     const long double far = sqrtl(fmaxl(sum, 0)); /* occupancies of 0 are so up to rounding */
     assert_that(radius >= 0 && far <= radius * (1 + 1e-12), "%Lg away, the radius is %g", far, radius);
 }
@@ -226,21 +228,21 @@ static void check_attack(nadir_context *context, nadir_random *random, const nad
     assert_ok(context, nadir_expansion_point_unvisited(context, problem, attack->kernel, NULL, unvisited));
     test_stage_make(context, problem, beta, attack, unvisited, &stage);
     claims_make(context, &stage, made);
-    assert_ok(context, nadir_lagrangian_solve(context, problem, beta, stage.visits.high,
+    assert_ok(context, nadir_lagrangian_solve(context, problem, beta, stage.bounds.high,
                                               attack->tau * exp(nadir_random_normal(random)), &found));
     assert_ok(context,
-              nadir_expansion_point_make(context, problem, &stage.live, found.kernel, NULL, &answer));
+              nadir_expansion_point_make(context, problem, &stage.perturbable, found.kernel, NULL, &answer));
     pair of = {.problem = problem, .stage = &stage, .P = P};
     of.d_P = test_new(problem->states, sizeof *of.d_P);
-    of.delta = test_new(stage.live.entries, sizeof *of.delta);
+    of.delta = test_new(stage.perturbable.entries, sizeof *of.delta);
     for (int i = 0; i < KERNELS; i++) {
         test_oracle_random(oracle, random, P);
         const double share = i % 3 == 0 ? 1 : i % 3 == 1 ? nadir_random_uniform(random) : 1e-3;
-        for (int64_t l = 0; l < stage.live.count; l++) {
-            for (int64_t j = 0; j < nadir_perturbable_rows_length(&stage.live, l); j++) {
-                double *entry = &P[stage.live.rows[l] * problem->states +
-                                   nadir_perturbable_rows_column(&stage.live, l, j)];
-                *entry = share * *entry + (1 - share) * stage.star.X[stage.live.starts[l] + j];
+        for (int64_t l = 0; l < stage.perturbable.count; l++) {
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(&stage.perturbable, l); j++) {
+                double *entry = &P[stage.perturbable.rows[l] * problem->states +
+                                   nadir_perturbable_rows_column(&stage.perturbable, l, j)];
+                *entry = share * *entry + (1 - share) * stage.star.X[stage.perturbable.starts[l] + j];
             }
         }
         pair_make(&of);

@@ -143,20 +143,20 @@ static void judge_as_large(fight *made, tally *sums)
 {
     nadir_context *context = made->context;
     const nadir_problem *problem = made->problem;
-    nadir_occupancy_bounds visits = {0};
-    nadir_perturbable_rows live = {0};
+    nadir_occupancy_bounds bounds = {0};
+    nadir_perturbable_rows perturbable = {0};
     if (problem->uncertainty->p != 2) {
         return;
     }
-    assert_ok(context, nadir_occupancy_bounds_make(context, problem, &visits));
-    assert_ok(context, nadir_perturbable_rows_make(context, problem, &live));
-    nadir_occupancy_bounds_limit(context, problem, made->radius, &visits);
+    assert_ok(context, nadir_occupancy_bounds_make(context, problem, &bounds));
+    assert_ok(context, nadir_perturbable_rows_make(context, problem, &perturbable));
+    nadir_occupancy_bounds_limit(context, problem, made->radius, &bounds);
     for (int i = 0; i < made->count; i++) {
         const nadir_attack *attack = &made->attacks[i];
         nadir_certificate proof = {.lower = -INFINITY, .bound = "none", .kappa = NAN};
         if (attack->tau > 0 && isfinite(attack->tau)) {
-            assert_ok(context, nadir_second_order_prove_large(context, problem, &live, &visits, made->radius,
-                                                              attack, &proof));
+            assert_ok(context, nadir_second_order_prove_large(context, problem, &perturbable, &bounds,
+                                                              made->radius, attack, &proof));
             assert_that(made->lowest >= proof.lower - 1e-13 * made->scale,
                         "%.17g is below the lower bound %.17g (kappa %g) of attack %d as a large one, %.17g",
                         made->lowest, proof.lower, proof.kappa, i, attack->J);
@@ -164,8 +164,8 @@ static void judge_as_large(fight *made, tally *sums)
         }
         nadir_certificate_clear(context, &proof);
     }
-    nadir_perturbable_rows_clear(context, &live);
-    nadir_occupancy_bounds_clear(context, &visits);
+    nadir_perturbable_rows_clear(context, &perturbable);
+    nadir_occupancy_bounds_clear(context, &bounds);
 }
 
 /* The same by a series for radii up to a larger one. */

@@ -92,16 +92,16 @@ static double find_kappa(nadir_context *context, const nadir_problem *problem, d
                          const nadir_attack *attack, const bool *unvisited, bool naive)
 {
     test_stage stage;
-    nadir_displacement pull = {0};
+    nadir_displacement displacement = {0};
     double kappa;
     test_stage_make(context, problem, beta, attack, unvisited, &stage);
-    assert_close(stage.standing.J, attack->J, 1e-12);
+    assert_close(stage.kkt.J, attack->J, 1e-12);
     if (naive) {
-        memset(stage.standing.w_unvisited, 0, (size_t)problem->states * sizeof *stage.standing.w_unvisited);
+        memset(stage.kkt.w_unvisited, 0, (size_t)problem->states * sizeof *stage.kkt.w_unvisited);
     }
-    assert_ok(context, nadir_displacement_make(context, &stage.standing, NULL, &pull));
-    kappa = test_find_kappa(context, &stage.standing, &stage.visits, &pull, NULL, false);
-    nadir_displacement_clear(context, &pull);
+    assert_ok(context, nadir_displacement_make(context, &stage.kkt, NULL, &displacement));
+    kappa = test_find_kappa(context, &stage.kkt, &stage.bounds, &displacement, NULL, false);
+    nadir_displacement_clear(context, &displacement);
     test_stage_clear(context, &stage);
     return kappa;
 }

@@ -60,10 +60,10 @@ static void test_knapsack(void **state)
             high[s] = low[s] + (nadir_random_below(&random, 4) == 0 ? 0 : nadir_random_uniform(&random));
         }
         const double total = nadir_vector_sum(n, low) + 0.3 * (double)n * nadir_random_uniform(&random);
-        const nadir_occupancy_bounds visits = {.states = n, .total = total, .high = high, .low = low};
+        const nadir_occupancy_bounds bounds = {.states = n, .total = total, .high = high, .low = low};
         double most;
         test_note("seed %d, case %d", SEED, i);
-        assert_ok(context, nadir_occupancy_bounds_most(context, &visits, value, &most));
+        assert_ok(context, nadir_occupancy_bounds_most(context, &bounds, value, &most));
         const double expected = pack_best_first(n, value, low, high, total);
         assert_that(most >= expected * (1 - 1e-15) && most <= expected * (1 + 1e-13) + 1e-8,
                     "the knapsack holds %.17g, not %.17g", expected, most);
@@ -96,23 +96,23 @@ static double sigma_square(int64_t n, const bool *allowed, const double *X, cons
 }
 
 /* The table with weights against the minimum over c of a quadratic, all rows of scale and probability one. */
-static void check_weighted(nadir_context *context, nadir_random *random, const nadir_perturbable_rows *live,
-                           const double *g)
+static void check_weighted(nadir_context *context, nadir_random *random,
+                           const nadir_perturbable_rows *perturbable, const double *g)
 {
-    double *inverse = test_new(live->entries + 1, sizeof *inverse);
-    double *both = test_new(live->states, sizeof *both);
-    for (int64_t e = 0; e < live->entries; e++) {
+    double *inverse = test_new(perturbable->entries + 1, sizeof *inverse);
+    double *both = test_new(perturbable->states, sizeof *both);
+    for (int64_t e = 0; e < perturbable->entries; e++) {
         inverse[e] = 0.1 + 0.9 * nadir_random_uniform(random);
     }
-    assert_ok(context, nadir_sensitivity_weighted(context, live, inverse, 1, g, both));
-    for (int64_t s = 0; s < live->states; s++) {
+    assert_ok(context, nadir_sensitivity_weighted(context, perturbable, inverse, 1, g, both));
+    for (int64_t s = 0; s < perturbable->states; s++) {
         long double mass = 0;
         long double sum = 0;
         long double square = 0;
-        for (int64_t i = live->first[s]; i < live->first[s + 1]; i++) {
-            for (int64_t j = 0; j < nadir_perturbable_rows_length(live, i); j++) {
-                const long double weight = inverse[live->starts[i] + j];
-                const long double value = g[nadir_perturbable_rows_column(live, i, j)];
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, i); j++) {
+                const long double weight = inverse[perturbable->starts[i] + j];
+                const long double value = g[nadir_perturbable_rows_column(perturbable, i, j)];
                 mass += weight;
                 sum += weight * value;
                 square += weight * value * value;
@@ -165,19 +165,19 @@ static void test_sensitivities(void **state)
         nadir_policy *policy = NULL;
         assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
-        nadir_perturbable_rows live;
+        nadir_perturbable_rows perturbable;
         nadir_sensitivity sensitivity;
-        assert_ok(context, nadir_perturbable_rows_make(context, test_problem_view(&made), &live));
-        for (int64_t e = 0; e < live.entries; e++) {
+        assert_ok(context, nadir_perturbable_rows_make(context, test_problem_view(&made), &perturbable));
+        for (int64_t e = 0; e < perturbable.entries; e++) {
             X[e] = nadir_random_uniform(&random) < share ? 1 : 0;
         }
-        for (int64_t r = 0; r < live.count; r++) {
-            X[live.starts[r]] = 1; /* one at least */
+        for (int64_t r = 0; r < perturbable.count; r++) {
+            X[perturbable.starts[r]] = 1; /* one at least */
         }
-        assert_ok(context, nadir_sensitivity_make(context, &live, X, &sensitivity));
+        assert_ok(context, nadir_sensitivity_make(context, &perturbable, X, &sensitivity));
         assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, 1, g, up, down));
-        if (live.columns == NULL) {
-            nadir_sensitivity_coarse(&live, 1, g, coarse);
+        if (perturbable.columns == NULL) {
+            nadir_sensitivity_coarse(&perturbable, 1, g, coarse);
         }
         for (int64_t s = 0; s < S; s++) {
             bool allowed[S] = {false};
@@ -188,18 +188,18 @@ static void test_sensitivities(void **state)
             for (int64_t e = 0; e < S; e++) {
                 minus[e] = -g[e];
             }
-            for (int64_t r = live.first[s]; r < live.first[s + 1]; r++) {
-                for (int64_t e = 0; e < nadir_perturbable_rows_length(&live, r); e++) {
-                    allowed[nadir_perturbable_rows_column(&live, r, e)] = true;
-                    row[nadir_perturbable_rows_column(&live, r, e)] = X[live.starts[r] + e];
-                    positive += X[live.starts[r] + e] > 0;
+            for (int64_t r = perturbable.first[s]; r < perturbable.first[s + 1]; r++) {
+                for (int64_t e = 0; e < nadir_perturbable_rows_length(&perturbable, r); e++) {
+                    allowed[nadir_perturbable_rows_column(&perturbable, r, e)] = true;
+                    row[nadir_perturbable_rows_column(&perturbable, r, e)] = X[perturbable.starts[r] + e];
+                    positive += X[perturbable.starts[r] + e] > 0;
                 }
             }
             const double plus_exact = sigma_square(S, allowed, row, g);
             const double minus_exact = sigma_square(S, allowed, row, minus);
-            assert_that(live.columns != NULL || coarse[s] >= fmax(up[s], down[s]) * (1 - 1e-12),
+            assert_that(perturbable.columns != NULL || coarse[s] >= fmax(up[s], down[s]) * (1 - 1e-12),
                         "the coarse bound %.17g is below %.17g or %.17g", coarse[s], up[s], down[s]);
-            const bool few = live.columns != NULL || positive < 9; /* otherwise an upper bound */
+            const bool few = perturbable.columns != NULL || positive < 9; /* otherwise an upper bound */
             assert_that(up[s] >= plus_exact * (1 - 1e-15) - 1e-30 &&
                             down[s] >= minus_exact * (1 - 1e-15) - 1e-30,
                         "%.17g < %.17g or %.17g < %.17g", up[s], plus_exact, down[s], minus_exact);
@@ -207,9 +207,9 @@ static void test_sensitivities(void **state)
                                  down[s] <= minus_exact * (1 + 1e-7) + 1e-26),
                         "%.17g > %.17g or %.17g > %.17g", up[s], plus_exact, down[s], minus_exact);
         }
-        check_weighted(context, &random, &live, g);
+        check_weighted(context, &random, &perturbable, g);
         nadir_sensitivity_clear(context, &sensitivity);
-        nadir_perturbable_rows_clear(context, &live);
+        nadir_perturbable_rows_clear(context, &perturbable);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -251,16 +251,16 @@ static void test_bounds(void **state)
         test_problem made = test_problem_make(context, tiny.model, tiny.policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         double *kernel = test_new(problem->rows * problem->states, sizeof *kernel);
-        nadir_perturbable_rows live;
-        nadir_occupancy_bounds visits;
-        assert_ok(context, nadir_perturbable_rows_make(context, problem, &live));
-        assert_ok(context, nadir_occupancy_bounds_make(context, problem, &visits));
-        test_bound_occupancies(context, problem, &live, radius, &visits);
-        assert_false(visits.empty);
+        nadir_perturbable_rows perturbable;
+        nadir_occupancy_bounds bounds;
+        assert_ok(context, nadir_perturbable_rows_make(context, problem, &perturbable));
+        assert_ok(context, nadir_occupancy_bounds_make(context, problem, &bounds));
+        test_bound_occupancies(context, problem, &perturbable, radius, &bounds);
+        assert_false(bounds.empty);
         const int64_t t = (int64_t)nadir_random_below(&random, (uint64_t)problem->states);
         const double most = extreme_visits(&oracle, &random, t, 1, kernel);
         const double least = extreme_visits(&oracle, &random, t, -1, kernel);
-        const double slack = 1e-13 * visits.total;
+        const double slack = 1e-13 * bounds.total;
         nadir_occupancy_bounds limited;
         assert_ok(context, nadir_occupancy_bounds_make(context, problem, &limited));
         nadir_occupancy_bounds_limit(context, problem, radius, &limited);
@@ -268,14 +268,14 @@ static void test_bounds(void **state)
                     "%.17g to %.17g visits, the limits are %.17g and %.17g", least, most, limited.low[t],
                     limited.high[t]);
         nadir_occupancy_bounds_clear(context, &limited);
-        assert_that(most <= visits.high[t] + slack, "%.17g visits, the bound is %.17g", most, visits.high[t]);
-        assert_that(least >= visits.low[t] - slack, "%.17g visits, the bound is %.17g", least, visits.low[t]);
-        if (visits.high[t] > problem->d[t] + 1e-6) {
-            closest = fmin(closest, (visits.high[t] - most) / (visits.high[t] - problem->d[t]));
+        assert_that(most <= bounds.high[t] + slack, "%.17g visits, the bound is %.17g", most, bounds.high[t]);
+        assert_that(least >= bounds.low[t] - slack, "%.17g visits, the bound is %.17g", least, bounds.low[t]);
+        if (bounds.high[t] > problem->d[t] + 1e-6) {
+            closest = fmin(closest, (bounds.high[t] - most) / (bounds.high[t] - problem->d[t]));
         }
         free(kernel);
-        nadir_occupancy_bounds_clear(context, &visits);
-        nadir_perturbable_rows_clear(context, &live);
+        nadir_occupancy_bounds_clear(context, &bounds);
+        nadir_perturbable_rows_clear(context, &perturbable);
         test_oracle_clear(&oracle);
         test_problem_clear(&made);
     }
@@ -308,8 +308,8 @@ static void test_pass(void **state)
         long double *d = test_new(n, sizeof *d);
         double h[5];
         double slope[5];
-        nadir_perturbable_rows live;
-        nadir_occupancy_bounds visits;
+        nadir_perturbable_rows perturbable;
+        nadir_occupancy_bounds bounds;
         nadir_expansion_point centre;
         nadir_sensitivity sensitivity;
         double moved;
@@ -317,39 +317,40 @@ static void test_pass(void **state)
         long double *average = test_dense_average(problem->model, P, problem->policy->probabilities);
         test_system system = test_system_make(n, average, problem->gamma);
         test_system_solve(&system, true, problem->mu, d);
-        assert_ok(context, nadir_perturbable_rows_make(context, problem, &live));
-        assert_ok(context, nadir_occupancy_bounds_make(context, problem, &visits));
-        assert_ok(context, nadir_expansion_point_make(context, problem, &live, NULL, NULL, &centre));
+        assert_ok(context, nadir_perturbable_rows_make(context, problem, &perturbable));
+        assert_ok(context, nadir_occupancy_bounds_make(context, problem, &bounds));
+        assert_ok(context, nadir_expansion_point_make(context, problem, &perturbable, NULL, NULL, &centre));
         assert_ok(context, nadir_expansion_point_columns(context, &centre));
-        assert_ok(context, nadir_sensitivity_make(context, &live, centre.X, &sensitivity));
+        assert_ok(context, nadir_sensitivity_make(context, &perturbable, centre.X, &sensitivity));
         assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, up + n * n));
         long double distance = 0;
         long double plain = 0;
         for (int64_t s = 0; s < n; s++) {
             d[s] = fmaxl(d[s], 0);
             h[s] = (double)d[s] * (i % 3 == 0 ? 1 : 1 + 20 * nadir_random_uniform(&random)) + 1e-9;
-            visits.high[s] = fmin(visits.high[s], (double)d[s] * (1 + 1e-9) + 1e-15);
-            visits.low[s] = fmax((double)d[s] * (1 - 1e-9) - 1e-14, 0); /* d is rounded too */
-            for (int64_t l = live.first[s]; l < live.first[s + 1]; l++) {
-                for (int64_t j = 0; j < nadir_perturbable_rows_length(&live, l); j++) {
-                    const int64_t e = live.starts[l] + j;
+            bounds.high[s] = fmin(bounds.high[s], (double)d[s] * (1 + 1e-9) + 1e-15);
+            bounds.low[s] = fmax((double)d[s] * (1 - 1e-9) - 1e-14, 0); /* d is rounded too */
+            for (int64_t l = perturbable.first[s]; l < perturbable.first[s + 1]; l++) {
+                for (int64_t j = 0; j < nadir_perturbable_rows_length(&perturbable, l); j++) {
+                    const int64_t e = perturbable.starts[l] + j;
                     const long double far =
-                        (P[live.rows[l] * n + nadir_perturbable_rows_column(&live, l, j)] - live.phat[e]) /
-                        live.alpha[l];
+                        (P[perturbable.rows[l] * n + nadir_perturbable_rows_column(&perturbable, l, j)] -
+                         perturbable.phat[e]) /
+                        perturbable.alpha[l];
                     distance += d[s] / h[s] * far * far;
                     plain += far * far;
                 }
             }
         }
         assert_ok(context,
-                  nadir_occupancy_bounds_narrow(context, &visits, &centre, up, up + n * n, h,
+                  nadir_occupancy_bounds_narrow(context, &bounds, &centre, up, up + n * n, h,
                                                 (double)sqrtl(distance) * (1 + 1e-14), NULL, &moved));
-        assert_false(visits.empty);
+        assert_false(bounds.empty);
         for (int64_t s = 0; s < n; s++) {
-            assert_that(visits.low[s] <= d[s] + 1e-14L && d[s] <= visits.high[s] + 1e-14L,
-                        "%.17Lg is not in [%.17g, %.17g]", d[s], visits.low[s], visits.high[s]);
+            assert_that(bounds.low[s] <= d[s] + 1e-14L && d[s] <= bounds.high[s] + 1e-14L,
+                        "%.17Lg is not in [%.17g, %.17g]", d[s], bounds.low[s], bounds.high[s]);
         }
-        assert_ok(context, nadir_occupancy_bounds_narrow(context, &visits, &centre, up, up + n * n, NULL, 10,
+        assert_ok(context, nadir_occupancy_bounds_narrow(context, &bounds, &centre, up, up + n * n, NULL, 10,
                                                          slope, &moved));
         for (int64_t s = 0; s < n; s++) {
             const double far = (double)fabsl(d[s] - centre.d[s]);
@@ -359,8 +360,8 @@ static void test_pass(void **state)
         }
         nadir_sensitivity_clear(context, &sensitivity);
         nadir_expansion_point_clear(context, &centre);
-        nadir_occupancy_bounds_clear(context, &visits);
-        nadir_perturbable_rows_clear(context, &live);
+        nadir_occupancy_bounds_clear(context, &bounds);
+        nadir_perturbable_rows_clear(context, &perturbable);
         test_system_clear(&system);
         free(average);
         free(P);
@@ -383,7 +384,7 @@ typedef struct two_kernels {
 } two_kernels;
 
 static two_kernels two_kernels_make(const nadir_problem *problem, test_oracle *oracle, nadir_random *random,
-                                    const nadir_perturbable_rows *live)
+                                    const nadir_perturbable_rows *perturbable)
 {
     const int64_t n = problem->states;
     two_kernels made = {.change = test_new(n, sizeof *made.change)};
@@ -401,11 +402,13 @@ static two_kernels two_kernels_make(const nadir_problem *problem, test_oracle *o
     }
     for (int64_t s = 0; s < n; s++) {
         long double own = 0;
-        for (int64_t l = live->first[s]; l < live->first[s + 1]; l++) {
-            for (int64_t j = 0; j < nadir_perturbable_rows_length(live, l); j++) {
-                const int64_t at = live->rows[l] * n + nadir_perturbable_rows_column(live, l, j);
-                const long double moved = (P[1][at] - live->phat[live->starts[l] + j]) / live->alpha[l];
-                const long double far = (P[0][at] - P[1][at]) / live->alpha[l];
+        for (int64_t l = perturbable->first[s]; l < perturbable->first[s + 1]; l++) {
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, l); j++) {
+                const int64_t at =
+                    perturbable->rows[l] * n + nadir_perturbable_rows_column(perturbable, l, j);
+                const long double moved =
+                    (P[1][at] - perturbable->phat[perturbable->starts[l] + j]) / perturbable->alpha[l];
+                const long double far = (P[0][at] - P[1][at]) / perturbable->alpha[l];
                 own += moved * moved;
                 square += far * far;
             }
@@ -444,19 +447,19 @@ static void test_series(void **state)
         const nadir_problem *problem = test_problem_view(&made);
         const int64_t n = problem->states;
         nadir_kappa_path *series = NULL;
-        nadir_perturbable_rows live;
+        nadir_perturbable_rows perturbable;
         nadir_expansion_point centre;
         nadir_sensitivity sensitivity;
         double y[5];
         double up[25];
         bool found;
-        assert_ok(context, nadir_perturbable_rows_make(context, problem, &live));
-        assert_ok(context, nadir_expansion_point_make(context, problem, &live, NULL, NULL, &centre));
+        assert_ok(context, nadir_perturbable_rows_make(context, problem, &perturbable));
+        assert_ok(context, nadir_expansion_point_make(context, problem, &perturbable, NULL, NULL, &centre));
         assert_ok(context, nadir_expansion_point_columns(context, &centre));
-        assert_ok(context, nadir_sensitivity_make(context, &live, centre.X, &sensitivity));
+        assert_ok(context, nadir_sensitivity_make(context, &perturbable, centre.X, &sensitivity));
         assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, NULL));
         assert_ok(context, nadir_kappa_path_create(context, problem, radius, &series));
-        two_kernels two = two_kernels_make(problem, &oracle, &random, &live);
+        two_kernels two = two_kernels_make(problem, &oracle, &random, &perturbable);
         assert_ok(context, nadir_kappa_path_slopes(context, series, two.change, y, &found));
         many += found;
         for (int64_t t = 0; t < n && found; t++) {
@@ -475,7 +478,7 @@ static void test_series(void **state)
         nadir_kappa_path_free(context, series);
         nadir_sensitivity_clear(context, &sensitivity);
         nadir_expansion_point_clear(context, &centre);
-        nadir_perturbable_rows_clear(context, &live);
+        nadir_perturbable_rows_clear(context, &perturbable);
         test_oracle_clear(&oracle);
         test_problem_clear(&made);
     }
