@@ -161,7 +161,7 @@ static void price_test(test_rows *made, nadir_random *random)
         const double size = made->order.range > 0 ? made->order.range : 1;
         const double price = size * weight * pow(10, 3 * nadir_random_normal(random));
         nadir_lmo_solution *answer = &made->answers[row];
-        nadir_lmo_penalized(&made->rows, row, weight, price, made->room, answer);
+        nadir_lmo_solve_penalized(&made->rows, row, weight, price, made->room, answer);
         check_rows(made, row, row + 1);
         const double kept = weight * answer->gain - price * pow(answer->norm, made->rows.p);
         const nadir_lmo_row_bound bound = nadir_lmo_bound(&made->rows, row, answer, made->room);
@@ -203,7 +203,7 @@ static void multiplier_test(test_rows *made, nadir_random *random)
     }
     for (int64_t row = 0; row < made->count; row++) {
         nadir_lmo_solution answer = {0};
-        nadir_lmo_penalized(&made->rows, row, made->weights[row], budget.tau, made->room, &answer);
+        nadir_lmo_solve_penalized(&made->rows, row, made->weights[row], budget.tau, made->room, &answer);
         const double expected = made->answers[row].gain;
         assert_that(fabs(answer.gain - expected) <= 1e-9 * expected + 1e-13 * made->order.range,
                     "row %d: gain %.17g, not %.17g", (int)row, answer.gain, expected);

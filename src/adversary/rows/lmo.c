@@ -190,8 +190,8 @@ void nadir_lmo_solution_concentrate(const nadir_lmo *lmo, const nadir_lmo_row_vi
     *solution = (nadir_lmo_solution){.step = INFINITY, .gain = made.gain, .norm = made.norm};
 }
 
-void nadir_lmo_penalized(const nadir_lmo *lmo, int64_t row, double weight, double price, double *work,
-                         nadir_lmo_solution *solution)
+void nadir_lmo_solve_penalized(const nadir_lmo *lmo, int64_t row, double weight, double price, double *work,
+                               nadir_lmo_solution *solution)
 {
     const double range = lmo->order->range;
     const nadir_lmo_row_view view = nadir_lmo_row_view_make(lmo, row, work);

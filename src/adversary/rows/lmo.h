@@ -64,8 +64,8 @@ int64_t nadir_lmo_work_size(const nadir_lmo *lmo, int64_t first, int64_t end);
 
 /* weight >= 0, price >= 0; 1 <= p < infinity. solution->omega and step of a similar problem are a warm start
  * (zeros: none). The minimum itself is weight (Phat . v - gain) + price norm^p. */
-void nadir_lmo_penalized(const nadir_lmo *lmo, int64_t row, double weight, double price, double *work,
-                         nadir_lmo_solution *solution);
+void nadir_lmo_solve_penalized(const nadir_lmo *lmo, int64_t row, double weight, double price, double *work,
+                               nadir_lmo_solution *solution);
 
 /* Rows first .. end - 1 share beta >= 0, on the calling thread. weights, solutions: [end - first]; solutions
  * of a similar problem are a warm start (zeros: none). */

@@ -110,7 +110,7 @@ static double answer_state(const nadir_lmo_penalized *lmo, double tau, int64_t s
     for (int64_t i = 0; i < count; i++) {
         weights[i] = entered ? lmo->problem->gamma * lmo->problem->policy->probabilities[first + i] : 0;
         if (weights[i] > 0) {
-            nadir_lmo_penalized(rows, first + i, weights[i], price, rest, &answers[i]);
+            nadir_lmo_solve_penalized(rows, first + i, weights[i], price, rest, &answers[i]);
         } else {
             answers[i] = (nadir_lmo_solution){0};
         }
