@@ -261,8 +261,6 @@ static const nadir_device device = {
     .room_scale = cuda_room_scale,
     .room_weigh = cuda_room_weigh,
     .room_rotate = cuda_room_rotate,
-    .policies = cuda_policies,
-    .kernels = cuda_kernels,
     .returns = cuda_returns,
 };
 

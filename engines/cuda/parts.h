@@ -282,9 +282,6 @@ nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_devi
 nadir_status cuda_iterate_many(void *matrix, nadir_context *context, const nadir_device_system *system,
                                int64_t count, const double *b, double *x, nadir_device_outcome *outcomes);
 
-/* policies.cu */
-nadir_status cuda_policies(void *self, nadir_context *context, const nadir_device_policies *policies);
-
 /* batch.cu: x <- A^-1 x for many systems of one size; A becomes its factors. Arrays are on the device. */
 typedef struct cuda_batch {
     int64_t size, count;
@@ -294,10 +291,6 @@ typedef struct cuda_batch {
     int *singular; /* [count] 0: it is not, and x is the solution */
 } cuda_batch;
 nadir_status cuda_batch_solve(cuda_engine *engine, nadir_context *context, const cuda_batch *batch);
-
-/* kernels.cu */
-nadir_status cuda_kernels(void *matrix, nadir_context *context, const nadir_device_kernels *kernels,
-                          int64_t first, int64_t count, double *returns);
 
 /* returns.cu */
 nadir_status cuda_returns(void *kept, nadir_context *context, const nadir_device_returns *returns,

@@ -137,42 +137,6 @@ typedef struct nadir_device_centred {
 /* The most vectors that are taken together. */
 enum { NADIR_DEVICE_TOGETHER = 64 };
 
-/* Random policies of a model of NADIR_DEVICE_FEW states with two actions each: pi(0|s) = u / (u + w), or 1/2
- * where both are 0, u and w uniform, state after state. Each gives a point D^pi H^pi: [NADIR_DEVICE_POINT]
- * numbers D(s, t) pi(a|t), those of s = 0 first, then by t and a. Points and cells have the bits that the
- * processor gives them. */
-enum { NADIR_DEVICE_FEW = 3, NADIR_DEVICE_POINT = 18, NADIR_DEVICE_SUMS = 189 };
-typedef struct nadir_device_policies {
-    double gamma;
-    const double *kernel; /* [2 * FEW * FEW] rows (0, 0), (0, 1), (1, 0), ... */
-    int64_t count, each;  /* policies; so many of each stream, fewer of the last */
-    /* [4 * streams] their states (base/random.h), streams = count / each, rounded up. */
-    const uint64_t *streams;
-    const double *centre; /* [POINT] */
-
-    /* [SUMS] of x, then of x(i) x(j), j <= i, row after row, x a point less the centre; NULL: not wanted. */
-    double *sums;
-    /* How many points fall into each of bins x bins cells along pairs of axes, x . axis between low and high;
-     * NULL: not wanted. */
-    int64_t views, bins;
-    const double *axes;   /* [views * 2 * POINT] */
-    const double *ranges; /* [views * 4] low and high of the first axis, then of the second */
-    int64_t *counts;      /* [views * bins * bins] */
-} nadir_device_policies;
-
-/* Random kernels around M: P^pi = M + beta Delta^pi / |Delta|, Delta(t|row) normal with its rows centred,
- * those of scale 0 left out. Sample i has the stream (base/random.h) that is seeded with key + i. */
-typedef struct nadir_device_kernels {
-    double gamma, beta;
-    uint64_t key;
-    int64_t rows;
-    const int64_t *state_rows;   /* [states + 1] */
-    const double *probabilities; /* [rows] pi(a|s) */
-    const double *scales;        /* [rows] */
-    const double *rewards;       /* [states] R^pi */
-    const double *initial;       /* [states] mu */
-} nadir_device_kernels;
-
 /* What the returns of policies of a model are made of. */
 typedef struct nadir_device_returns {
     double gamma;
@@ -212,7 +176,7 @@ typedef struct nadir_device {
                             nadir_device_facts *facts);
     /* The same of a kernel that has other numbers in the places of the model's, made by `put` or
      * `step_values`. Where these are spread it is M + L: all products below are with both, M has the extra
-     * states as entries, and `look`, `factor` and `kernels` do not take it. */
+     * states as entries, and `look` and `factor` do not take it. */
     nadir_status (*average_values)(void *kept, nadir_context *context, const void *values,
                                    const double *probabilities, void **matrix, nadir_device_facts *facts);
     /* The numbers are to be forgotten, if need be after the engine was closed. */
@@ -314,10 +278,6 @@ typedef struct nadir_device {
     nadir_status (*room_rotate)(void *self, nadir_context *context, int64_t count, int many, int kept,
                                 const double *matrix, double *vectors);
 
-    nadir_status (*policies)(void *self, nadir_context *context, const nadir_device_policies *policies);
-    /* returns[i] <- mu . (I - gamma P^pi)^-1 R^pi of sample first + i; NaN: singular. */
-    nadir_status (*kernels)(void *matrix, nadir_context *context, const nadir_device_kernels *kernels,
-                            int64_t first, int64_t count, double *returns);
     /* Policies of a model of a few hundred states, batches of them as large as memory allows; probabilities:
      * [count * rows], found: [count]. */
     nadir_status (*returns)(void *kept, nadir_context *context, const nadir_device_returns *returns,
