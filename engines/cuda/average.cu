@@ -208,7 +208,7 @@ static nadir_status measure(cuda_matrix *matrix, nadir_context *context, nadir_d
     facts->entries = of->entries;
     facts->longest = matrix->longest;
     facts->bytes = (int64_t)of->bytes;
-    facts->lines = {};
+    facts->tail = {};
 cleanup:
     return status;
 }

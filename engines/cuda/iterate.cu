@@ -486,7 +486,7 @@ cleanup:
 }
 
 nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system,
-                          const double *b, double *x, nadir_device_outcome *outcome)
+                          const double *b, double *x, nadir_device_solve_result *outcome)
 {
     nadir_status status = NADIR_OK;
     double x_norm = NAN;

@@ -200,7 +200,7 @@ cleanup:
     return status;
 }
 
-static nadir_status go(course *of, const double *b, double *x, nadir_device_outcome *outcomes)
+static nadir_status go(course *of, const double *b, double *x, nadir_device_solve_result *outcomes)
 {
     nadir_status status = NADIR_OK;
     of->products = 0;
@@ -230,7 +230,7 @@ static int64_t columns_at_once(const cuda_engine *engine, int64_t n, int64_t cou
 }
 
 nadir_status cuda_iterate_many(void *matrix, nadir_context *context, const nadir_device_system *system,
-                               int64_t count, const double *b, double *x, nadir_device_outcome *outcomes)
+                               int64_t count, const double *b, double *x, nadir_device_solve_result *outcomes)
 {
     nadir_status status = NADIR_OK;
     column seen[MOST_COLUMNS];

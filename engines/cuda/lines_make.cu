@@ -228,10 +228,10 @@ nadir_status cuda_lines_measure(cuda_lines *lines, nadir_context *context, const
     }
     facts->norm = found[0];
     facts->bytes += (int64_t)lines->bytes;
-    facts->lines.there = true;
-    facts->lines.terms = found[1];
-    facts->lines.written = (int64_t)found[3];
-    facts->lines.count = lines->count;
+    facts->tail.there = true;
+    facts->tail.terms = found[1];
+    facts->tail.written = (int64_t)found[3];
+    facts->tail.count = lines->count;
     lines->most = (int64_t)found[2];
 cleanup:
     return status;
@@ -292,7 +292,7 @@ cleanup:
     return status;
 }
 
-nadir_status cuda_fetch_lines(const void *matrix, nadir_context *context, const nadir_device_lines *to)
+nadir_status cuda_fetch_lines(const void *matrix, nadir_context *context, const nadir_device_tail *to)
 {
     nadir_status status = NADIR_OK;
     const cuda_lines *of = ((const cuda_matrix *)matrix)->lines;

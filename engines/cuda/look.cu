@@ -75,7 +75,7 @@ static __global__ void join_chunks(int64_t n, const double *sums, const double *
     }
 }
 
-nadir_status cuda_look(void *matrix, nadir_context *context, const nadir_device_look *look)
+nadir_status cuda_look(void *matrix, nadir_context *context, const nadir_device_matrix_sums *look)
 {
     nadir_status status = NADIR_OK;
     cuda_matrix *of = (cuda_matrix *)matrix;

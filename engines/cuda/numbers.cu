@@ -14,10 +14,10 @@ typedef struct array {
 } array;
 
 /* to: NULL, or where the caller's are. Returns how many there are if they are spread or not. */
-static int list(cuda_numbers *of, bool spread, const nadir_device_numbers *to, array arrays[ARRAYS])
+static int list(cuda_numbers *of, bool spread, const nadir_device_perturbed *to, array arrays[ARRAYS])
 {
-    const nadir_device_numbers none = {};
-    const nadir_device_numbers *at = to != NULL ? to : &none;
+    const nadir_device_perturbed none = {};
+    const nadir_device_perturbed *at = to != NULL ? to : &none;
     const size_t states = (size_t)of->states;
     const size_t rows = (size_t)of->rows;
     const array all[ARRAYS] = {
@@ -78,7 +78,7 @@ void cuda_forget(void *numbers)
     }
 }
 
-nadir_status cuda_bring(const void *numbers, nadir_context *context, const nadir_device_numbers *to)
+nadir_status cuda_bring(const void *numbers, nadir_context *context, const nadir_device_perturbed *to)
 {
     nadir_status status = NADIR_OK;
     cuda_numbers of = *(const cuda_numbers *)numbers; /* a view, which owns nothing */
@@ -105,7 +105,7 @@ static __global__ void restore(cuda_rows of, const bool *nominal, double *values
     }
 }
 
-nadir_status cuda_put(void *kept, nadir_context *context, const nadir_device_numbers *from, void **numbers)
+nadir_status cuda_put(void *kept, nadir_context *context, const nadir_device_perturbed *from, void **numbers)
 {
     nadir_status status = NADIR_OK;
     const cuda_rows *rows = (const cuda_rows *)kept;

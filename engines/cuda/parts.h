@@ -151,7 +151,7 @@ nadir_status cuda_fetch(void *matrix, nadir_context *context, double *dense, int
 
 /* lines.cu, lines_make.cu */
 double cuda_lines_roundings(const void *matrix, bool transposed);
-nadir_status cuda_fetch_lines(const void *matrix, nadir_context *context, const nadir_device_lines *to);
+nadir_status cuda_fetch_lines(const void *matrix, nadir_context *context, const nadir_device_tail *to);
 
 /* products.cu: Y = shift X + scale (M + L) X on the device; y may not be x. */
 nadir_status cuda_apply(cuda_matrix *matrix, nadir_context *context, bool transposed, int64_t count,
@@ -182,8 +182,8 @@ typedef struct cuda_numbers {
 /* Nothing is written to the arrays. */
 nadir_status cuda_numbers_make(const cuda_rows *rows, nadir_context *context, bool spread,
                                cuda_numbers **numbers);
-nadir_status cuda_bring(const void *numbers, nadir_context *context, const nadir_device_numbers *to);
-nadir_status cuda_put(void *kept, nadir_context *context, const nadir_device_numbers *from, void **numbers);
+nadir_status cuda_bring(const void *numbers, nadir_context *context, const nadir_device_perturbed *to);
+nadir_status cuda_put(void *kept, nadir_context *context, const nadir_device_perturbed *from, void **numbers);
 void cuda_forget(void *numbers);
 nadir_status cuda_average_values(void *kept, nadir_context *context, const void *values,
                                  const double *probabilities, void **matrix, nadir_device_facts *facts);
@@ -196,13 +196,13 @@ typedef struct cuda_step {
     const cuda_rows *rows;
     double gamma, p;
     bool simplex;
-    nadir_device_shares shares;
+    nadir_device_budget shares;
     double *probabilities; /* [rows] */
     double *scales;        /* [rows], NULL: ones */
     double *weights;       /* [rows] w */
     double *x;             /* [states] */
     double *d;             /* [states] */
-    nadir_device_answer answer;
+    nadir_device_lmo_result answer;
     double mean;                    /* of x; dense models */
     double *norms;                  /* [rows] p other than 1 and 2; p = infinity: gains */
     struct power_level *levels;     /* [rows] other p */
@@ -220,7 +220,7 @@ typedef struct cuda_step {
 nadir_status cuda_step_open(void *kept, nadir_context *context, const nadir_device_ball *ball, void **step);
 void cuda_step_close(void *step);
 nadir_status cuda_step_answer(void *step, nadir_context *context, double beta, const double *x,
-                              const double *d, nadir_device_answer *answer);
+                              const double *d, nadir_device_lmo_result *answer);
 /* capped.cu, thresholds.cu, powers.cu: the answer of other norms, unit > 0, and its rows. */
 nadir_status cuda_capped_answer(cuda_step *step, nadir_context *context, double beta);
 void cuda_capped_write(const cuda_step *step, double *values, bool *nominal);
@@ -265,7 +265,7 @@ nadir_status cuda_starts(cuda_engine *engine, nadir_context *context, int64_t co
                          int64_t *starts);
 
 /* look.cu */
-nadir_status cuda_look(void *matrix, nadir_context *context, const nadir_device_look *look);
+nadir_status cuda_look(void *matrix, nadir_context *context, const nadir_device_matrix_sums *look);
 
 /* factor.cu */
 nadir_status cuda_factor(void *matrix, nadir_context *context, double gamma, void **factors,
@@ -276,11 +276,12 @@ void cuda_release_factors(void *factors);
 
 /* iterate.cu */
 nadir_status cuda_iterate(void *matrix, nadir_context *context, const nadir_device_system *system,
-                          const double *b, double *x, nadir_device_outcome *outcome);
+                          const double *b, double *x, nadir_device_solve_result *outcome);
 
 /* iterate_many.cu */
 nadir_status cuda_iterate_many(void *matrix, nadir_context *context, const nadir_device_system *system,
-                               int64_t count, const double *b, double *x, nadir_device_outcome *outcomes);
+                               int64_t count, const double *b, double *x,
+                               nadir_device_solve_result *outcomes);
 
 /* batch.cu: x <- A^-1 x for many systems of one size; A becomes its factors. Arrays are on the device. */
 typedef struct cuda_batch {

@@ -12,7 +12,7 @@ enum {
     THREADS = CUDA_REDUCE_THREADS,
     BLOCKS = 512,
     FEW = (int)CUDA_SUMS - 1, /* vectors of one pass of dots; the last partials are for the results */
-    MANY = (int)NADIR_DEVICE_TOGETHER,
+    MANY = (int)NADIR_DEVICE_MOST_VECTORS,
     ROTATED = 64 /* threads of a block, each with a number of all vectors: 32 KiB */
 };
 static_assert((int)BLOCKS <= (int)CUDA_PARTIALS && (int)MANY <= (int)CUDA_PARTIALS,

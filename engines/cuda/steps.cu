@@ -198,7 +198,7 @@ cleanup:
 }
 
 nadir_status cuda_step_answer(void *self, nadir_context *context, double beta, const double *x,
-                              const double *d, nadir_device_answer *answer)
+                              const double *d, nadir_device_lmo_result *answer)
 {
     nadir_status status = NADIR_OK;
     cuda_step *step = (cuda_step *)self;

@@ -14,8 +14,8 @@
 
 enum {
     THREADS = CUDA_REDUCE_THREADS,
-    KINDS = (int)NADIR_DEVICE_POWERS,
-    BLOCKS = (int)CUDA_SUMS * (int)CUDA_PARTIALS / (int)NADIR_DEVICE_POWERS
+    KINDS = (int)NADIR_DEVICE_POWER_SUMS,
+    BLOCKS = (int)CUDA_SUMS * (int)CUDA_PARTIALS / (int)NADIR_DEVICE_POWER_SUMS
 };
 #define NEAR_ONE 0x1p-6 /* as there */
 #define LEAST    1e-290
@@ -92,7 +92,7 @@ static __device__ double power_of(double r, double a)
 
 /* Each block leaves its sums, kind after kind; powers NULL: not wanted. */
 static __global__ void __launch_bounds__(THREADS)
-    add_powers(int64_t count, const double *x, nadir_device_centred at, double *powers, double *partials)
+    add_powers(int64_t count, const double *x, nadir_device_power_terms at, double *powers, double *partials)
 {
     double sums[KINDS] = {};
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += (int64_t)BLOCKS * THREADS) {
@@ -123,7 +123,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-nadir_status cuda_vector_powers(void *self, nadir_context *context, const nadir_device_centred *at,
+nadir_status cuda_vector_powers(void *self, nadir_context *context, const nadir_device_power_terms *at,
                                 double *sums, double *powers)
 {
     nadir_status status = NADIR_OK;

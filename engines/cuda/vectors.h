@@ -9,7 +9,7 @@ nadir_status cuda_vector_keep(void *self, nadir_context *context, int64_t count,
 void cuda_vector_drop(void *vector);
 nadir_status cuda_vector_ranks(void *vector, nadir_context *context, int64_t count, const int64_t *ranks,
                                double *values);
-nadir_status cuda_vector_powers(void *vector, nadir_context *context, const nadir_device_centred *at,
+nadir_status cuda_vector_powers(void *vector, nadir_context *context, const nadir_device_power_terms *at,
                                 double *sums, double *powers);
 
 #endif

@@ -26,7 +26,7 @@ void nadir_average_clear(nadir_context *context, nadir_average *average)
     nadir_release(context, average->active);
     nadir_offsupport_tail_clear(context, &average->tail);
     if (average->device_matrix != NULL && average->lender == NULL) {
-        average->device->release(average->device_matrix);
+        average->device->matrix_free(average->device_matrix);
     }
     *average = (nadir_average){0};
 }

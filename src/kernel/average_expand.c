@@ -59,7 +59,7 @@ nadir_status nadir_average_expand(nadir_context *context, nadir_average *average
     NADIR_CHECK(nadir_average_fetch(context, average));
     NADIR_CHECK(write_out(context, average, &entries));
     if (average->device_matrix != NULL) {
-        average->device->release(average->device_matrix);
+        average->device->matrix_free(average->device_matrix);
         average->device_matrix = NULL;
     }
     nadir_entries_clear(context, &average->transpose);

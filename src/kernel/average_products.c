@@ -204,7 +204,7 @@ static int64_t longest_transposed(const nadir_context *context, const nadir_aver
     const nadir_matrix transpose = {.size = distributed ? owner->matrix.width : owner->states,
                                     .starts = owner->transpose.starts};
     int64_t known;
-    if (owner->device_matrix != NULL && owner->device->longest_transposed(owner->device_matrix, &known)) {
+    if (owner->device_matrix != NULL && owner->device->matrix_longest_column(owner->device_matrix, &known)) {
         return known;
     }
     if (transpose.starts == NULL && owner->transposed_row == 0) {

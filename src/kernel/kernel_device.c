@@ -33,9 +33,9 @@ bool nadir_kernel_device_averages(const nadir_context *context, const nadir_kern
 }
 
 /* Where the numbers of a perturbed kernel are here. */
-static nadir_device_numbers numbers_of(const nadir_perturbed *perturbed)
+static nadir_device_perturbed numbers_of(const nadir_perturbed *perturbed)
 {
-    return (nadir_device_numbers){
+    return (nadir_device_perturbed){
         .values = perturbed->values,
         .nominal = perturbed->nominal,
         .x = perturbed->x,
@@ -51,7 +51,7 @@ static nadir_device_numbers numbers_of(const nadir_perturbed *perturbed)
 void nadir_kernel_device_forget(nadir_kernel *kernel)
 {
     if (kernel->device_values != NULL) {
-        kernel->values_device->forget(kernel->device_values);
+        kernel->values_device->perturbed_free(kernel->device_values);
         kernel->device_values = NULL;
         kernel->away = false;
     }
@@ -60,9 +60,9 @@ void nadir_kernel_device_forget(nadir_kernel *kernel)
 nadir_status nadir_kernel_device_fetch(nadir_context *context, nadir_kernel *kernel)
 {
     nadir_status status = NADIR_OK;
-    const nadir_device_numbers to = numbers_of(&kernel->perturbed);
+    const nadir_device_perturbed to = numbers_of(&kernel->perturbed);
     if (kernel->away) {
-        NADIR_CHECK(kernel->values_device->bring(kernel->device_values, context, &to));
+        NADIR_CHECK(kernel->values_device->perturbed_download(kernel->device_values, context, &to));
         kernel->away = false;
     }
 cleanup:
@@ -87,12 +87,12 @@ nadir_status nadir_kernel_device_send(nadir_context *context, const nadir_kernel
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *kept = (nadir_kernel *)(uintptr_t)kernel; /* what it is stays the same */
-    const nadir_device_numbers from = numbers_of(&kernel->perturbed);
+    const nadir_device_perturbed from = numbers_of(&kernel->perturbed);
     void *rows;
     void *made;
     if (kernel->device_values == NULL) {
         NADIR_CHECK(nadir_kernel_device_rows(context, kernel->model, &rows));
-        NADIR_CHECK(context->device->put(rows, context, &from, &made));
+        NADIR_CHECK(context->device->perturbed_upload(rows, context, &from, &made));
         nadir_kernel_device_adopt(context, kept, made);
         kept->away = false;
     }
@@ -120,12 +120,12 @@ nadir_status nadir_kernel_device_rows(nadir_context *context, nadir_model *model
     if (*rows != NULL) {
         return NADIR_OK;
     }
-    const nadir_status status = device->keep(context->device_self, context, &from, &made);
+    const nadir_status status = device->rows_upload(context->device_self, context, &from, &made);
     if (status == NADIR_OK) {
         model->rows_device = device;
         *rows = made;
         if (!atomic_compare_exchange_strong(&model->device_rows, &expected, made)) {
-            device->drop(made);
+            device->rows_free(made);
             *rows = expected;
         }
     }
@@ -144,18 +144,18 @@ nadir_status nadir_kernel_device_average(nadir_context *context, const nadir_ker
                                              &average->facts));
     } else {
         NADIR_CHECK(nadir_kernel_device_send(context, kernel, &numbers));
-        NADIR_CHECK(context->device->average_values(rows, context, numbers, policy->probabilities,
-                                                    &average->device_matrix, &average->facts));
+        NADIR_CHECK(context->device->average_perturbed(rows, context, numbers, policy->probabilities,
+                                                       &average->device_matrix, &average->facts));
     }
     average->device = context->device;
     average->sparse = kernel->model->dense == NULL;
-    if (average->facts.lines.there) {
+    if (average->facts.tail.there) {
         average->tail = (nadir_offsupport_tail){.states = average->states,
                                                 .norm = average->facts.norm,
-                                                .terms = average->facts.lines.terms,
+                                                .terms = average->facts.tail.terms,
                                                 .device = context->device,
                                                 .device_matrix = average->device_matrix,
-                                                .facts = average->facts.lines};
+                                                .facts = average->facts.tail};
     }
 cleanup:
     return status;
@@ -181,8 +181,8 @@ nadir_status nadir_kernel_device_combine(const nadir_context *context, const nad
                                          bool transposed, int64_t count, double shift, double scale,
                                          const double *x, double *y)
 {
-    const nadir_status status =
-        average->device->combine(average->device_matrix, own(context), transposed, count, shift, scale, x, y);
+    const nadir_status status = average->device->matrix_combine(average->device_matrix, own(context),
+                                                                transposed, count, shift, scale, x, y);
     if (status != NADIR_OK) {
         nadir_log(own(context), NADIR_LOG_WARNING, "%s", nadir_context_error(context));
         for (int64_t i = 0; i < average->states * count; i++) {
@@ -202,20 +202,20 @@ bool nadir_kernel_device_minimum(const nadir_context *context, const nadir_model
 {
     void *rows = context->device != NULL ? atomic_load(&model->device_rows) : NULL;
     return rows != NULL && model->dense != NULL &&
-           context->device->minimum(rows, own(context), b, k, minimum) == NADIR_OK;
+           context->device->rows_minimum(rows, own(context), b, k, minimum) == NADIR_OK;
 }
 
 bool nadir_kernel_device_order(const nadir_context *context, int64_t count, const double *x, int32_t *order)
 {
     return context->device != NULL &&
-           context->device->order(context->device_self, own(context), count, x, order) == NADIR_OK;
+           context->device->sort_descending(context->device_self, own(context), count, x, order) == NADIR_OK;
 }
 
 bool nadir_kernel_device_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
                                   double *y)
 {
     return nadir_kernel_is_on_device(context, kernel) &&
-           context->device->multiply(atomic_load(&kernel->model->device_rows), own(context), x, y) ==
+           context->device->rows_multiply(atomic_load(&kernel->model->device_rows), own(context), x, y) ==
                NADIR_OK;
 }
 
@@ -234,13 +234,13 @@ static nadir_status fetch_tail(nadir_context *context, nadir_offsupport_tail *ta
     NADIR_NEW(context, made.last.values, tail->facts.count);
     NADIR_NEW(context, made.slope, tail->facts.count);
     NADIR_NEW_ZERO(context, made.extra.starts, n + 1);
-    const nadir_device_lines to = {.x = made.sorted.x,
-                                   .order = made.sorted.order,
-                                   .starts = made.last.starts,
-                                   .columns = made.last.columns,
-                                   .last = made.last.values,
-                                   .slope = made.slope};
-    NADIR_CHECK(tail->device->fetch_lines(tail->device_matrix, context, &to));
+    const nadir_device_tail to = {.x = made.sorted.x,
+                                  .order = made.sorted.order,
+                                  .starts = made.last.starts,
+                                  .columns = made.last.columns,
+                                  .last = made.last.values,
+                                  .slope = made.slope};
+    NADIR_CHECK(tail->device->tail_download(tail->device_matrix, context, &to));
     tail->sorted = made.sorted;
     tail->last = made.last;
     tail->slope = made.slope;
@@ -270,8 +270,8 @@ nadir_status nadir_average_fetch(nadir_context *context, nadir_average *average)
     } else {
         NADIR_NEW(context, dense, n * n);
     }
-    NADIR_CHECK(owner->device->fetch(owner->device_matrix, context, dense, entries.starts, entries.columns,
-                                     entries.values));
+    NADIR_CHECK(owner->device->matrix_download(owner->device_matrix, context, dense, entries.starts,
+                                               entries.columns, entries.values));
     owner->dense = dense;
     owner->entries = entries;
     owner->matrix.dense = dense;

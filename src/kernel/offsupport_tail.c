@@ -275,7 +275,7 @@ double nadir_offsupport_tail_roundings(const nadir_offsupport_tail *tail, bool t
         return 0;
     }
     if (tail->device_matrix != NULL) {
-        return tail->device->lines_roundings(tail->device_matrix, transposed);
+        return tail->device->tail_roundings(tail->device_matrix, transposed);
     }
     const int64_t terms = row_length(n, transposed ? &tail->last_turned : &tail->last) +
                           row_length(n, transposed ? &tail->extra_turned : &tail->extra);

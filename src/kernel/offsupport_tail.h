@@ -39,7 +39,7 @@ typedef struct nadir_offsupport_tail {
     /* On a device; remote NULL: not so. */
     const nadir_device *device;
     void *device_matrix; /* the average's */
-    nadir_device_line_facts facts;
+    nadir_device_tail_facts facts;
 } nadir_offsupport_tail;
 
 /* A struct of zeros holds nothing, and so does that of a kernel without a tail. nadir_perturbed_update was

@@ -39,7 +39,7 @@ nadir_status nadir_centred_median(nadir_context *context, const nadir_centred *c
     const int64_t ranks[2] = {(entries - 1) / 2, entries / 2};
     double values[2];
     if (centred->device_vector != NULL &&
-        context->device->vector_ranks(centred->device_vector, context, 2, ranks, values) == NADIR_OK) {
+        context->device->gstd_ranks(centred->device_vector, context, 2, ranks, values) == NADIR_OK) {
         *median = nadir_centred_middle(values[0], values[1]);
         return NADIR_OK;
     }
@@ -171,7 +171,7 @@ static void send(nadir_context *context, double q, nadir_centred *centred)
     enum { LONG = 1000000 };
     const bool passes = q != 2 && !isinf(q);
     if (context->device == NULL || centred->count < LONG || !passes ||
-        context->device->vector_keep(context->device_self, context, centred->count, centred->x,
+        context->device->gstd_upload(context->device_self, context, centred->count, centred->x,
                                      &centred->device_vector) != NADIR_OK) {
         centred->device_vector = NULL;
     }
@@ -210,7 +210,7 @@ nadir_status nadir_gstd_compute(nadir_context *context, int64_t first, int64_t c
     *gstd = (nadir_gstd){sigma / centred.scale, (centred.base + centred.shift) / centred.scale};
 cleanup:
     if (centred.device_vector != NULL) {
-        context->device->vector_drop(centred.device_vector);
+        context->device->gstd_free(centred.device_vector);
     }
     return status;
 }

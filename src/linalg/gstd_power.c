@@ -124,16 +124,16 @@ static void value_below_two(search *self)
 /* The same by a device. */
 static nadir_status add_on_device(nadir_context *context, search *self, double *powers)
 {
-    const nadir_device_centred run = {
+    const nadir_device_power_terms run = {
         .scale = self->centred->scale,
         .base = self->centred->base,
         .shift = self->centred->shift,
         .divisor = {self->divisor[ABOVE], self->divisor[BELOW]},
         .a = self->a,
     };
-    _Static_assert(SIDES * KINDS == NADIR_DEVICE_POWERS, "the device's sums are these");
-    return context->device->vector_powers(self->centred->device_vector, context, &run, &self->sums[0][0],
-                                          powers);
+    _Static_assert(SIDES * KINDS == NADIR_DEVICE_POWER_SUMS, "the device's sums are these");
+    return context->device->gstd_powers(self->centred->device_vector, context, &run, &self->sums[0][0],
+                                        powers);
 }
 
 static nadir_status evaluate(nadir_context *context, search *self, double shift)

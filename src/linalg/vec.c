@@ -8,7 +8,7 @@
 #include <cblas.h>
 #include <string.h>
 
-_Static_assert((int)NADIR_VEC_BATCH <= (int)NADIR_DEVICE_TOGETHER, "a device takes as many");
+_Static_assert((int)NADIR_VEC_BATCH <= (int)NADIR_DEVICE_MOST_VECTORS, "a device takes as many");
 
 /* Entries of all vectors that are rotated at a time. */
 enum { CHUNK = 128 };
@@ -28,7 +28,7 @@ nadir_status nadir_vec_allocate(const nadir_vec *vec, int64_t numbers, double **
     nadir_status status = NADIR_OK;
     double *made = NULL;
     if (vec->device != NULL) {
-        return vec->device->room_take(vec->context->device_self, vec->context, numbers, vectors);
+        return vec->device->vec_alloc(vec->context->device_self, vec->context, numbers, vectors);
     }
     NADIR_NEW_ZERO(vec->context, made, numbers);
     *vectors = made;
@@ -41,14 +41,14 @@ void nadir_vec_release(const nadir_vec *vec, int64_t numbers, double *vectors)
     if (vec->device == NULL) {
         nadir_release(vec->context, vectors);
     } else if (vectors != NULL) {
-        vec->device->room_give(vec->context->device_self, numbers, vectors);
+        vec->device->vec_free(vec->context->device_self, numbers, vectors);
     }
 }
 
 nadir_status nadir_vec_copy(const nadir_vec *vec, int64_t count, const double *from, double *to)
 {
     if (vec->device != NULL) {
-        return vec->device->room_copy(vec->context->device_self, vec->context, count, from, to);
+        return vec->device->vec_copy(vec->context->device_self, vec->context, count, from, to);
     }
     memcpy(to, from, (size_t)count * sizeof *to);
     return NADIR_OK;
@@ -57,7 +57,7 @@ nadir_status nadir_vec_copy(const nadir_vec *vec, int64_t count, const double *f
 nadir_status nadir_vec_dot(const nadir_vec *vec, int64_t count, const double *x, const double *y, double *dot)
 {
     if (vec->device != NULL) {
-        return vec->device->room_dots(vec->context->device_self, vec->context, count, 1, x, y, dot);
+        return vec->device->vec_dots(vec->context->device_self, vec->context, count, 1, x, y, dot);
     }
     *dot = nadir_blocks_dot(vec->context, count, x, y);
     return NADIR_OK;
@@ -66,7 +66,7 @@ nadir_status nadir_vec_dot(const nadir_vec *vec, int64_t count, const double *x,
 nadir_status nadir_vec_add(const nadir_vec *vec, int64_t count, double a, const double *x, double *y)
 {
     if (vec->device != NULL) {
-        return vec->device->room_add(vec->context->device_self, vec->context, count, 1, x, &a, y);
+        return vec->device->vec_add(vec->context->device_self, vec->context, count, 1, x, &a, y);
     }
     nadir_blocks_add(vec->context, count, a, x, y);
     return NADIR_OK;
@@ -75,7 +75,7 @@ nadir_status nadir_vec_add(const nadir_vec *vec, int64_t count, double a, const 
 nadir_status nadir_vec_scale(const nadir_vec *vec, int64_t count, double a, const double *x, double *y)
 {
     if (vec->device != NULL) {
-        return vec->device->room_scale(vec->context->device_self, vec->context, count, a, x, y);
+        return vec->device->vec_scale(vec->context->device_self, vec->context, count, a, x, y);
     }
     nadir_blocks_scale(vec->context, count, a, x, y);
     return NADIR_OK;
@@ -85,7 +85,7 @@ nadir_status nadir_vec_multiply(const nadir_vec *vec, int64_t count, const doubl
                                 double *y)
 {
     if (vec->device != NULL) {
-        return vec->device->room_weigh(vec->context->device_self, vec->context, count, w, x, y);
+        return vec->device->vec_weigh(vec->context->device_self, vec->context, count, w, x, y);
     }
     const int threads = nadir_threads_for(vec->context, count);
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -108,7 +108,7 @@ nadir_status nadir_vec_dots(const nadir_vec *vec, int64_t count, int many, const
 {
     const double *pointers[NADIR_VEC_BATCH];
     if (vec->device != NULL) {
-        return vec->device->room_dots(vec->context->device_self, vec->context, count, many, vectors, x, dots);
+        return vec->device->vec_dots(vec->context->device_self, vec->context, count, many, vectors, x, dots);
     }
     point(count, many, vectors, pointers);
     nadir_blocks_dots(vec->context, count, many, pointers, x, dots);
@@ -120,8 +120,8 @@ nadir_status nadir_vec_add_many(const nadir_vec *vec, int64_t count, int many, c
 {
     const double *pointers[NADIR_VEC_BATCH];
     if (vec->device != NULL) {
-        return vec->device->room_add(vec->context->device_self, vec->context, count, many, vectors, factors,
-                                     y);
+        return vec->device->vec_add(vec->context->device_self, vec->context, count, many, vectors, factors,
+                                    y);
     }
     point(count, many, vectors, pointers);
     (void)nadir_blocks_add_many(vec->context, count, many, pointers, factors, y);
@@ -148,8 +148,8 @@ nadir_status nadir_vec_rotate(const nadir_vec *vec, int64_t count, int many, int
                               double *vectors)
 {
     if (vec->device != NULL) {
-        return vec->device->room_rotate(vec->context->device_self, vec->context, count, many, kept, matrix,
-                                        vectors);
+        return vec->device->vec_rotate(vec->context->device_self, vec->context, count, many, kept, matrix,
+                                       vectors);
     }
     for (int64_t first = 0; first < count; first += CHUNK) {
         rotate_chunk(count, many, kept, matrix, first, first + CHUNK < count ? CHUNK : count - first,

@@ -83,7 +83,7 @@ void nadir_model_free(nadir_model *model)
     nadir_names_clear(memory, &model->action_names);
     nadir_exchange_free(model->exchange);
     if (model->device_rows != NULL) {
-        model->rows_device->drop(model->device_rows);
+        model->rows_device->rows_free(model->device_rows);
     }
     nadir_memory_release(memory, model);
     nadir_memory_free(memory);

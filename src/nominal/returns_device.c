@@ -106,8 +106,8 @@ static nadir_status evaluate_block(nadir_context *context, const nadir_returns_r
     const nadir_device_returns asked = {
         .gamma = model->discount, .rewards = model->rewards, .initial = model->initial};
     load(context, own, self);
-    NADIR_CHECK(
-        context->device->returns(rows, context, &asked, self->count, self->probabilities, self->found));
+    NADIR_CHECK(context->device->policy_returns(rows, context, &asked, self->count, self->probabilities,
+                                                self->found));
     conclude(context, own, self);
     NADIR_CHECK(settle(context, own, self, member));
 cleanup:

@@ -31,7 +31,7 @@ static void destroy(nadir_context *context, void *backend)
     device_krylov *self = backend;
     if (self != NULL) {
         if (self->factors != NULL) {
-            self->on.device->release_factors(self->factors);
+            self->on.device->lu_free(self->factors);
         }
         nadir_device_matrix_clear(&self->on);
         nadir_release(context, self);
@@ -72,7 +72,7 @@ static void make_factors(nadir_context *context, device_krylov *self)
     int64_t bytes = 0;
     const double begun = nadir_clock_seconds();
     const nadir_status status =
-        self->on.device->factor(self->on.matrix, context, self->gamma, &self->factors, &found, &bytes);
+        self->on.device->lu_factor(self->on.matrix, context, self->gamma, &self->factors, &found, &bytes);
     self->iterates = status != NADIR_OK || self->factors == NULL;
     self->statistics.bytes += self->iterates ? 0 : bytes;
     self->statistics.factorings += !self->iterates;
@@ -82,13 +82,13 @@ static void make_factors(nadir_context *context, device_krylov *self)
 /* x from the guess in it, or from the factors if there are any; makes them when iterations have cost enough.
  * `system` is left with the limit of the last run. */
 static nadir_status iterate(nadir_context *context, device_krylov *self, nadir_device_system *system,
-                            const double *b, double *x, nadir_device_outcome *outcome)
+                            const double *b, double *x, nadir_device_solve_result *outcome)
 {
     nadir_status status = NADIR_OK;
     const int64_t left = products_allowed(self) - self->statistics.iterations;
     system->limit = self->iterates || self->factors != NULL ? 0 : left > 1 ? left : 1;
     if (self->factors == NULL) {
-        NADIR_CHECK(self->on.device->iterate(self->on.matrix, context, system, b, x, outcome));
+        NADIR_CHECK(self->on.device->bicgstab_solve(self->on.matrix, context, system, b, x, outcome));
         self->statistics.iterations += outcome->products;
         if (system->limit == 0 || outcome->products < system->limit) {
             goto cleanup;
@@ -97,10 +97,10 @@ static nadir_status iterate(nadir_context *context, device_krylov *self, nadir_d
         system->limit = 0;
     }
     if (self->factors != NULL) {
-        NADIR_CHECK(self->on.device->solve(self->factors, context, system->transposed, 1, b, x));
+        NADIR_CHECK(self->on.device->lu_solve(self->factors, context, system->transposed, 1, b, x));
     }
     system->fresh = false;
-    NADIR_CHECK(self->on.device->iterate(self->on.matrix, context, system, b, x, outcome));
+    NADIR_CHECK(self->on.device->bicgstab_solve(self->on.matrix, context, system, b, x, outcome));
     self->statistics.iterations += outcome->products;
 cleanup:
     self->statistics.solves++;
@@ -121,7 +121,7 @@ static nadir_device_system system_of(const device_krylov *self, bool transposed)
 }
 
 /* Residuals that are small enough, as the device judges them. */
-static bool is_near(const nadir_device_system *system, const nadir_device_outcome *outcome)
+static bool is_near(const nadir_device_system *system, const nadir_device_solve_result *outcome)
 {
     const double least = system->least * (outcome->b_norm + 2 * outcome->x_norm);
     const double wanted = system->residual > 0 ? system->residual : system->relative * outcome->x_norm;
@@ -131,7 +131,7 @@ static bool is_near(const nadir_device_system *system, const nadir_device_outcom
 /* All columns at once, as far as that goes, from the guesses or the factors; a product with all of them
  * counts as one: what takes the time is to read M. */
 static nadir_status approach(nadir_context *context, device_krylov *self, nadir_device_system *system,
-                             int64_t count, const double *b, double *x, nadir_device_outcome *outcomes)
+                             int64_t count, const double *b, double *x, nadir_device_solve_result *outcomes)
 {
     nadir_status status = NADIR_OK;
     const nadir_device *device = self->on.device;
@@ -140,7 +140,7 @@ static nadir_status approach(nadir_context *context, device_krylov *self, nadir_
     if (self->factors == NULL) {
         const int64_t before = self->statistics.iterations;
         bool near = true;
-        NADIR_CHECK(device->iterate_many(self->on.matrix, context, system, count, b, x, outcomes));
+        NADIR_CHECK(device->bicgstab_solve_many(self->on.matrix, context, system, count, b, x, outcomes));
         for (int64_t j = 0; j < count; j++) {
             near = near && is_near(system, &outcomes[j]);
             self->statistics.iterations += outcomes[j].products;
@@ -152,9 +152,9 @@ static nadir_status approach(nadir_context *context, device_krylov *self, nadir_
         system->limit = 0;
     }
     if (self->factors != NULL) {
-        NADIR_CHECK(device->solve(self->factors, context, system->transposed, count, b, x));
+        NADIR_CHECK(device->lu_solve(self->factors, context, system->transposed, count, b, x));
     }
-    NADIR_CHECK(device->iterate_many(self->on.matrix, context, system, count, b, x, outcomes));
+    NADIR_CHECK(device->bicgstab_solve_many(self->on.matrix, context, system, count, b, x, outcomes));
     for (int64_t j = 0; j < count; j++) {
         self->statistics.iterations += outcomes[j].products;
     }
@@ -164,7 +164,7 @@ cleanup:
 
 /* Columns that all together did not settle are iterated alone. */
 static nadir_status settle(nadir_context *context, device_krylov *self, nadir_device_system *system,
-                           int64_t count, const double *b, double *x, nadir_device_outcome *outcomes)
+                           int64_t count, const double *b, double *x, nadir_device_solve_result *outcomes)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->average->states;
@@ -190,7 +190,7 @@ static nadir_status refine(nadir_context *context, void *backend, bool transpose
     nadir_status status = NADIR_OK;
     device_krylov *self = backend;
     nadir_device_system system = system_of(self, transposed);
-    nadir_device_outcome *outcomes = NULL;
+    nadir_device_solve_result *outcomes = NULL;
     system.relative = relative;
     NADIR_NEW(context, outcomes, count);
     NADIR_CHECK(settle(context, self, &system, count, b, x, outcomes));
@@ -210,7 +210,7 @@ static nadir_status refine_device(nadir_context *context, void *backend, bool tr
     nadir_status status = NADIR_OK;
     device_krylov *self = backend;
     nadir_device_system system = system_of(self, transposed);
-    nadir_device_outcome outcome;
+    nadir_device_solve_result outcome;
     system.relative = relative;
     system.fresh = true;
     NADIR_CHECK(iterate(context, self, &system, b, x, &outcome));
@@ -227,7 +227,7 @@ static nadir_status solve(nadir_context *context, void *backend, bool transposed
     nadir_status status = NADIR_OK;
     device_krylov *self = backend;
     nadir_device_system system = system_of(self, transposed);
-    nadir_device_outcome *outcomes = NULL;
+    nadir_device_solve_result *outcomes = NULL;
     system.residual = residual > 0 ? residual : DBL_MIN;
     NADIR_NEW(context, outcomes, count);
     NADIR_CHECK(settle(context, self, &system, count, b, x, outcomes));

@@ -29,7 +29,7 @@ static void destroy(nadir_context *context, void *backend)
     device_lu *lu = backend;
     if (lu != NULL) {
         if (lu->factors != NULL) {
-            lu->on.device->release_factors(lu->factors);
+            lu->on.device->lu_free(lu->factors);
         }
         nadir_device_matrix_clear(&lu->on);
         nadir_release(context, lu);
@@ -53,7 +53,7 @@ static nadir_status estimate_condition(nadir_context *context, const device_lu *
         LAPACK_dlacn2(&n, numbers, x, signs, &inverse, &stage, kept);
         if (stage != 0) {
             NADIR_CHECK(
-                lu->on.device->solve(lu->factors, context, stage == 1, 1, x, numbers + 2 * (int64_t)n));
+                lu->on.device->lu_solve(lu->factors, context, stage == 1, 1, x, numbers + 2 * (int64_t)n));
             for (lapack_int i = 0; i < n; i++) {
                 x[i] = numbers[2 * (int64_t)n + i];
             }
@@ -72,7 +72,7 @@ static nadir_status factor(nadir_context *context, device_lu *lu)
     const int64_t n = lu->average->states;
     nadir_device_dominance found;
     int64_t bytes;
-    NADIR_CHECK(lu->on.device->factor(lu->on.matrix, context, lu->gamma, &lu->factors, &found, &bytes));
+    NADIR_CHECK(lu->on.device->lu_factor(lu->on.matrix, context, lu->gamma, &lu->factors, &found, &bytes));
     const nadir_dominance dominance = {found.norm, found.slack, found.broken};
     NADIR_CHECK(nadir_dominance_check(context, &dominance));
     if (found.singular >= 0) {
@@ -85,7 +85,7 @@ static nadir_status factor(nadir_context *context, device_lu *lu)
     lu->statistics.factorings++;
 cleanup:
     if (status != NADIR_OK && lu->factors != NULL) {
-        lu->on.device->release_factors(lu->factors);
+        lu->on.device->lu_free(lu->factors);
         lu->factors = NULL;
     }
     return status;
@@ -121,7 +121,7 @@ static nadir_status solve(nadir_context *context, void *backend, bool transposed
     (void)residual;
     device_lu *lu = backend;
     lu->statistics.solves += count;
-    return lu->on.device->solve(lu->factors, context, transposed, count, b, x);
+    return lu->on.device->lu_solve(lu->factors, context, transposed, count, b, x);
 }
 
 static void statistics(const void *backend, nadir_backend_statistics *result)

@@ -24,13 +24,13 @@ nadir_status nadir_device_matrix_make(nadir_context *context, const char *backen
         .values = matrix->values,
     };
     made->owned = true;
-    return context->device->upload(context->device_self, context, &rows, &made->matrix, &made->facts);
+    return context->device->matrix_upload(context->device_self, context, &rows, &made->matrix, &made->facts);
 }
 
 void nadir_device_matrix_clear(nadir_device_matrix *made)
 {
     if (made->owned && made->matrix != NULL) {
-        made->device->release(made->matrix);
+        made->device->matrix_free(made->matrix);
     }
     *made = (nadir_device_matrix){0};
 }

@@ -94,7 +94,7 @@ static nadir_status room_dots(void *self, nadir_context *context, int64_t count,
 {
     (void)self;
     (void)context;
-    assert_true(many <= NADIR_DEVICE_TOGETHER);
+    assert_true(many <= NADIR_DEVICE_MOST_VECTORS);
     enter();
     for (int j = 0; j < many; j++) {
         long double sum = 0;
@@ -111,7 +111,7 @@ static nadir_status room_add(void *self, nadir_context *context, int64_t count, 
 {
     (void)self;
     (void)context;
-    assert_true(many <= NADIR_DEVICE_TOGETHER);
+    assert_true(many <= NADIR_DEVICE_MOST_VECTORS);
     enter();
     for (int j = 0; j < many; j++) {
         for (int64_t i = 0; i < count; i++) {
@@ -148,10 +148,10 @@ static nadir_status room_weigh(void *self, nadir_context *context, int64_t count
 static nadir_status room_rotate(void *self, nadir_context *context, int64_t count, int many, int kept,
                                 const double *matrix, double *vectors)
 {
-    double sums[NADIR_DEVICE_TOGETHER];
+    double sums[NADIR_DEVICE_MOST_VECTORS];
     (void)self;
     (void)context;
-    assert_true(many <= NADIR_DEVICE_TOGETHER && kept <= many);
+    assert_true(many <= NADIR_DEVICE_MOST_VECTORS && kept <= many);
     enter();
     for (int64_t i = 0; i < count; i++) {
         for (int j = 0; j < kept; j++) {
@@ -194,7 +194,7 @@ static nadir_status keep(void *self, nadir_context *context, const nadir_device_
     return NADIR_OK;
 }
 
-static nadir_status put(void *kept, nadir_context *context, const nadir_device_numbers *from, void **made)
+static nadir_status put(void *kept, nadir_context *context, const nadir_device_perturbed *from, void **made)
 {
     const nadir_device_rows *rows = kept;
     numbers *to = test_new(1, sizeof *to);
@@ -218,7 +218,7 @@ static void forget(void *made)
     free(of);
 }
 
-static nadir_status bring(const void *made, nadir_context *context, const nadir_device_numbers *to)
+static nadir_status bring(const void *made, nadir_context *context, const nadir_device_perturbed *to)
 {
     const numbers *of = made;
     (void)context;
@@ -348,7 +348,7 @@ static double norm_of(bool transposed, int64_t count, const double *x)
 
 /* By the contraction x <- b + gamma M x. */
 static nadir_status iterate(void *of, nadir_context *context, const nadir_device_system *system,
-                            const double *b, double *x, nadir_device_outcome *outcome)
+                            const double *b, double *x, nadir_device_solve_result *outcome)
 {
     const int64_t n = ((const matrix *)of)->states;
     double *r = test_new(n, sizeof *r);
@@ -358,7 +358,7 @@ static nadir_status iterate(void *of, nadir_context *context, const nadir_device
     if (system->fresh) {
         memset(x, 0, (size_t)n * sizeof *x);
     }
-    *outcome = (nadir_device_outcome){.b_norm = norm_of(system->transposed, n, b)};
+    *outcome = (nadir_device_solve_result){.b_norm = norm_of(system->transposed, n, b)};
     do {
         multiply(of, system->transposed, x, r);
         outcome->products++;
@@ -379,7 +379,8 @@ static nadir_status iterate(void *of, nadir_context *context, const nadir_device
 }
 
 static nadir_status iterate_many(void *of, nadir_context *context, const nadir_device_system *system,
-                                 int64_t count, const double *b, double *x, nadir_device_outcome *outcomes)
+                                 int64_t count, const double *b, double *x,
+                                 nadir_device_solve_result *outcomes)
 {
     const int64_t n = ((const matrix *)of)->states;
     for (int64_t j = 0; j < count; j++) {
@@ -408,14 +409,14 @@ static nadir_status step_open(void *kept, nadir_context *context, const nadir_de
 }
 
 static nadir_status step_answer(void *of, nadir_context *context, double beta, const double *x,
-                                const double *d, nadir_device_answer *answer)
+                                const double *d, nadir_device_lmo_result *answer)
 {
     (void)of;
     (void)context;
     (void)beta;
     (void)x;
     (void)d;
-    *answer = (nadir_device_answer){0};
+    *answer = (nadir_device_lmo_result){0};
     return NADIR_OK;
 }
 
@@ -494,35 +495,35 @@ void test_pretend_device(nadir_context *context)
 {
     static const nadir_device device = {
         .memory = memory,
-        .keep = keep,
-        .drop = free,
-        .multiply = no_product,
-        .minimum = no_minimum,
-        .order = no_order,
+        .rows_upload = keep,
+        .rows_free = free,
+        .rows_multiply = no_product,
+        .rows_minimum = no_minimum,
+        .sort_descending = no_order,
         .average = average,
-        .average_values = average_values,
-        .put = put,
-        .forget = forget,
-        .bring = bring,
-        .upload = upload,
-        .release = release,
-        .combine = combine,
-        .longest_transposed = longest_transposed,
-        .step_open = step_open,
-        .step_close = free,
-        .step_answer = step_answer,
-        .step_centred = step_centred,
-        .iterate = iterate,
-        .iterate_many = iterate_many,
-        .vector_keep = no_vector,
-        .room_take = room_take,
-        .room_give = room_give,
-        .room_copy = room_copy,
-        .room_dots = room_dots,
-        .room_add = room_add,
-        .room_scale = room_scale,
-        .room_weigh = room_weigh,
-        .room_rotate = room_rotate,
+        .average_perturbed = average_values,
+        .perturbed_upload = put,
+        .perturbed_free = forget,
+        .perturbed_download = bring,
+        .matrix_upload = upload,
+        .matrix_free = release,
+        .matrix_combine = combine,
+        .matrix_longest_column = longest_transposed,
+        .lmo_create = step_open,
+        .lmo_free = free,
+        .lmo_solve = step_answer,
+        .lmo_centred_product = step_centred,
+        .bicgstab_solve = iterate,
+        .bicgstab_solve_many = iterate_many,
+        .gstd_upload = no_vector,
+        .vec_alloc = room_take,
+        .vec_free = room_give,
+        .vec_copy = room_copy,
+        .vec_dots = room_dots,
+        .vec_add = room_add,
+        .vec_scale = room_scale,
+        .vec_weigh = room_weigh,
+        .vec_rotate = room_rotate,
     };
     static int self;
     if (context->device == NULL) {

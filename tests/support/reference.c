@@ -84,8 +84,8 @@ static nadir_matrix fetched(const nadir_average *average)
     int64_t *starts = average->sparse ? test_new(n + 1, sizeof *starts) : NULL;
     int32_t *columns = average->sparse ? test_new(average->facts.entries, sizeof *columns) : NULL;
     double *values = average->sparse ? test_new(average->facts.entries, sizeof *values) : NULL;
-    assert_ok(context,
-              average->device->fetch(average->device_matrix, context, dense, starts, columns, values));
+    assert_ok(context, average->device->matrix_download(average->device_matrix, context, dense, starts,
+                                                        columns, values));
     nadir_context_free(context);
     return (nadir_matrix){n, dense, starts, columns, values, 0};
 }

@@ -202,7 +202,7 @@ int test_team_run(int members, test_team_work *work, void *user)
             .reduce_few = team_reduce_few,
             .collect = team_collect,
             .plan = team_plan,
-            .room = nadir_communication_alone.room,
+            .buffer = nadir_communication_alone.buffer,
             .release = nadir_communication_alone.release,
         };
         list[rank].context = test_context();

@@ -36,7 +36,7 @@ static bool are_there(const double *x, const double *y)
 static nadir_status vector_keep(void *self, nadir_context *context, int64_t count, const double *x,
                                 void **vector)
 {
-    const nadir_status status = under->vector_keep(self, context, count, x, vector);
+    const nadir_status status = under->gstd_upload(self, context, count, x, vector);
     watch.vectors += status == NADIR_OK;
     return status;
 }
@@ -44,15 +44,15 @@ static nadir_status vector_keep(void *self, nadir_context *context, int64_t coun
 static nadir_status vector_ranks(void *vector, nadir_context *context, int64_t count, const int64_t *ranks,
                                  double *values)
 {
-    const nadir_status status = under->vector_ranks(vector, context, count, ranks, values);
+    const nadir_status status = under->gstd_ranks(vector, context, count, ranks, values);
     watch.ranks += status == NADIR_OK;
     return status;
 }
 
-static nadir_status vector_powers(void *vector, nadir_context *context, const nadir_device_centred *at,
+static nadir_status vector_powers(void *vector, nadir_context *context, const nadir_device_power_terms *at,
                                   double *sums, double *powers)
 {
-    const nadir_status status = under->vector_powers(vector, context, at, sums, powers);
+    const nadir_status status = under->gstd_powers(vector, context, at, sums, powers);
     watch.powers += status == NADIR_OK;
     return status;
 }
@@ -67,7 +67,7 @@ static nadir_status room_take(void *self, nadir_context *context, int64_t number
         i++;
     }
     assert_null(rooms[i].vectors);
-    const nadir_status status = under->room_take(self, context, numbers, vectors);
+    const nadir_status status = under->vec_alloc(self, context, numbers, vectors);
     if (status == NADIR_OK) {
         rooms[i].vectors = *vectors;
         rooms[i].numbers = numbers;
@@ -86,7 +86,7 @@ static void room_give(void *self, int64_t numbers, double *vectors)
     assert_true(rooms[i].vectors == vectors && rooms[i].numbers == numbers);
     rooms[i].vectors = NULL;
     watch.rooms_left--;
-    under->room_give(self, numbers, vectors);
+    under->vec_free(self, numbers, vectors);
 }
 
 static nadir_status room_copy(void *self, nadir_context *context, int64_t count, const double *from,
@@ -94,14 +94,14 @@ static nadir_status room_copy(void *self, nadir_context *context, int64_t count,
 {
     assert_true(is_there(from) || is_there(to));
     watch.copied += is_there(from) && is_there(to) ? 0 : count;
-    return under->room_copy(self, context, count, from, to);
+    return under->vec_copy(self, context, count, from, to);
 }
 
 static nadir_status iterate(void *matrix, nadir_context *context, const nadir_device_system *system,
-                            const double *b, double *x, nadir_device_outcome *outcome)
+                            const double *b, double *x, nadir_device_solve_result *outcome)
 {
     *(are_there(b, x) ? &watch.solved_there : &watch.solved_here) += 1;
-    return under->iterate(matrix, context, system, b, x, outcome);
+    return under->bicgstab_solve(matrix, context, system, b, x, outcome);
 }
 
 static nadir_status step_centred(void *step, nadir_context *context, const double *y, const double *z,
@@ -109,14 +109,14 @@ static nadir_status step_centred(void *step, nadir_context *context, const doubl
 {
     assert_int_equal(is_there(y), is_there(z));
     *(are_there(z, sums) ? &watch.centred_there : &watch.centred_here) += 1;
-    return under->step_centred(step, context, y, z, sums);
+    return under->lmo_centred_product(step, context, y, z, sums);
 }
 
 static nadir_status combine(void *matrix, nadir_context *context, bool transposed, int64_t count,
                             double shift, double scale, const double *x, double *y)
 {
     *(are_there(x, y) ? &watch.multiplied_there : &watch.multiplied_here) += 1;
-    return under->combine(matrix, context, transposed, count, shift, scale, x, y);
+    return under->matrix_combine(matrix, context, transposed, count, shift, scale, x, y);
 }
 
 test_watch *test_watch_device(nadir_context *context)
@@ -125,15 +125,15 @@ test_watch *test_watch_device(nadir_context *context)
     assert_int_equal(watch.rooms_left, 0);
     under = context->device == &over ? under : context->device;
     over = *under;
-    over.vector_keep = vector_keep;
-    over.vector_ranks = vector_ranks;
-    over.vector_powers = vector_powers;
-    over.room_take = room_take;
-    over.room_give = room_give;
-    over.room_copy = room_copy;
-    over.iterate = iterate;
-    over.step_centred = step_centred;
-    over.combine = combine;
+    over.gstd_upload = vector_keep;
+    over.gstd_ranks = vector_ranks;
+    over.gstd_powers = vector_powers;
+    over.vec_alloc = room_take;
+    over.vec_free = room_give;
+    over.vec_copy = room_copy;
+    over.bicgstab_solve = iterate;
+    over.lmo_centred_product = step_centred;
+    over.matrix_combine = combine;
     context->device = &over;
     watch = (test_watch){0};
     return &watch;

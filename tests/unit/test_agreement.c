@@ -330,7 +330,7 @@ static void test_interruption(void **state)
     assert_non_null(average.device_matrix);
     for (int64_t count = 1; count <= 2; count++) {
         const nadir_device_system system = {.gamma = 0.99, .rate = 0.99, .residual = 1e-12};
-        nadir_device_outcome outcomes[2];
+        nadir_device_solve_result outcomes[2];
         nadir_context_settings settings;
         nadir_context *other = NULL;
         int calls = 0;
@@ -344,9 +344,9 @@ static void test_interruption(void **state)
         settings.progress_user = &calls;
         assert_int_equal(nadir_context_create(&settings, &other), NADIR_OK);
         const nadir_status status =
-            count == 1
-                ? average.device->iterate(average.device_matrix, other, &system, b, x, outcomes)
-                : average.device->iterate_many(average.device_matrix, other, &system, count, b, x, outcomes);
+            count == 1 ? average.device->bicgstab_solve(average.device_matrix, other, &system, b, x, outcomes)
+                       : average.device->bicgstab_solve_many(average.device_matrix, other, &system, count, b,
+                                                             x, outcomes);
         assert_fails(other, status, NADIR_ERROR_INTERRUPTED, "interrupted while solving");
         assert_int_equal(calls, 1);
         nadir_context_free(other);

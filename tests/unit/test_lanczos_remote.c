@@ -177,7 +177,8 @@ static nadir_status apply(nadir_context *context, void *user, const double *x, d
     product *at = user;
     double *work = at->room + STATES;
     NADIR_CHECK(nadir_vec_multiply(&at->place, STATES, at->room, x, work));
-    NADIR_CHECK(at->average.device->combine(at->average.device_matrix, context, false, 1, 0, 1, work, y));
+    NADIR_CHECK(
+        at->average.device->matrix_combine(at->average.device_matrix, context, false, 1, 0, 1, work, y));
     if (++at->products == at->fails) {
         status = nadir_fail(context, NADIR_ERROR_INTERRUPTED, "stopped");
     }
@@ -189,7 +190,7 @@ static nadir_status apply_transposed(nadir_context *context, void *user, const d
 {
     nadir_status status = NADIR_OK;
     product *at = user;
-    NADIR_CHECK(at->average.device->combine(at->average.device_matrix, context, true, 1, 0, 1, x, y));
+    NADIR_CHECK(at->average.device->matrix_combine(at->average.device_matrix, context, true, 1, 0, 1, x, y));
     NADIR_CHECK(nadir_vec_multiply(&at->place, STATES, at->room, y, y));
 cleanup:
     return status;
@@ -201,7 +202,8 @@ static nadir_status apply_both(nadir_context *context, void *user, const double 
     product *at = user;
     double *between = at->room + STATES; /* apply is done with it when it writes y */
     NADIR_CHECK(nadir_vec_multiply(&at->place, STATES, at->room, x, between));
-    NADIR_CHECK(at->average.device->combine(at->average.device_matrix, context, false, 1, 0, 1, between, y));
+    NADIR_CHECK(
+        at->average.device->matrix_combine(at->average.device_matrix, context, false, 1, 0, 1, between, y));
     NADIR_CHECK(nadir_vec_copy(&at->place, STATES, y, between));
     NADIR_CHECK(apply_transposed(context, user, between, y));
     if (++at->products == at->fails) {

@@ -426,7 +426,7 @@ static void test_no_room(void **state)
     }
     const nadir_device *device = made.context->device;
     nadir_device scarce = *device;
-    scarce.average_values = refuse;
+    scarce.average_perturbed = refuse;
     made.context->device = &scarce;
     fill(&made, -1);
     assert_ok(made.context, nadir_occupancy_create(made.context, made.kernel, made.policy, GAMMA,

@@ -274,10 +274,10 @@ static int answers, refused;
 static bool no_numbers, no_matrix;
 
 static nadir_status count_answers(void *step, nadir_context *context, double beta, const double *x,
-                                  const double *d, nadir_device_answer *answer)
+                                  const double *d, nadir_device_lmo_result *answer)
 {
     answers++;
-    return whole->step_answer(step, context, beta, x, d, answer);
+    return whole->lmo_solve(step, context, beta, x, d, answer);
 }
 
 static nadir_status refuse(nadir_context *context)
@@ -288,37 +288,37 @@ static nadir_status refuse(nadir_context *context)
 
 static nadir_status scarce_numbers(void *step, nadir_context *context, void **numbers)
 {
-    return no_numbers ? refuse(context) : whole->step_values(step, context, numbers);
+    return no_numbers ? refuse(context) : whole->lmo_kernel(step, context, numbers);
 }
 
-static nadir_status scarce_put(void *kept, nadir_context *context, const nadir_device_numbers *from,
+static nadir_status scarce_put(void *kept, nadir_context *context, const nadir_device_perturbed *from,
                                void **numbers)
 {
-    return no_numbers ? refuse(context) : whole->put(kept, context, from, numbers);
+    return no_numbers ? refuse(context) : whole->perturbed_upload(kept, context, from, numbers);
 }
 
 static nadir_status scarce_average(void *kept, nadir_context *context, const void *values,
                                    const double *probabilities, void **matrix, nadir_device_facts *facts)
 {
     return no_matrix ? refuse(context)
-                     : whole->average_values(kept, context, values, probabilities, matrix, facts);
+                     : whole->average_perturbed(kept, context, values, probabilities, matrix, facts);
 }
 
 static nadir_status scarce_upload(void *self, nadir_context *context, const nadir_device_rows *rows,
                                   void **matrix, nadir_device_facts *facts)
 {
-    return no_matrix ? refuse(context) : whole->upload(self, context, rows, matrix, facts);
+    return no_matrix ? refuse(context) : whole->matrix_upload(self, context, rows, matrix, facts);
 }
 
 static void use_scarce(nadir_context *context)
 {
     whole = context->device;
     scarce = *whole;
-    scarce.step_answer = count_answers;
-    scarce.step_values = scarce_numbers;
-    scarce.put = scarce_put;
-    scarce.average_values = scarce_average;
-    scarce.upload = scarce_upload;
+    scarce.lmo_solve = count_answers;
+    scarce.lmo_kernel = scarce_numbers;
+    scarce.perturbed_upload = scarce_put;
+    scarce.average_perturbed = scarce_average;
+    scarce.matrix_upload = scarce_upload;
     context->device = &scarce;
 }
 

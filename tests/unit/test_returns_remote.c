@@ -88,7 +88,7 @@ static nadir_status returns(void *kept, nadir_context *context, const nadir_devi
         return nadir_fail(context, asked.status, "the device has no room");
     }
     if (asked.real != NULL) {
-        return asked.real->returns(kept, context, of, count, probabilities, found);
+        return asked.real->policy_returns(kept, context, of, count, probabilities, found);
     }
     double *kernel = test_dense_kernel(asked.model);
     for (int64_t i = 0; i < count; i++) {
@@ -115,8 +115,8 @@ static nadir_context *counting_context(void)
     static nadir_device table;
     nadir_context *context = test_context();
     asked.real = context->device;
-    table = asked.real != NULL ? *asked.real : (nadir_device){.keep = keep, .drop = drop};
-    table.returns = returns;
+    table = asked.real != NULL ? *asked.real : (nadir_device){.rows_upload = keep, .rows_free = drop};
+    table.policy_returns = returns;
     table.average = average;
     context->device = &table;
     asked.calls = 0;

@@ -488,8 +488,8 @@ nadir_status nadir_breakdown_by_products(nadir_context *context, const nadir_bre
     average_scan scan = {numbers, numbers + n, numbers + 2 * n, numbers + 3 * n, numbers + 4 * n};
     const nadir_exchange *exchange = self->problem->model->exchange;
     if (average->device_matrix != NULL) {
-        const nadir_device_look wanted = {scan.sums, scan.squares, scan.columns, scan.minima};
-        NADIR_CHECK(average->device->look(average->device_matrix, context, &wanted));
+        const nadir_device_matrix_sums wanted = {scan.sums, scan.squares, scan.columns, scan.minima};
+        NADIR_CHECK(average->device->matrix_sums(average->device_matrix, context, &wanted));
     } else if (matrix->dense != NULL) {
         scan_dense(context, matrix, &scan);
     } else if (exchange != NULL) {

@@ -26,7 +26,7 @@ static bool has_memory(const nadir_context *context, const nadir_model *model)
     return model->dense == NULL || KERNELS * 8.0 * (double)model->rows * (double)model->states <= left;
 }
 
-nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo, nadir_device_shares shares,
+nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo, nadir_device_budget shares,
                                    double gamma, const double *probabilities, nadir_lmo_device *remote)
 {
     const nadir_device *device = context->device;
@@ -44,7 +44,7 @@ nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo,
     }
     nadir_status status = nadir_kernel_device_rows(context, lmo->model, &model_rows);
     if (status == NADIR_OK) {
-        status = device->step_open(model_rows, context, &ball, &remote->step);
+        status = device->lmo_create(model_rows, context, &ball, &remote->step);
     }
     return status == NADIR_ERROR_MEMORY ? NADIR_OK : status;
 }
@@ -52,7 +52,7 @@ nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo,
 void nadir_lmo_device_close(nadir_lmo_device *remote)
 {
     if (remote->step != NULL) {
-        remote->device->step_close(remote->step);
+        remote->device->lmo_free(remote->step);
         remote->step = NULL;
     }
 }
@@ -62,11 +62,11 @@ nadir_status nadir_lmo_device_solve(nadir_context *context, const nadir_lmo_devi
                                     nadir_lmo_budget *budget, bool *found)
 {
     nadir_status status = NADIR_OK;
-    nadir_device_answer answer = {0};
+    nadir_device_lmo_result answer = {0};
     *found = false;
     if (order->range > 0) {
-        NADIR_CHECK(remote->device->step_answer(remote->step, context, beta * NADIR_LMO_INSIDE, order->x, d,
-                                                &answer));
+        NADIR_CHECK(
+            remote->device->lmo_solve(remote->step, context, beta * NADIR_LMO_INSIDE, order->x, d, &answer));
     }
     *found = answer.found;
     if (*found) {
@@ -87,7 +87,7 @@ nadir_status nadir_lmo_device_gains(nadir_context *context, const nadir_lmo_devi
                                     const nadir_value_order *order, double *gains)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(remote->device->step_gains(remote->step, context, gains));
+    NADIR_CHECK(remote->device->lmo_gains(remote->step, context, gains));
     for (int64_t s = 0; s < remote->model->states; s++) {
         gains[s] *= order->range;
     }
@@ -107,7 +107,7 @@ nadir_status nadir_lmo_device_kernel(nadir_context *context, const nadir_lmo_dev
         nadir_kernel_free(*kernel);
         *kernel = made;
     }
-    NADIR_CHECK(remote->device->step_values(remote->step, context, &numbers));
+    NADIR_CHECK(remote->device->lmo_kernel(remote->step, context, &numbers));
     nadir_kernel_device_adopt(context, *kernel, numbers);
     if (!nadir_kernel_device_averages(context, *kernel)) {
         NADIR_CHECK(nadir_kernel_device_fetch(context, *kernel));
@@ -122,11 +122,11 @@ nadir_status nadir_lmo_device_slack(nadir_context *context, const nadir_lmo_devi
 {
     const void *numbers = remote->step != NULL ? nadir_kernel_device_values(kernel) : NULL;
     *done = numbers != NULL && remote->p == 2;
-    return *done ? remote->device->step_slack(remote->step, context, numbers, range, tau, slack) : NADIR_OK;
+    return *done ? remote->device->lmo_slack(remote->step, context, numbers, range, tau, slack) : NADIR_OK;
 }
 
 nadir_status nadir_lmo_device_centred(nadir_context *context, const nadir_lmo_device *remote, const double *y,
                                       const double *z, double *sums)
 {
-    return remote->device->step_centred(remote->step, context, y, z, sums);
+    return remote->device->lmo_centred_product(remote->step, context, y, z, sums);
 }

@@ -20,7 +20,7 @@ typedef struct nadir_lmo_device {
 
 /* For weights gamma max(d(s), 0) pi(row); probabilities: [rows]. remote->step stays NULL where the device
  * lacks memory, or does not solve such problems. */
-nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo, nadir_device_shares shares,
+nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo, nadir_device_budget shares,
                                    double gamma, const double *probabilities, nadir_lmo_device *remote);
 void nadir_lmo_device_close(nadir_lmo_device *remote);
 
