@@ -5,16 +5,15 @@
  * the device smaller than it is: what a model would need can be tried out anywhere. NADIR_DEVICE_BLOCK, in
  * columns, makes products take the ways of large models: see cuda_engine.block.
  */
-#include "parts.h"
-#include "place.h"
-#include "vectors.h"
+#include "engine.h"
 
-#include <cstdlib>
 #include <cstring>
 
 static const double gibibyte = 1024.0 * 1024 * 1024;
 
 static cuda_engine the_engine; /* of this process */
+static cuda_pool workspace;
+static cuda_pool partials;
 
 nadir_status cuda_failed(const cuda_engine *engine, nadir_context *context, const char *what,
                          cudaError_t code)
@@ -34,7 +33,7 @@ nadir_status cuda_library_failed(const cuda_engine *engine, nadir_context *conte
 }
 
 /* Bytes that may still be taken; all: of the device. */
-static double room_left(const cuda_engine *engine, double *all)
+static double bytes_left(const cuda_engine *engine, double *all)
 {
     size_t left = 0;
     size_t total = 0;
@@ -44,65 +43,78 @@ static double room_left(const cuda_engine *engine, double *all)
     return allowed < (double)left ? allowed : (double)left;
 }
 
-bool cuda_take_spare(cuda_engine *engine, double bytes, void **block)
+bool cuda_fits(const cuda_engine *engine, double bytes)
 {
     double all;
-    void *made = NULL;
-    if (bytes <= room_left(engine, &all) && cudaMalloc(&made, bytes > 0 ? (size_t)bytes : 1) == cudaSuccess) {
+    return bytes <= bytes_left(engine, &all);
+}
+
+/* An array of a pool. */
+typedef struct cuda_array {
+    struct cuda_array *next;
+    double bytes;
+    void *data;
+} cuda_array;
+
+bool cuda_take_spare(cuda_pool *pool, double bytes, void **array)
+{
+    cuda_engine *engine = pool->engine;
+    cuda_array *made = (cuda_array *)malloc(sizeof *made);
+    if (made != NULL && cuda_fits(engine, bytes) &&
+        cudaMalloc(&made->data, bytes > 0 ? (size_t)bytes : 1) == cudaSuccess) {
+        made->bytes = bytes;
+        made->next = pool->first;
+        pool->first = made;
+        pool->bytes += bytes;
         engine->used += bytes;
-        *block = made;
+        *array = made->data;
         return true;
     }
     (void)cudaGetLastError();
+    free(made);
     return false;
 }
 
-nadir_status cuda_take(cuda_engine *engine, nadir_context *context, const char *what, double bytes,
-                       void **block)
+nadir_status cuda_take(cuda_pool *pool, nadir_context *context, double bytes, void **array)
 {
+    cuda_engine *engine = pool->engine;
     double all;
-    while (!cuda_take_spare(engine, bytes, block)) {
-        if (engine->made != NULL) {
-            cuda_columns_drop(engine, engine->made);
+    while (!cuda_take_spare(pool, bytes, array)) {
+        if (engine->droppable != NULL) {
+            cuda_column_blocks_drop(engine, engine->droppable);
             continue;
         }
-        const double room = room_left(engine, &all);
+        const double left = bytes_left(engine, &all);
         return engine->host->fail(
             context, NADIR_ERROR_MEMORY,
-            "%s needs %.4g GiB of the device's memory; %.4g GiB of %.4g GiB are left there", what,
-            bytes / gibibyte, (room > 0 ? room : 0) / gibibyte, all / gibibyte);
+            "%s needs %.4g GiB of the device's memory; %.4g GiB of %.4g GiB are left there", pool->what,
+            bytes / gibibyte, (left > 0 ? left : 0) / gibibyte, all / gibibyte);
     }
     return NADIR_OK;
 }
 
-bool cuda_fits(const cuda_engine *engine, double bytes)
+void cuda_pool_free(cuda_pool *pool)
 {
-    double all;
-    return bytes <= room_left(engine, &all);
-}
-
-void cuda_give(cuda_engine *engine, double bytes, void *block)
-{
-    if (block != NULL) {
-        (void)cudaFree(block);
-        engine->used -= bytes;
+    while (pool->first != NULL) {
+        cuda_array *array = pool->first;
+        pool->first = array->next;
+        pool->engine->used -= array->bytes;
+        (void)cudaFree(array->data);
+        free(array);
     }
+    pool->bytes = 0;
 }
 
 nadir_status cuda_reserve(cuda_engine *engine, nadir_context *context, int64_t numbers)
 {
-    nadir_status status = NADIR_OK;
-    void *made = NULL;
     if (numbers <= engine->capacity) {
         return NADIR_OK;
     }
-    cuda_give(engine, (double)engine->capacity * sizeof(double), engine->vectors);
-    engine->vectors = NULL;
+    cuda_pool_free(&workspace);
     engine->capacity = 0;
-    CUDA_CHECK(cuda_take(engine, context, "room for vectors", (double)numbers * sizeof(double), &made));
-    engine->vectors = (double *)made;
-    engine->capacity = numbers;
-cleanup:
+    workspace = {engine, "room for vectors"};
+    const nadir_status status = cuda_new(&workspace, context, numbers, &engine->workspace);
+    engine->capacity = status == NADIR_OK ? numbers : 0;
     return status;
 }
 
@@ -123,24 +135,22 @@ static double said(const char *name, double otherwise)
 static nadir_status prepare(cuda_engine *engine, nadir_context *context)
 {
     nadir_status status = NADIR_OK;
-    void *made = NULL;
+    partials = {engine, "room for sums"};
     engine->limit = said("NADIR_DEVICE_MEMORY", 1e300);
     engine->block = (int64_t)said("NADIR_DEVICE_BLOCK", 0);
     CUDA_TRY(engine, context, cudaFree(NULL)); /* the device starts now, not in the midst of work */
     CUDA_LIBRARY(engine, context, cublasCreate(&engine->blas));
     CUDA_LIBRARY(engine, context, cusolverDnCreate(&engine->solver));
     CUDA_LIBRARY(engine, context, cusolverDnCreateParams(&engine->parameters));
-    CUDA_CHECK(cuda_take(engine, context, "room for sums", CUDA_SUMS * CUDA_PARTIALS * (double)sizeof(double),
-                         &made));
-    engine->partials = (double *)made;
+    CUDA_CHECK(cuda_new(&partials, context, CUDA_SUMS * CUDA_PARTIALS, &engine->partials));
 cleanup:
     return status;
 }
 
 static void close(cuda_engine *engine)
 {
-    cuda_give(engine, (double)engine->capacity * sizeof(double), engine->vectors);
-    cuda_give(engine, CUDA_SUMS * CUDA_PARTIALS * (double)sizeof(double), engine->partials);
+    cuda_pool_free(&workspace);
+    cuda_pool_free(&partials);
     if (engine->parameters != NULL) {
         (void)cusolverDnDestroyParams(engine->parameters);
     }
@@ -151,45 +161,10 @@ static void close(cuda_engine *engine)
         (void)cublasDestroy(engine->blas);
     }
     const double used = engine->used; /* models may be freed later */
-    cuda_columns *made = engine->made;
+    cuda_column_blocks *droppable = engine->droppable;
     memset(engine, 0, sizeof *engine);
     engine->used = used;
-    engine->made = made;
-}
-
-static nadir_status start(const nadir_engine_host *host, nadir_context *context, const char *options,
-                          const nadir_communication **table, void **self)
-{
-    cuda_engine *engine = &the_engine;
-    nadir_status status = NADIR_OK;
-    int count = 0;
-    const cudaError_t code = cudaGetDeviceCount(&count);
-    if (code != cudaSuccess || count == 0) {
-        return refuse(host, context, code != cudaSuccess ? cudaGetErrorString(code) : "there is none");
-    }
-    int major = 0;
-    int minor = 0;
-    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
-        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0) == cudaSuccess &&
-        10 * major + minor < NADIR_CUDA_ARCHITECTURE) {
-        return refuse(host, context, "it is older than those that the engine was built for");
-    }
-    if (options[0] != '\0') {
-        return host->fail(context, NADIR_ERROR_ARGUMENT, "the engine cuda takes no options; found '%.80s'",
-                          options);
-    }
-    engine->host = host;
-    if (engine->opened == 0) {
-        status = prepare(engine, context);
-    }
-    if (status != NADIR_OK) {
-        close(engine);
-        return status;
-    }
-    engine->opened++;
-    *table = host->alone;
-    *self = engine;
-    return NADIR_OK;
+    engine->droppable = droppable;
 }
 
 static int32_t neighbours(const void *self)
@@ -214,55 +189,64 @@ static void memory(const void *self, double *taken, double *left)
     const cuda_engine *engine = (const cuda_engine *)self;
     double all;
     *taken = engine->used;
-    *left = room_left(engine, &all);
+    *left = bytes_left(engine, &all);
 }
 
-static const nadir_device device = {
-    .memory = memory,
-    .rows_upload = cuda_keep,
-    .rows_free = cuda_drop,
-    .rows_multiply = cuda_multiply,
-    .rows_minimum = cuda_minimum,
-    .sort_descending = cuda_order,
-    .average = cuda_average,
-    .average_perturbed = cuda_average_values,
-    .perturbed_upload = cuda_put,
-    .perturbed_free = cuda_forget,
-    .perturbed_download = cuda_bring,
-    .matrix_upload = cuda_upload,
-    .matrix_free = cuda_release,
-    .matrix_download = cuda_fetch,
-    .tail_download = cuda_fetch_lines,
-    .tail_roundings = cuda_lines_roundings,
-    .matrix_combine = cuda_combine,
-    .matrix_longest_column = cuda_longest_transposed,
-    .matrix_sums = cuda_look,
-    .lu_factor = cuda_factor,
-    .lu_solve = cuda_solve,
-    .lu_free = cuda_release_factors,
-    .lmo_create = cuda_step_open,
-    .lmo_free = cuda_step_close,
-    .lmo_solve = cuda_step_answer,
-    .lmo_gains = cuda_step_gains,
-    .lmo_kernel = cuda_step_values,
-    .lmo_slack = cuda_step_slack,
-    .lmo_centred_product = cuda_step_centred,
-    .bicgstab_solve = cuda_iterate,
-    .bicgstab_solve_many = cuda_iterate_many,
-    .gstd_upload = cuda_vector_keep,
-    .gstd_free = cuda_vector_drop,
-    .gstd_ranks = cuda_vector_ranks,
-    .gstd_powers = cuda_vector_powers,
-    .vec_alloc = cuda_room_take,
-    .vec_free = cuda_room_give,
-    .vec_copy = cuda_room_copy,
-    .vec_dots = cuda_room_dots,
-    .vec_add = cuda_room_add,
-    .vec_scale = cuda_room_scale,
-    .vec_weigh = cuda_room_weigh,
-    .vec_rotate = cuda_room_rotate,
-    .policy_returns = cuda_returns,
-};
+static nadir_device device;
+
+static void fill_table(void)
+{
+    device.memory = memory;
+    cuda_average_enter(&device);
+    cuda_bicgstab_enter(&device);
+    cuda_gstd_enter(&device);
+    cuda_lmo_enter(&device);
+    cuda_lu_enter(&device);
+    cuda_matrix_sums_enter(&device);
+    cuda_perturbed_enter(&device);
+    cuda_products_enter(&device);
+    cuda_returns_enter(&device);
+    cuda_rows_enter(&device);
+    cuda_tail_enter(&device);
+    cuda_transpose_enter(&device);
+    cuda_vec_enter(&device);
+}
+
+static nadir_status start(const nadir_engine_host *host, nadir_context *context, const char *options,
+                          const nadir_communication **table, void **self)
+{
+    cuda_engine *engine = &the_engine;
+    nadir_status status = NADIR_OK;
+    int count = 0;
+    const cudaError_t code = cudaGetDeviceCount(&count);
+    if (code != cudaSuccess || count == 0) {
+        return refuse(host, context, code != cudaSuccess ? cudaGetErrorString(code) : "there is none");
+    }
+    int major = 0;
+    int minor = 0;
+    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
+        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0) == cudaSuccess &&
+        10 * major + minor < NADIR_CUDA_ARCHITECTURE) {
+        return refuse(host, context, "it is older than those that the engine was built for");
+    }
+    if (options[0] != '\0') {
+        return host->fail(context, NADIR_ERROR_ARGUMENT, "the engine cuda takes no options; found '%.80s'",
+                          options);
+    }
+    fill_table();
+    engine->host = host;
+    if (engine->opened == 0) {
+        status = prepare(engine, context);
+    }
+    if (status != NADIR_OK) {
+        close(engine);
+        return status;
+    }
+    engine->opened++;
+    *table = host->alone;
+    *self = engine;
+    return NADIR_OK;
+}
 
 extern "C" __attribute__((visibility("default"))) const nadir_engine_table nadir_engine_entry;
 

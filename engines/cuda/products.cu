@@ -2,19 +2,16 @@
  * products.cu: products with rows and matrices on the device.
  *
  * Dense ones are cuBLAS's. Of many CSR rows a warp takes 32: it reads their entries in one stretch, leaves
- * the products in shared memory, and then each thread adds up those of its row, in their order. So all reads
- * of x are under way at once, whatever the lengths of the rows. What bounds them is the number of requests to
+ * the products in shared memory, and then each thread adds up those of its row, in their order. What bounds them is the number of requests to
  * the cache, one for each 128 bytes that the threads of a warp ask for together: entries are read from
  * multiples of 32 on. Little shared memory is used, since the rest is the cache through which x comes. Few
  * rows are taken by 2 to 32 threads each, about as many as they have entries. Entries are read once and pass
  * by the cache, which is left to x; where x is larger than that the matrix is taken by blocks of columns
- * (columns.cu). Numbers of x and y are double, or double2: two vectors side by side, for which everything
- * else is read once. (cuSPARSE plans each product anew for rows of all lengths; rows of 5 to 20 entries need
- * no plan.)
+ * (column_blocks.cu). Numbers of x and y are double, or double2: two vectors side by side, for which everything
+ * else is read once.
  */
-#include "lines.h"
-#include "pairs.h"
-#include "parts.h"
+#include "engine.h"
+#include "offsupport_tail.h"
 #include "reduce.h"
 
 enum {
@@ -35,22 +32,22 @@ static __device__ double2 from_other(double2 mine, int step)
 }
 
 template <int WIDTH, typename NUMBER>
-static __global__ void multiply_csr(cuda_rows of, double shift, double scale, const NUMBER *x, NUMBER *y)
+static __global__ void multiply_csr(cuda_rows rows, double shift, double scale, const NUMBER *x, NUMBER *y)
 {
     const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     const int64_t row = thread / WIDTH;
     const int lane = (int)(thread % WIDTH);
     NUMBER sum = {};
-    if (row < of.rows) {
-        const int64_t end = of.starts[row + 1];
-        for (int64_t i = of.starts[row] + lane; i < end; i += WIDTH) {
-            sum = sum + __ldcs(of.values + i) * __ldg(x + __ldcs(of.columns + i));
+    if (row < rows.rows) {
+        const int64_t end = rows.starts[row + 1];
+        for (int64_t i = rows.starts[row] + lane; i < end; i += WIDTH) {
+            sum = sum + __ldcs(rows.values + i) * __ldg(x + __ldcs(rows.columns + i));
         }
     }
     for (int step = WIDTH / 2; step > 0; step /= 2) {
         sum = sum + from_other(sum, step);
     }
-    if (row < of.rows && lane == 0) {
+    if (row < rows.rows && lane == 0) {
         y[row] = shift != 0 ? shift * x[row] + scale * sum : scale * sum;
     }
 }
@@ -85,11 +82,11 @@ typedef struct plain_rows {
     const double *values;
 } plain_rows;
 
-static __device__ stretch find(const plain_rows *of, int64_t rows, int64_t row)
+static __device__ stretch find(const plain_rows *from, int64_t rows, int64_t row)
 {
     const int64_t last = row | 31;
-    const int64_t end = of->starts[last < rows ? last + 1 : rows];
-    const int64_t start = row < rows ? of->starts[row] : end;
+    const int64_t end = from->starts[last < rows ? last + 1 : rows];
+    const int64_t start = row < rows ? from->starts[row] : end;
     const int64_t first = __shfl_sync(0xffffffffu, start, 0);
     const int64_t base = first / 32 * 32;
     stretch found = {base, (uint32_t)(first - base), (uint32_t)(start - base), 0, (uint32_t)(end - base)};
@@ -106,12 +103,12 @@ typedef struct block_rows {
     const double *values;
 } block_rows;
 
-static __device__ stretch find(const block_rows *of, int64_t, int64_t row)
+static __device__ stretch find(const block_rows *from, int64_t, int64_t row)
 {
-    int64_t first = of->starts[row / 32];
-    uint32_t count = __ldcs(of->counts + row);
+    int64_t first = from->starts[row / 32];
+    uint32_t count = __ldcs(from->counts + row);
     if (__any_sync(0xffffffffu, count == CUDA_LONG)) {
-        count = (uint32_t)of->values[first + row % 32];
+        count = (uint32_t)from->values[first + row % 32];
         first += 32;
     }
     const int64_t base = first / 32 * 32;
@@ -137,7 +134,8 @@ template <> struct shape<double, block_rows> {
  */
 template <typename NUMBER, typename ROWS>
 static __global__ void __launch_bounds__(THREADS, shape<NUMBER, ROWS>::RESIDENT)
-    multiply_staged(int64_t rows, ROWS of, bool more, double shift, double scale, const NUMBER *x, NUMBER *y)
+    multiply_staged(int64_t rows, ROWS from, bool more, double shift, double scale, const NUMBER *x,
+                    NUMBER *y)
 {
     constexpr int STAGED = shape<NUMBER, ROWS>::STAGED;
     constexpr int EACH = STAGED / 32;
@@ -149,17 +147,17 @@ static __global__ void __launch_bounds__(THREADS, shape<NUMBER, ROWS>::RESIDENT)
     if (row - lane >= rows) {
         return;
     }
-    const stretch all = find(&of, rows, row);
-    const int32_t *columns = of.columns + all.base;
-    const double *values = of.values + all.base;
+    const stretch all = find(&from, rows, row);
+    const int32_t *columns = from.columns + all.base;
+    const double *values = from.values + all.base;
     NUMBER sum = {};
     uint32_t next = all.start;
-    for (uint32_t from = 0; from < all.end; from += STAGED) {
+    for (uint32_t first = 0; first < all.end; first += STAGED) {
         int32_t column[EACH];
         double value[EACH];
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
-            const uint32_t at = from + lane + 32 * i;
+            const uint32_t at = first + lane + 32 * i;
             if (at >= all.begun && at < all.end) {
                 column[i] = __ldcs(columns + at);
                 value[i] = __ldcs(values + at);
@@ -167,13 +165,13 @@ static __global__ void __launch_bounds__(THREADS, shape<NUMBER, ROWS>::RESIDENT)
         }
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
-            const uint32_t at = from + lane + 32 * i;
+            const uint32_t at = first + lane + 32 * i;
             if (at >= all.begun && at < all.end) {
                 mine[lane + 32 * i] = value[i] * __ldg(x + column[i]);
             }
         }
         __syncwarp();
-        const bool whole = all.start <= from && all.stop >= from + STAGED; /* a long row has all of these */
+        const bool whole = all.start <= first && all.stop >= first + STAGED; /* a long row has all of these */
         if (__any_sync(0xffffffffu, whole)) {
             NUMBER part = mine[lane];
 #pragma unroll
@@ -184,11 +182,11 @@ static __global__ void __launch_bounds__(THREADS, shape<NUMBER, ROWS>::RESIDENT)
                 part = part + from_other(part, step);
             }
             sum = whole ? sum + part : sum;
-            next = whole ? from + STAGED : next;
+            next = whole ? first + STAGED : next;
         } else {
-            const uint32_t limit = all.stop < from + STAGED ? all.stop : from + STAGED;
+            const uint32_t limit = all.stop < first + STAGED ? all.stop : first + STAGED;
             for (; next < limit; next++) {
-                sum = sum + mine[next - from];
+                sum = sum + mine[next - first];
             }
         }
         __syncwarp();
@@ -201,7 +199,7 @@ static __global__ void __launch_bounds__(THREADS, shape<NUMBER, ROWS>::RESIDENT)
 }
 
 template <typename NUMBER, typename ROWS>
-static cudaError_t launch_staged(int64_t rows, const ROWS &of, bool more, double shift, double scale,
+static cudaError_t launch_staged(int64_t rows, const ROWS &from, bool more, double shift, double scale,
                                  const NUMBER *x, NUMBER *y)
 {
     cudaLaunchAttribute attribute = {};
@@ -212,7 +210,7 @@ static cudaError_t launch_staged(int64_t rows, const ROWS &of, bool more, double
     how.blockDim = dim3(THREADS);
     how.attrs = &attribute;
     how.numAttrs = more && NADIR_CUDA_ARCHITECTURE >= 90 ? 1 : 0;
-    return cudaLaunchKernelEx(&how, multiply_staged<NUMBER, ROWS>, rows, of, more, shift, scale, x, y);
+    return cudaLaunchKernelEx(&how, multiply_staged<NUMBER, ROWS>, rows, from, more, shift, scale, x, y);
 }
 
 /* Threads for a row of this many entries, as measured on rows of equal lengths. */
@@ -223,64 +221,40 @@ static int width_for(const cuda_rows *rows)
 }
 
 template <typename NUMBER>
-static nadir_status apply_many(const cuda_rows *rows, nadir_context *context, double shift, double scale,
-                               const NUMBER *x, NUMBER *y)
-{
-    nadir_status status = NADIR_OK;
-    const plain_rows of = {rows->starts, rows->columns, rows->values};
-    CUDA_TRY(rows->engine, context, launch_staged(rows->rows, of, false, shift, scale, x, y));
-cleanup:
-    return status;
-}
-
-template <typename NUMBER>
-static nadir_status apply_few(const cuda_rows *rows, nadir_context *context, double shift, double scale,
-                              const NUMBER *x, NUMBER *y)
-{
-    nadir_status status = NADIR_OK;
-    const int width = width_for(rows);
-    const unsigned blocks = cuda_blocks(rows->rows * width, THREADS);
-    switch (width) {
-    case 2:
-        multiply_csr<2><<<blocks, THREADS>>>(*rows, shift, scale, x, y);
-        break;
-    case 4:
-        multiply_csr<4><<<blocks, THREADS>>>(*rows, shift, scale, x, y);
-        break;
-    case 8:
-        multiply_csr<8><<<blocks, THREADS>>>(*rows, shift, scale, x, y);
-        break;
-    case 16:
-        multiply_csr<16><<<blocks, THREADS>>>(*rows, shift, scale, x, y);
-        break;
-    default:
-        multiply_csr<32><<<blocks, THREADS>>>(*rows, shift, scale, x, y);
-    }
-    CUDA_LAUNCHED(rows->engine, context);
-cleanup:
-    return status;
-}
-
-template <typename NUMBER>
 static nadir_status apply_csr(const cuda_rows *rows, nadir_context *context, double shift, double scale,
                               const NUMBER *x, NUMBER *y)
 {
+    nadir_status status = NADIR_OK;
     const bool many = rows->rows >= MANY_ROWS || rows->engine->block > 0;
-    return many && rows->states <= MOST_STATES ? apply_many(rows, context, shift, scale, x, y)
-                                               : apply_few(rows, context, shift, scale, x, y);
+    const int width = width_for(rows);
+    const auto multiply = width == 2    ? multiply_csr<2, NUMBER>
+                          : width == 4  ? multiply_csr<4, NUMBER>
+                          : width == 8  ? multiply_csr<8, NUMBER>
+                          : width == 16 ? multiply_csr<16, NUMBER>
+                                        : multiply_csr<32, NUMBER>;
+    if (many && rows->states <= MOST_STATES) {
+        const plain_rows from = {rows->starts, rows->columns, rows->values};
+        CUDA_TRY(rows->engine, context, launch_staged(rows->rows, from, false, shift, scale, x, y));
+    } else {
+        multiply<<<cuda_blocks(rows->rows * width, THREADS), THREADS>>>(*rows, shift, scale, x, y);
+        CUDA_LAUNCHED(rows->engine, context);
+    }
+cleanup:
+    return status;
 }
 
 /* Block after block, each adding to what is in y. */
 template <typename NUMBER>
-static nadir_status apply_blocks(const cuda_rows *rows, nadir_context *context, const cuda_columns *blocks,
-                                 double shift, double scale, const NUMBER *x, NUMBER *y)
+static nadir_status apply_blocks(const cuda_rows *rows, nadir_context *context,
+                                 const cuda_column_blocks *blocks, double shift, double scale,
+                                 const NUMBER *x, NUMBER *y)
 {
     nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < blocks->count; i++) {
         const int64_t first = i * blocks->groups;
-        const block_rows of = {blocks->starts + first, blocks->counts + 32 * first, blocks->columns,
-                               blocks->values};
-        CUDA_TRY(rows->engine, context, launch_staged(rows->rows, of, i > 0, shift, scale, x, y));
+        const block_rows from = {blocks->starts + first, blocks->counts + 32 * first, blocks->columns,
+                                 blocks->values};
+        CUDA_TRY(rows->engine, context, launch_staged(rows->rows, from, i > 0, shift, scale, x, y));
     }
 cleanup:
     return status;
@@ -328,10 +302,10 @@ static nadir_status apply_sparse(cuda_matrix *matrix, nadir_context *context, bo
         CUDA_CHECK(cuda_transpose(matrix, context));
     }
     {
-        const cuda_rows *rows = transposed ? &matrix->transpose : &matrix->of;
-        cuda_columns *blocks = &matrix->blocks[transposed];
+        const cuda_rows *rows = transposed ? &matrix->transpose : &matrix->rows;
+        cuda_column_blocks *blocks = &matrix->blocks[transposed];
         if (blocks->products++ == WORTH_BLOCKS) {
-            CUDA_CHECK(cuda_columns_make(rows, context, blocks));
+            CUDA_CHECK(cuda_column_blocks_make(rows, context, blocks));
         }
         CUDA_CHECK(blocks->count > 0 ? apply_blocks(rows, context, blocks, shift, scale, x, y)
                                      : apply_csr(rows, context, shift, scale, x, y));
@@ -344,14 +318,14 @@ nadir_status cuda_apply(cuda_matrix *matrix, nadir_context *context, bool transp
                         double shift, double scale, const double *x, double *y)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = matrix->of.states;
-    if (matrix->of.dense != NULL) {
-        return apply_dense(&matrix->of, context, transposed, count, shift, scale, x, y);
+    const int64_t n = matrix->rows.states;
+    if (matrix->rows.dense != NULL) {
+        return apply_dense(&matrix->rows, context, transposed, count, shift, scale, x, y);
     }
     for (int64_t j = 0; j < count; j++) {
         CUDA_CHECK(apply_sparse(matrix, context, transposed, shift, scale, x + j * n, y + j * n));
-        if (matrix->lines != NULL) {
-            CUDA_CHECK(cuda_lines_add(matrix->lines, context, transposed, scale, x + j * n, y + j * n));
+        if (matrix->tail != NULL) {
+            CUDA_CHECK(cuda_tail_add(matrix->tail, context, transposed, scale, x + j * n, y + j * n));
         }
     }
 cleanup:
@@ -362,37 +336,43 @@ nadir_status cuda_apply_pair(cuda_matrix *matrix, nadir_context *context, bool t
                              double scale, const double2 *x, double2 *y)
 {
     const nadir_status status = apply_sparse(matrix, context, transposed, shift, scale, x, y);
-    return status != NADIR_OK || matrix->lines == NULL
+    return status != NADIR_OK || matrix->tail == NULL
                ? status
-               : cuda_lines_add_pair(matrix->lines, context, transposed, scale, x, y);
+               : cuda_tail_add(matrix->tail, context, transposed, scale, x, y);
 }
 
-nadir_status cuda_combine(void *matrix, nadir_context *context, bool transposed, int64_t count, double shift,
-                          double scale, const double *x, double *y)
+static nadir_status combine(void *self, nadir_context *context, bool transposed, int64_t count, double shift,
+                            double scale, const double *x, double *y)
 {
     nadir_status status = NADIR_OK;
-    cuda_matrix *of = (cuda_matrix *)matrix;
-    cuda_engine *engine = of->of.engine;
-    const int64_t n = of->of.states;
+    cuda_matrix *matrix = (cuda_matrix *)self;
+    cuda_engine *engine = matrix->rows.engine;
+    const int64_t n = matrix->rows.states;
     const int64_t most = ((int64_t)1 << 27) / n + 1; /* columns at once: a gibibyte, or one */
     const int64_t some = count < most ? count : most;
     CUDA_CHECK(cuda_reserve(engine, context, 2 * n * some));
     for (int64_t j = 0; j < count; j += some) {
         const int64_t now = count - j < some ? count - j : some;
-        const size_t bytes = (size_t)(n * now) * sizeof *x;
-        double *from = engine->vectors;
+        double *from = engine->workspace;
         double *to = from + n * some;
-        CUDA_TRY(engine, context, cudaMemcpy(from, x + j * n, bytes, cudaMemcpyDefault));
-        CUDA_CHECK(cuda_apply(of, context, transposed, now, shift, scale, from, to));
-        CUDA_TRY(engine, context, cudaMemcpy(y + j * n, to, bytes, cudaMemcpyDefault));
+        CUDA_CHECK(cuda_copy(engine, context, n * now, x + j * n, from));
+        CUDA_CHECK(cuda_apply(matrix, context, transposed, now, shift, scale, from, to));
+        CUDA_CHECK(cuda_copy(engine, context, n * now, to, y + j * n));
     }
 cleanup:
     return status;
 }
 
-bool cuda_longest_transposed(const void *matrix, int64_t *longest)
+static bool longest_column(const void *self, int64_t *longest)
 {
-    const cuda_matrix *of = (const cuda_matrix *)matrix;
-    *longest = of->of.dense != NULL ? of->of.states : of->longest_transposed;
-    return of->of.dense != NULL || of->transpose.starts != NULL;
+    const cuda_matrix *matrix = (const cuda_matrix *)self;
+    const bool dense = matrix->rows.dense != NULL;
+    *longest = dense ? matrix->rows.states : matrix->longest_column;
+    return dense || matrix->transpose.starts != NULL;
+}
+
+void cuda_products_enter(nadir_device *table)
+{
+    table->matrix_combine = combine;
+    table->matrix_longest_column = longest_column;
 }

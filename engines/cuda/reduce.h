@@ -1,13 +1,34 @@
-/* reduce.h: sums and maxima over the threads of a warp or a block, and over blocks: always in the same order.
+/*
+ * reduce.h: sums and extrema over the threads of a warp or a block, and over blocks, always in the same
+ * order; and pairs of numbers, double2: two vectors side by side.
  */
 #ifndef NADIR_ENGINES_CUDA_REDUCE_H
 #define NADIR_ENGINES_CUDA_REDUCE_H
 
+#include <cstdint>
+#include <cuda_runtime.h>
+
 enum { CUDA_REDUCE_THREADS = 256 }; /* of every block that uses these */
+
+static __device__ inline double2 operator*(double a, double2 b)
+{
+    return make_double2(a * b.x, a * b.y);
+}
+
+static __device__ inline double2 operator+(double2 a, double2 b)
+{
+    return make_double2(a.x + b.x, a.y + b.y);
+}
+
+/* The larger of both; a NaN stays. */
+static __host__ __device__ inline double cuda_larger(double a, double b)
+{
+    return b > a || b != b ? b : a;
+}
 
 static __device__ inline double cuda_join(bool maximum, double a, double b)
 {
-    return maximum ? (b > a || isnan(b) ? b : a) : a + b; /* a NaN stays */
+    return maximum ? cuda_larger(a, b) : a + b;
 }
 
 /* Of the numbers that the threads of a block have, or those of every `apart`-th thread: 1, 2, 4, .... */
@@ -27,6 +48,15 @@ static __device__ inline double cuda_over_block(bool maximum, double mine, int a
     return all;
 }
 
+/* The same, left in partials[block]. */
+static __device__ inline void cuda_leave(bool maximum, double mine, double *partials)
+{
+    const double all = cuda_over_block(maximum, mine);
+    if (threadIdx.x == 0) {
+        partials[blockIdx.x] = all;
+    }
+}
+
 /* Of what `blocks` blocks left, by one block. */
 static __device__ inline double cuda_over_blocks(bool maximum, int blocks, const double *partials)
 {
@@ -35,6 +65,15 @@ static __device__ inline double cuda_over_blocks(bool maximum, int blocks, const
         mine = cuda_join(maximum, mine, partials[i]);
     }
     return cuda_over_block(maximum, mine);
+}
+
+/* The sum over the threads of a warp, everybody's. */
+static __device__ inline double cuda_over_warp(double sum)
+{
+    for (int step = 16; step > 0; step /= 2) {
+        sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    }
+    return sum;
 }
 
 /* The sum over the threads of a warp, up to and with this one. */

@@ -6,11 +6,10 @@
  * looks at its v with the rows themselves. A warp takes a state: its lanes share the columns, and add up what
  * they have in a fixed order.
  */
-#include "parts.h"
+#include "engine.h"
+#include "reduce.h"
 
 #include <math_constants.h>
-
-#include <cstring>
 
 enum { THREADS = 256, LANES = 32, WARPS = THREADS / LANES };
 
@@ -20,24 +19,27 @@ enum { STATES = 1024 };
 /* Numbers that a batch may take: 2 GiB. */
 #define ROOM ((int64_t)1 << 28)
 
-/* What policies are asked for, on the device. */
-typedef struct question {
+/* What the returns are made of, on the device. */
+typedef struct discounted {
     double gamma;
     const double *rewards; /* [rows] */
     const double *initial; /* [states] */
-} question;
+} discounted;
 
-/* Room for the policies of a batch. */
-typedef struct answers {
-    cuda_batch batch;
-    double *A;             /* [count * states * states] */
+/* A batch of policies. */
+typedef struct batch {
+    int64_t count;
+    double *A;             /* [count * states * states] row after row; then the factors */
     double *x;             /* [count * states] R^pi, then v */
     double *probabilities; /* [count * rows] */
+    double **A_of, **x_of; /* [count] those of each policy */
+    int *pivots;           /* [count * states] */
+    int *singular;         /* [count] 0: it is not, and x is the solution */
     nadir_device_return *found;
-} answers;
+} batch;
 
 /* A <- I - gamma P^pi, x <- R^pi. */
-static __global__ void put_together(const cuda_rows P, const question of, const answers to)
+static __global__ void assemble(const cuda_rows P, const discounted model, const batch to)
 {
     const int64_t n = P.states;
     const int64_t i = blockIdx.x;
@@ -52,35 +54,26 @@ static __global__ void put_together(const cuda_rows P, const question of, const 
             for (int64_t row = first; row < end && P.dense != NULL; row++) {
                 sum += pi[row] > 0 ? pi[row] * P.dense[row * n + t] : 0;
             }
-            A[t] = (t == s) - of.gamma * sum;
+            A[t] = (t == s) - model.gamma * sum;
         }
         for (int64_t row = first; row < end && P.dense == NULL; row++) {
             __syncwarp(); /* what other lanes have written before may lie in the same place */
             for (int64_t entry = P.starts[row] + lane; entry < P.starts[row + 1]; entry += LANES) {
-                A[P.columns[entry]] -= of.gamma * (pi[row] * P.values[entry]);
+                A[P.columns[entry]] -= model.gamma * (pi[row] * P.values[entry]);
             }
         }
         if (lane == 0) {
             double reward = 0;
             for (int64_t row = first; row < end; row++) {
-                reward += pi[row] * of.rewards[row];
+                reward += pi[row] * model.rewards[row];
             }
             to.x[i * n + s] = reward;
         }
     }
     if (threadIdx.x == 0) {
-        to.batch.A[i] = to.A + i * n * n;
-        to.batch.x[i] = to.x + i * n;
+        to.A_of[i] = to.A + i * n * n;
+        to.x_of[i] = to.x + i * n;
     }
-}
-
-/* The sum of what the lanes of a warp have, the same bits for all of them. */
-static __device__ double add_lanes(double sum)
-{
-    for (int step = LANES / 2; step > 0; step /= 2) {
-        sum += __shfl_xor_sync(0xffffffffu, sum, step);
-    }
-    return sum;
 }
 
 /* P(.|row) . v, by a warp. */
@@ -96,22 +89,17 @@ static __device__ double multiply_row(const cuda_rows &P, int64_t row, int lane,
             sum += P.values[entry] * v[P.columns[entry]];
         }
     }
-    return add_lanes(sum);
+    return cuda_over_warp(sum);
 }
 
-/* The lower, and the higher, of both; a NaN stays. */
+/* The lower of both; a NaN stays. */
 static __device__ double lower(double a, double b)
 {
     return b < a || b != b ? b : a;
 }
 
-static __device__ double higher(double a, double b)
-{
-    return b > a || b != b ? b : a;
-}
-
 /* What is found of each policy. */
-static __global__ void look(const cuda_rows P, const question of, const answers to)
+static __global__ void evaluate(const cuda_rows P, const discounted model, const batch to)
 {
     __shared__ double v[STATES];
     __shared__ nadir_device_return parts[WARPS];
@@ -123,20 +111,20 @@ static __global__ void look(const cuda_rows P, const question of, const answers 
     nadir_device_return own = {0, CUDART_INF, -CUDART_INF, 0};
     for (int64_t s = threadIdx.x; s < n; s += THREADS) {
         v[s] = to.x[i * n + s];
-        own.mean += of.initial[s] * v[s];
+        own.mean += model.initial[s] * v[s];
     }
-    own.mean = add_lanes(own.mean);
+    own.mean = cuda_over_warp(own.mean);
     __syncthreads();
     for (int64_t s = warp; s < n; s += WARPS) { /* all lanes have the same numbers */
         double value = 0;
         for (int64_t row = P.state_rows[s]; row < P.state_rows[s + 1]; row++) {
             if (pi[row] > 0) {
-                value += pi[row] * (of.rewards[row] + of.gamma * multiply_row(P, row, lane, v));
+                value += pi[row] * (model.rewards[row] + model.gamma * multiply_row(P, row, lane, v));
             }
         }
         own.lowest = lower(own.lowest, value - v[s]);
-        own.highest = higher(own.highest, value - v[s]);
-        own.largest = higher(own.largest, fabs(v[s]));
+        own.highest = cuda_larger(own.highest, value - v[s]);
+        own.largest = cuda_larger(own.largest, fabs(v[s]));
     }
     if (lane == 0) {
         parts[warp] = own;
@@ -146,10 +134,10 @@ static __global__ void look(const cuda_rows P, const question of, const answers 
         for (int k = 1; k < WARPS; k++) {
             own.mean += parts[k].mean;
             own.lowest = lower(own.lowest, parts[k].lowest);
-            own.highest = higher(own.highest, parts[k].highest);
-            own.largest = higher(own.largest, parts[k].largest);
+            own.highest = cuda_larger(own.highest, parts[k].highest);
+            own.largest = cuda_larger(own.largest, parts[k].largest);
         }
-        own.mean = to.batch.singular[i] == 0 ? own.mean : CUDART_NAN;
+        own.mean = to.singular[i] == 0 ? own.mean : CUDART_NAN;
         to.found[i] = own;
     }
 }
@@ -162,21 +150,20 @@ static int64_t numbers_each(const cuda_rows *P)
     return n * n + n + P->rows + found + 2 + (n + 2) / 2;
 }
 
-/* What a batch of policies works with, cut from `room`. */
-static answers cut(const cuda_rows *P, int64_t count, double *room)
+/* The arrays of a batch in the workspace. */
+static batch lay_out(const cuda_rows *P, int64_t count, double *room)
 {
     const int64_t n = P->states;
-    answers made;
+    batch made;
+    made.count = count;
     made.A = room;
     made.x = made.A + count * n * n;
     made.probabilities = made.x + count * n;
     made.found = (nadir_device_return *)(made.probabilities + count * P->rows);
-    made.batch.size = n;
-    made.batch.count = count;
-    made.batch.A = (double **)(made.found + count);
-    made.batch.x = made.batch.A + count;
-    made.batch.singular = (int *)(made.batch.x + count);
-    made.batch.pivots = made.batch.singular + count;
+    made.A_of = (double **)(made.found + count);
+    made.x_of = made.A_of + count;
+    made.singular = (int *)(made.x_of + count);
+    made.pivots = made.singular + count;
     return made;
 }
 
@@ -191,55 +178,58 @@ static int64_t fitting(const cuda_engine *engine, int64_t shared, int64_t each, 
     return most;
 }
 
-static nadir_status evaluate(const cuda_rows *P, nadir_context *context, const question *of,
-                             const answers *to, const double *probabilities, nadir_device_return *found)
+static nadir_status run_batch(const cuda_rows *P, nadir_context *context, const discounted *model,
+                              const batch *to, const double *probabilities, nadir_device_return *found)
 {
     nadir_status status = NADIR_OK;
     cuda_engine *engine = P->engine;
-    const unsigned blocks = (unsigned)to->batch.count;
-    CUDA_TRY(engine, context,
-             cudaMemcpy(to->probabilities, probabilities,
-                        (size_t)(to->batch.count * P->rows) * sizeof *probabilities, cudaMemcpyHostToDevice));
-    put_together<<<blocks, THREADS>>>(*P, *of, *to);
+    const int count = (int)to->count;
+    const int n = (int)P->states;
+    int wrong = 0;
+    CUDA_CHECK(cuda_copy(engine, context, count * P->rows, probabilities, to->probabilities));
+    assemble<<<(unsigned)count, THREADS>>>(*P, *model, *to);
     CUDA_LAUNCHED(engine, context);
-    CUDA_CHECK(cuda_batch_solve(engine, context, &to->batch));
-    look<<<blocks, THREADS>>>(*P, *of, *to);
+    CUDA_LIBRARY(engine, context,
+                 cublasDgetrfBatched(engine->blas, n, to->A_of, n, to->pivots, to->singular, count));
+    /* rows of A are columns of what cuBLAS sees */
+    CUDA_LIBRARY(engine, context,
+                 cublasDgetrsBatched(engine->blas, CUBLAS_OP_T, n, 1, (const double *const *)to->A_of, n,
+                                     to->pivots, to->x_of, n, &wrong, count));
+    evaluate<<<(unsigned)count, THREADS>>>(*P, *model, *to);
     CUDA_LAUNCHED(engine, context);
-    CUDA_TRY(engine, context,
-             cudaMemcpy(found, to->found, (size_t)to->batch.count * sizeof *found, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cuda_copy(engine, context, count, to->found, found));
 cleanup:
     return status;
 }
 
-nadir_status cuda_returns(void *kept, nadir_context *context, const nadir_device_returns *returns,
-                          int64_t count, const double *probabilities, nadir_device_return *found)
+static nadir_status policy_returns(void *self, nadir_context *context, const nadir_device_returns *returns,
+                                   int64_t count, const double *probabilities, nadir_device_return *found)
 {
     nadir_status status = NADIR_OK;
-    const cuda_rows *P = (const cuda_rows *)kept;
+    const cuda_rows *P = (const cuda_rows *)self;
     cuda_engine *engine = P->engine;
     const int64_t shared = P->rows + P->states;
     const int64_t each = numbers_each(P);
     const int64_t most = fitting(engine, shared, each, count);
-    question of;
+    discounted model;
     if (P->states > STATES) {
         return engine->host->fail(context, NADIR_ERROR_UNSUPPORTED,
                                   "batches of policies are for models of at most %d states", STATES);
     }
     CUDA_CHECK(cuda_reserve(engine, context, shared + most * each));
-    of.gamma = returns->gamma;
-    of.rewards = engine->vectors;
-    of.initial = engine->vectors + P->rows;
-    CUDA_TRY(engine, context,
-             cudaMemcpy(engine->vectors, returns->rewards, (size_t)P->rows * sizeof(double),
-                        cudaMemcpyHostToDevice));
-    CUDA_TRY(engine, context,
-             cudaMemcpy(engine->vectors + P->rows, returns->initial, (size_t)P->states * sizeof(double),
-                        cudaMemcpyHostToDevice));
+    model = {returns->gamma, engine->workspace, engine->workspace + P->rows};
+    CUDA_CHECK(cuda_copy(engine, context, P->rows, returns->rewards, engine->workspace));
+    CUDA_CHECK(cuda_copy(engine, context, P->states, returns->initial, engine->workspace + P->rows));
     for (int64_t done = 0; done < count; done += most) {
-        const answers to = cut(P, count - done < most ? count - done : most, engine->vectors + shared);
-        CUDA_CHECK(evaluate(P, context, &of, &to, probabilities + done * P->rows, found + done));
+        const batch to = lay_out(P, count - done < most ? count - done : most, engine->workspace + shared);
+        CUDA_CHECK(run_batch(P, context, &model, &to, probabilities + done * P->rows, found + done));
         CUDA_CHECK(engine->host->progress(context, CUDA_TASK, -1));
     }
 cleanup:
     return status;
+}
+
+void cuda_returns_enter(nadir_device *table)
+{
+    table->policy_returns = policy_returns;
 }

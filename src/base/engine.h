@@ -12,7 +12,7 @@
 #include "base/communication.h"
 #include "base/device.h"
 
-#define NADIR_ENGINE_VERSION 7
+#define NADIR_ENGINE_VERSION 8
 #define NADIR_ENGINE_SYMBOL  "nadir_engine_entry"
 
 /* What the library lends to an engine. */

@@ -1,12 +1,9 @@
 /*
  * bicgstab.c: one run of BiCGSTAB for several right-hand sides; see iterative.h.
  *
- * van der Vorst's method (1992) with two changes.
- * - The shadow vector is not the first residual r but r with as much noise. With r alone the method breaks
- *   down on the systems that are asked for most: for A^T x = mu with mu uniform, r is a multiple of 1, which
- *   is an eigenvector of A; and a point mass on a cycle is as bad. The noise is the same in every run.
- * - Where t and s are nearly orthogonal, as for chains that drift or cycle, omega is enlarged (Sleijpen and
- *   van der Vorst, 1995).
+ * van der Vorst's method (1992) with two changes, for which linalg/krylov_formulas.h gives the reasons: the
+ * shadow vector is the first residual r with as much noise, the same in every run; and omega is enlarged
+ * where t and s are nearly orthogonal.
  * Every column is divided by its own residual first, so that no scale of b makes an inner product overflow or
  * vanish. The columns go in step: each pass over the matrix serves all that are not done, and those that are
  * done give up their place.
@@ -17,6 +14,7 @@
 #include "linalg/iterative.h"
 
 #include "linalg/distributed.h"
+#include "linalg/krylov_formulas.h"
 
 #include <float.h>
 #include <math.h>
@@ -26,8 +24,6 @@
  */
 #define PATIENCE 200
 #define HEADWAY  0.7
-/* The least cosine between s and t that is taken as it is. */
-#define COSINE 0.7
 
 /* The vectors and numbers of one column; d is the correction so far. */
 typedef struct stab_lane {
@@ -66,22 +62,12 @@ static void start_block(const void *arguments, int64_t first, int64_t end, doubl
     result[0] = nadir_block_dot(use->r, use->r, first, end);
 }
 
-/* A number between -1 and 1 that looks random: the i-th of the SplitMix generator of Steele and others. */
-static inline double noise(int64_t i)
-{
-    uint64_t mixed = ((uint64_t)i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94d049bb133111eb);
-    mixed ^= mixed >> 31;
-    return (double)(mixed >> 11) * 0x1p-52 - 1;
-}
-
 /* shadow <- r + noise; shadow.r and shadow.shadow. beta holds the size of the noise. */
 static void shadow_block(const void *arguments, int64_t first, int64_t end, double result[3])
 {
     const stab_lane *use = arguments;
     for (int64_t i = first; i < end; i++) {
-        use->shadow[i] = use->r[i] + use->beta * noise(use->first + i);
+        use->shadow[i] = use->r[i] + use->beta * nadir_shadow_noise(use->first + i);
     }
     result[0] = nadir_block_dot(use->shadow, use->r, first, end);
     result[1] = nadir_block_dot(use->shadow, use->shadow, first, end);
@@ -201,11 +187,7 @@ static bool second_half(const stab_run *run, stab_lane *lane)
 {
     double products[3];
     over_blocks(run, 2, products_block, lane, NADIR_COMBINE_SUM, products);
-    lane->omega = products[1] > 0 ? products[0] / products[1] : 0;
-    const double cosine = fabs(products[0]) / sqrt(products[1]) / sqrt(products[2]);
-    if (cosine > 0 && cosine < COSINE) {
-        lane->omega *= COSINE / cosine;
-    }
+    lane->omega = nadir_bicgstab_omega(products[0], products[1], products[2]);
     double norms[3];
     over_blocks(run, 5, step_block, lane,
                 lane->kind == NADIR_NORM_MAXIMUM ? NADIR_COMBINE_MAXIMUM : NADIR_COMBINE_SUM, norms);

@@ -10,14 +10,7 @@
 #define NADIR_LINALG_NORM_H
 
 #include "base/context.h"
-
-#include <math.h>
-
-/* r^exponent, r >= 0: the exponents of q = 1.5, 2 and 3 without the cost of a general power. */
-static inline double nadir_power(double r, double exponent)
-{
-    return exponent == 1 ? r : exponent == 2 ? r * r : exponent == 0.5 ? sqrt(r) : pow(r, exponent);
-}
+#include "linalg/power.h"
 
 /* The q with 1/p + 1/q = 1: infinity at 1, 2 at 2, 1 at infinity, NaN where p is not in [1, infinity]. */
 double nadir_holder_conjugate(double p);

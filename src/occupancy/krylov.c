@@ -29,6 +29,7 @@
  */
 #include "linalg/distributed.h"
 #include "linalg/iterative.h"
+#include "linalg/krylov_formulas.h"
 #include "occupancy/backend.h"
 
 #include "base/context.h"
@@ -37,22 +38,10 @@
 #include <math.h>
 #include <string.h>
 
-#define COLUMNS  NADIR_BICGSTAB_COLUMNS
-#define CACHED   262144 /* numbers */
-#define LONG_ROW 32     /* entries */
-/* The recurrence drifts from the true residual; asking a little more of it saves a second run. */
-#define GOAL_SHARE 0.7
-/* Share of the rounding level below which no run is sent. */
-#define LEAST_SHARE 0.01
-/* Products of a run when the contraction needs fewer, or when there is none. */
-#define LEAST_PRODUCTS 40
-#define MOST_PRODUCTS  100000
-#define MOST_DOUBLINGS 30
-/* More of the contraction is not worth waiting for. */
-#define MOST_CONTRACTION 10000000
-/* Products of the contraction before a column that met rounding is given up. */
-#define LAST_PRODUCTS 4
-#define NEAR_ENOUGH   10
+#define COLUMNS     NADIR_BICGSTAB_COLUMNS
+#define CACHED      262144 /* numbers */
+#define LONG_ROW    32     /* entries */
+#define NEAR_ENOUGH 10
 
 typedef struct krylov {
     nadir_average *average;
@@ -253,26 +242,24 @@ static void finish_column(krylov_block *block, int64_t j)
 /* The goal, but not so small that a residual could not tell it from zero: a run towards it would not end. */
 static double sensible_goal(const krylov_block *block, const krylov_column *column)
 {
-    const double least = LEAST_SHARE * rounding_level(block, column);
+    const double least = NADIR_KRYLOV_LEAST_SHARE * rounding_level(block, column);
     return block->goal > least ? block->goal : least;
 }
 
-/* The products that the contraction needs from here, log(goal / residual) / log(c), but at least
- * LEAST_PRODUCTS; c < 1. */
+/* The products that the contraction needs from here; c < 1. */
 static int64_t contraction_products(const krylov_block *block, const krylov_column *column)
 {
-    const double products = log(sensible_goal(block, column) / column->residual) / log(block->self->rate);
-    return products < LEAST_PRODUCTS ? LEAST_PRODUCTS : products < 1e18 ? (int64_t)products : INT64_MAX;
+    return nadir_contraction_products(sensible_goal(block, column), column->residual, block->self->rate);
 }
 
 /* The products that a run may take: those of the contraction, within limits. */
 static int64_t run_limit(const krylov_block *block, const krylov_column *column)
 {
     if (block->self->rate >= 1) {
-        return MOST_PRODUCTS;
+        return NADIR_KRYLOV_MOST_PRODUCTS;
     }
     const int64_t products = contraction_products(block, column);
-    return products < MOST_PRODUCTS ? products : MOST_PRODUCTS;
+    return products < NADIR_KRYLOV_MOST_PRODUCTS ? products : NADIR_KRYLOV_MOST_PRODUCTS;
 }
 
 /* Up to `products` steps x <- x + r. *contracted: they did what they must, rounding aside. */
@@ -300,13 +287,15 @@ static nadir_status fall_back(krylov_block *block, int64_t j, int64_t products)
     nadir_status status = NADIR_OK;
     krylov_column *column = &block->columns[j];
     const int64_t needed = block->self->rate < 1 ? contraction_products(block, column) : INT64_MAX;
-    bool goes_on = needed <= MOST_CONTRACTION;
+    bool goes_on = needed <= NADIR_KRYLOV_MOST_CONTRACTION;
     if (goes_on) {
         const bool met_rounding = column->residual <= rounding_level(block, column);
-        const int64_t doubled = (products > LEAST_PRODUCTS ? products : LEAST_PRODUCTS) << column->failures;
-        column->failures += column->failures < MOST_DOUBLINGS;
+        const int64_t doubled =
+            (products > NADIR_KRYLOV_LEAST_PRODUCTS ? products : NADIR_KRYLOV_LEAST_PRODUCTS)
+            << column->failures;
+        column->failures += column->failures < NADIR_KRYLOV_MOST_DOUBLINGS;
         NADIR_CHECK(contract(block, column, residual_of(block, j),
-                             met_rounding       ? LAST_PRODUCTS
+                             met_rounding       ? NADIR_KRYLOV_LAST_PRODUCTS
                              : doubled < needed ? doubled
                                                 : needed,
                              &goes_on));
@@ -349,7 +338,8 @@ static nadir_status run_round(krylov_block *block)
     int64_t products[COLUMNS];
     for (int64_t j = 0; j < count; j++) {
         runs[j] = (nadir_bicgstab_column){.residual = block->columns[j].residual,
-                                          .goal = GOAL_SHARE * sensible_goal(block, &block->columns[j]),
+                                          .goal = NADIR_KRYLOV_GOAL_SHARE *
+                                                  sensible_goal(block, &block->columns[j]),
                                           .limit = run_limit(block, &block->columns[j])};
     }
     NADIR_CHECK(nadir_bicgstab_run(context, &self->system, block->transposed, count, runs, self->work));

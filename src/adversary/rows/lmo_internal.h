@@ -131,15 +131,6 @@ void nadir_lmo_lp_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadi
 void nadir_lmo_l1_row(const nadir_lmo_row_view *view, double scale, double threshold, double share,
                       nadir_lmo_solution *solution);
 
-/* change(g) of lmo.h for g >= 0; 1 < p < infinity. */
-static inline double nadir_lmo_lp_change(double p, double step, double g)
-{
-    if (!(g > 0)) {
-        return 0;
-    }
-    return p <= 2 ? nadir_power(step * g, 1 / (p - 1)) : step * nadir_power(g, 1 / (p - 1));
-}
-
 /* p other than 1, 2 and infinity: Delta / alpha of an entry of Phat = phat at x. */
 double nadir_lmo_lp_displacement(double p, const nadir_lmo_solution *solution, double alpha, double phat,
                                  double x);

@@ -13,41 +13,25 @@
  * position, and taken from the side inside the ball.
  */
 #include "adversary/rows/lmo_internal.h"
+#include "adversary/rows/lmo_lp_formulas.h"
 
 #include <float.h>
 #include <math.h>
 
-enum { LEVEL_LIMIT = 300, STEP_LIMIT = 200, BRACKET_LIMIT = 60 };
-
-#define MASS_ROUNDING nadir_round_error(32) /* of what moves, relatively */
-#define LARGEST_MOVE  50.0                  /* of t at once without a bracket */
-
-/* Sums at a level. */
-typedef struct power_sums {
-    double plus, minus;           /* of |Delta| / alpha */
-    double plus_rate, minus_rate; /* of change / |d|, without those that are clipped */
-    double unclipped;             /* of change |d|, of the others */
-    double clipped;               /* of Phat / alpha |d|, of those */
-    double largest;               /* |Delta| / alpha */
-} power_sums;
-
-static void add_below(double p, double step, int64_t count, const double *x, double omega, power_sums *sums)
+static void add_below(double p, double step, int64_t count, const double *x, double omega,
+                      nadir_lp_sums *sums)
 {
     for (int64_t i = 0; i < count; i++) {
         const double g = omega - x[i];
         if (g > 0) {
-            const double change = nadir_lmo_lp_change(p, step, g);
-            sums->plus += change;
-            sums->plus_rate += change / g;
-            sums->unclipped += change * g;
-            sums->largest = change > sums->largest ? change : sums->largest;
+            nadir_lp_add_below(p, step, g, sums);
         }
     }
 }
 
-static power_sums sum_at(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double step, double omega)
+static nadir_lp_sums sum_at(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double step, double omega)
 {
-    power_sums sums = {0};
+    nadir_lp_sums sums = {0};
     if (view->off_support) {
         const int64_t below = nadir_value_order_below(lmo->order, omega).count;
         add_below(lmo->p, step, below, lmo->order->sorted, omega, &sums);
@@ -57,95 +41,38 @@ static power_sums sum_at(const nadir_lmo *lmo, const nadir_lmo_row_view *view, d
     for (int64_t i = 0; i < view->count; i++) {
         const double g = view->x[i] - omega;
         if (g > 0) {
-            const double change = nadir_lmo_lp_change(lmo->p, step, g);
-            const double most = view->phat[i] / view->alpha;
-            const double size = change < most ? change : most;
-            sums.minus += size;
-            sums.minus_rate += change < most ? change / g : 0;
-            sums.unclipped += change < most ? change * g : 0;
-            sums.clipped += change < most ? 0 : most * g;
-            sums.largest = size > sums.largest ? size : sums.largest;
+            nadir_lp_add_above(lmo->p, step, g, view->phat[i] / view->alpha, &sums);
         }
     }
     return sums;
 }
 
-/* By how much Newton would raise omega. */
-static double newton_step(double p, const power_sums *sums)
-{
-    const double a = 1 / (p - 1);
-    if (p > 2) {
-        return (sums->minus - sums->plus) / (a * (sums->plus_rate + sums->minus_rate));
-    }
-    const double plus = pow(sums->plus, p - 1);
-    const double minus = pow(sums->minus, p - 1);
-    const double rate = (sums->plus > 0 ? plus / sums->plus * sums->plus_rate : 0) +
-                        (sums->minus > 0 ? minus / sums->minus * sums->minus_rate : 0);
-    return (minus - plus) / rate;
-}
-
-typedef struct level_bracket {
-    double low, high;               /* levels */
-    double low_excess, high_excess; /* plus - minus there */
-} level_bracket;
-
-/* The next level to try: Newton's, or the middle when that leaves the bracket or the bracket shrinks slowly;
- * just across the root when Newton's step is below the resolution already. */
-static double next_level(const level_bracket *bracket, double omega, double newton, double resolution,
-                         bool slow)
-{
-    double next = omega + newton;
-    if (fabs(newton) < resolution) {
-        next = omega + (newton > 0 ? 2 : -2) * resolution;
-    }
-    if (slow || !(next > bracket->low && next < bracket->high)) {
-        next = bracket->low + (bracket->high - bracket->low) / 2;
-    }
-    return next;
-}
-
 /* omega, upper and share for the solution's step. True: omega is enough, and `found` holds the sums there. */
 static bool find_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double highest,
-                       nadir_lmo_solution *solution, power_sums *found)
+                       nadir_lmo_solution *solution, nadir_lp_sums *found)
 {
-    level_bracket bracket = {0, highest, -INFINITY, INFINITY};
+    nadir_lp_levels bracket = {0, highest, -INFINITY, INFINITY, INFINITY};
     double omega = solution->omega > 0 && solution->omega < highest ? solution->omega : highest / 2;
-    double width = INFINITY;
-    for (int i = 0; i < LEVEL_LIMIT; i++) {
-        const power_sums sums = sum_at(lmo, view, solution->step, omega);
+    for (int i = 0; i < NADIR_LP_LEVEL_LIMIT; i++) {
+        const nadir_lp_sums sums = sum_at(lmo, view, solution->step, omega);
         const double excess = sums.plus - sums.minus;
-        if (isfinite(excess) && fabs(excess) <= MASS_ROUNDING * sums.plus) {
+        if (isfinite(excess) && fabs(excess) <= NADIR_LP_MASS_ROUNDING * sums.plus) {
             solution->omega = omega;
             solution->upper = omega;
             *found = sums;
             return true;
         }
-        if (excess < 0) {
-            bracket.low = omega;
-            bracket.low_excess = excess;
-        } else {
-            bracket.high = omega;
-            bracket.high_excess = excess;
-        }
-        const double resolution = nadir_round_error(0.5) * bracket.high;
-        const double middle = bracket.low + (bracket.high - bracket.low) / 2;
-        if (bracket.high - bracket.low <= 4 * resolution || middle <= bracket.low || middle >= bracket.high) {
+        if (!nadir_lp_next_level(lmo->p, i, &sums, &bracket, &omega)) {
             break;
         }
-        bool slow = false;
-        if (i % 3 == 2) {
-            slow = bracket.high - bracket.low > width / 2;
-            width = bracket.high - bracket.low;
-        }
-        omega = next_level(&bracket, omega, newton_step(lmo->p, &sums), resolution, slow);
     }
-    /* an end that was never evaluated */
+    /* an end that was never tried */
     if (isinf(bracket.low_excess)) {
-        const power_sums sums = sum_at(lmo, view, solution->step, bracket.low);
+        const nadir_lp_sums sums = sum_at(lmo, view, solution->step, bracket.low);
         bracket.low_excess = sums.plus - sums.minus;
     }
     if (isinf(bracket.high_excess)) {
-        const power_sums sums = sum_at(lmo, view, solution->step, bracket.high);
+        const nadir_lp_sums sums = sum_at(lmo, view, solution->step, bracket.high);
         bracket.high_excess = sums.plus - sums.minus;
     }
     if (isinf(bracket.high_excess)) { /* the step is so large that sums overflow */
@@ -159,21 +86,15 @@ static bool find_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view, dou
     return false;
 }
 
-/* Delta / alpha at a level. */
-static double displacement_at(double p, double step, double most, double g)
-{
-    return g >= 0 ? nadir_lmo_lp_change(p, step, g) : -fmin(most, nadir_lmo_lp_change(p, step, -g));
-}
-
 double nadir_lmo_lp_displacement(double p, const nadir_lmo_solution *solution, double alpha, double phat,
                                  double x)
 {
     const double most = phat / alpha;
-    const double low = displacement_at(p, solution->step, most, solution->omega - x);
+    const double low = nadir_lp_delta(p, solution->step, most, solution->omega - x);
     if (!(solution->share > 0)) {
         return low;
     }
-    const double high = displacement_at(p, solution->step, most, solution->upper - x);
+    const double high = nadir_lp_delta(p, solution->step, most, solution->upper - x);
     return (1 - solution->share) * low + solution->share * high;
 }
 
@@ -211,7 +132,7 @@ static double measure(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
 
 /* gain and norm at omega alone. Of an entry that is not clipped (|Delta| / L)^p = (|Delta| / L) (g / g_L),
  * where change(g_L) = L, L being the largest |Delta| / alpha. */
-static void measure_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view, const power_sums *sums,
+static void measure_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view, const nadir_lp_sums *sums,
                           nadir_lmo_solution *solution)
 {
     const double p = lmo->p;
@@ -221,7 +142,7 @@ static void measure_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view, 
     for (int64_t i = 0; i < view->count && sums->clipped > 0; i++) {
         const double most = view->phat[i] / view->alpha;
         const double d = view->x[i] - solution->omega;
-        if (d > 0 && most > 0 && most <= nadir_lmo_lp_change(p, solution->step, d)) {
+        if (d > 0 && most > 0 && most <= nadir_lp_change(p, solution->step, d)) {
             sum += pow(most / largest, p);
         }
     }
@@ -243,7 +164,7 @@ void nadir_lmo_lp_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadi
         solution->upper = 0;
         return;
     }
-    power_sums sums;
+    nadir_lp_sums sums;
     if (find_level(lmo, view, highest, solution, &sums)) {
         if (sums.largest > 0) {
             measure_level(lmo, view, &sums, solution);
@@ -268,63 +189,12 @@ static void solve_at_kappa(const nadir_lmo_group *group, int64_t row, double *wo
     nadir_lmo_lp_row(group->lmo, &view, solution);
 }
 
-/* kappa = base exp(t), or base exp(t / a) for p < 2: small t are near the root, and have many digits. */
-static double kappa_of(const nadir_lmo_group *group, double base, double t)
-{
-    const double p = group->lmo->p;
-    return base * exp(p < 2 ? t * (p - 1) : t);
-}
-
 /* log(norm / beta) at t. */
 static double excess_at(const nadir_lmo_group *group, double base, double t)
 {
-    double kappa = kappa_of(group, base, t);
+    double kappa = nadir_lp_kappa(group->lmo->p, base, t);
     nadir_lmo_group_run(group, solve_at_kappa, &kappa);
     return log(nadir_lmo_group_norm(group) / group->beta);
-}
-
-/* A bracket of t, log(norm / beta) at its ends, and which end stayed the last time: its excess is halved
- * (Illinois), or it would stay for ever. */
-typedef struct step_bracket {
-    double low, high;
-    double low_excess, high_excess;
-    int stayed;
-    double width; /* four steps ago */
-} step_bracket;
-
-static void narrow(step_bracket *bracket, double t, double excess)
-{
-    if (excess <= 0) {
-        bracket->high_excess *= bracket->stayed > 0 ? 0.5 : 1;
-        bracket->stayed = 1;
-        bracket->low = t;
-        bracket->low_excess = excess;
-    } else {
-        bracket->low_excess *= bracket->stayed < 0 ? 0.5 : 1;
-        bracket->stayed = -1;
-        bracket->high = t;
-        bracket->high_excess = excess;
-    }
-}
-
-/* The next t. Without a bracket steps double, since slopes are at most 1 but may be much smaller. */
-static double next_step(step_bracket *bracket, int i, double tolerance, double largest_move)
-{
-    if (isinf(bracket->low)) {
-        return bracket->high - fmin(fmax(ldexp(bracket->high_excess, i), tolerance), largest_move);
-    }
-    if (isinf(bracket->high)) {
-        return bracket->low + fmin(fmax(ldexp(-bracket->low_excess, i), tolerance), largest_move);
-    }
-    const double width = bracket->high - bracket->low;
-    const double t =
-        bracket->low - bracket->low_excess * (width / (bracket->high_excess - bracket->low_excess));
-    bool slow = false;
-    if (i % 4 == 3) {
-        slow = width > bracket->width / 2;
-        bracket->width = width;
-    }
-    return !slow && t > bracket->low && t < bracket->high ? t : bracket->low + width / 2;
 }
 
 /* The kappa of norm = beta, from below; solutions are those of it. False when the norm does not get there. */
@@ -332,21 +202,21 @@ static bool find_step(const nadir_lmo_group *group, double base, double *kappa)
 {
     const double a = fmax(1, 1 / (group->lmo->p - 1));
     const double tolerance = nadir_round_error(8) * a;
-    step_bracket bracket = {.low = -INFINITY, .high = INFINITY, .width = INFINITY};
+    nadir_lp_bracket bracket = {.low = -INFINITY, .high = INFINITY, .width = INFINITY};
     double t = 0;
-    for (int i = 0; i < STEP_LIMIT; i++) {
+    for (int i = 0; i < NADIR_LP_STEP_LIMIT; i++) {
         const double excess = excess_at(group, base, t);
-        narrow(&bracket, t, excess);
+        nadir_lp_narrow(&bracket, t, excess);
         if (excess <= 0 && excess >= -tolerance) {
             break;
         }
         if (bracket.high - bracket.low <= tolerance + nadir_round_error(4) * fabs(t)) {
             break;
         }
-        if (isinf(bracket.high) && i == BRACKET_LIMIT) {
+        if (isinf(bracket.high) && i == NADIR_LP_BRACKET_LIMIT) {
             return false;
         }
-        t = next_step(&bracket, i, tolerance, LARGEST_MOVE * a);
+        t = nadir_lp_next_t(&bracket, i, tolerance, NADIR_LP_FAR * a);
     }
     /* Where digits do not suffice the same t may give another norm from another start. Nothing moves at
      * kappa = 0. */
@@ -354,7 +224,7 @@ static bool find_step(const nadir_lmo_group *group, double base, double *kappa)
         bracket.low = -INFINITY;
         excess_at(group, base, bracket.low);
     }
-    *kappa = kappa_of(group, base, bracket.low);
+    *kappa = nadir_lp_kappa(group->lmo->p, base, bracket.low);
     return true;
 }
 
