@@ -5,7 +5,7 @@
  * ordinary way. One that a single process meets (no memory, a bad part of the file) leaves the others waiting
  * for its next message: it waits at the end for a few seconds, and then ends the job.
  */
-#include "parts.h"
+#include "engine.h"
 
 #include <execinfo.h>
 #include <petscksp.h>
@@ -95,7 +95,7 @@ static nadir_status start(const nadir_engine_host *host, nadir_context *context,
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &engine->work);
     MPI_Comm_dup(MPI_COMM_WORLD, &engine->solvers);
-    MPI_Comm_dup(MPI_COMM_WORLD, &engine->farewell);
+    MPI_Comm_dup(MPI_COMM_WORLD, &engine->shutdown);
     engine->watch = MPI_COMM_NULL;
     if (getenv("NADIR_ENGINE_WATCH") != NULL) { /* NOLINT(concurrency-mt-unsafe): nothing here sets it */
         MPI_Comm_dup(MPI_COMM_WORLD, &engine->watch);
@@ -127,7 +127,7 @@ typedef struct meeting {
     int64_t count;
 } meeting;
 
-void petsc_meet(petsc_engine *engine, const char *call, int64_t count)
+void petsc_check_call(petsc_engine *engine, const char *call, int64_t count)
 {
     enum { DEPTH = 24 };
     const bool exchange = strcmp(call, "fetch") == 0 || strcmp(call, "add") == 0;
@@ -196,7 +196,7 @@ static void finish(void *self, int exit_status, const char *sentence)
     int here = 0;
     const struct timespec pause = {0, 1000000};
     const double begun = seconds();
-    MPI_Ibarrier(engine->farewell, &all_here);
+    MPI_Ibarrier(engine->shutdown, &all_here);
     while (!here) {
         MPI_Test(&all_here, &here, MPI_STATUS_IGNORE);
         if (!here && exit_status != 0 && seconds() - begun > PATIENCE) {
@@ -214,7 +214,7 @@ static void finish(void *self, int exit_status, const char *sentence)
     petsc_reductions_end(engine);
     MPI_Comm_free(&engine->work);
     MPI_Comm_free(&engine->solvers);
-    MPI_Comm_free(&engine->farewell);
+    MPI_Comm_free(&engine->shutdown);
     if (engine->machine != MPI_COMM_NULL) {
         MPI_Comm_free(&engine->machine);
     }

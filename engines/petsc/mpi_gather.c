@@ -5,7 +5,7 @@
  * An order statistic is found by halving: the pivot is the median of the processes' medians, weighted by how
  * many values each has left, so that every round drops a quarter of all values at least.
  */
-#include "parts.h"
+#include "engine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +117,7 @@ static nadir_status order_statistics(void *self, nadir_context *context, int64_t
                                      int64_t wanted, const int64_t *ranks, double *results)
 {
     petsc_engine *engine = self;
-    petsc_meet(engine, "order_statistics", wanted);
+    petsc_check_call(engine, "order_statistics", wanted);
     int64_t total = count;
     add_up(engine, 1, &total);
     nadir_status status = NADIR_OK;
@@ -141,7 +141,7 @@ static nadir_status top(void *self, nadir_context *context, int64_t count, nadir
                         int64_t wanted, nadir_indexed *results, int64_t *found)
 {
     petsc_engine *engine = self;
-    petsc_meet(engine, "top", wanted);
+    petsc_check_call(engine, "top", wanted);
     const nadir_communication *alone = engine->host->alone;
     const int members = engine->table.members;
     nadir_indexed *own = malloc((size_t)(wanted + 1) * sizeof *own);
@@ -181,7 +181,7 @@ static nadir_status collect(void *self, nadir_context *context, int64_t count, c
 {
     (void)context;
     petsc_engine *engine = self;
-    petsc_meet(engine, "collect", -1);
+    petsc_check_call(engine, "collect", -1);
     if (engine->table.rank == 0) {
         memmove(all, values, (size_t)count * sizeof *all);
     }

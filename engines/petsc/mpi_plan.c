@@ -6,14 +6,14 @@
  * among the ghosts, and needs no unpacking. A plan knows, for each process, how many ghosts come from it, and
  * which of the own values it wants. Processes of one machine read each other's memory and send nothing.
  */
-#include "parts.h"
+#include "engine.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { FETCH_TAG = 1, ADD_TAG = 2 };
 
-typedef struct plan {
+typedef struct ghost_plan {
     int members;
     int *wanted;           /* [members] ghosts from each process */
     int *given;            /* [members] own values that each process has among its ghosts */
@@ -23,22 +23,22 @@ typedef struct plan {
     petsc_shared *shared;  /* NULL: messages */
     int32_t *sources;      /* [all wanted] places of ghosts; these two where there is `shared` */
     int64_t *columns;      /* [members] where what it has for this process begins in the room of each */
-} plan;
+} ghost_plan;
 
 static void release(void *self, void *made)
 {
     (void)self;
-    plan *of = made;
-    if (of != NULL) {
-        free(of->wanted);
-        free(of->given);
-        free(of->places);
-        free(of->packed);
-        free(of->requests);
-        petsc_shared_free(of->shared);
-        free(of->sources);
-        free(of->columns);
-        free(of);
+    ghost_plan *plan = made;
+    if (plan != NULL) {
+        free(plan->wanted);
+        free(plan->given);
+        free(plan->places);
+        free(plan->packed);
+        free(plan->requests);
+        petsc_shared_free(plan->shared);
+        free(plan->sources);
+        free(plan->columns);
+        free(plan);
     }
 }
 
@@ -66,103 +66,105 @@ static bool count_wanted(const petsc_engine *engine, int64_t first, int64_t coun
 }
 
 /* Tells every process which of its values are wanted here, and learns the same from it. */
-static bool exchange_places(const petsc_engine *engine, int64_t first, const int64_t *places, plan *of)
+static bool exchange_places(const petsc_engine *engine, int64_t first, const int64_t *places,
+                            ghost_plan *plan)
 {
     int64_t total = 0;
     int requests = 0;
-    MPI_Alltoall(of->wanted, 1, MPI_INT, of->given, 1, MPI_INT, engine->work);
-    for (int rank = 0; rank < of->members; rank++) {
-        total += of->given[rank];
+    MPI_Alltoall(plan->wanted, 1, MPI_INT, plan->given, 1, MPI_INT, engine->work);
+    for (int rank = 0; rank < plan->members; rank++) {
+        total += plan->given[rank];
     }
-    of->places = malloc((size_t)(total + 1) * sizeof *of->places);
-    of->packed = malloc((size_t)(total + 1) * sizeof *of->packed);
-    if (of->places == NULL || of->packed == NULL) {
+    plan->places = malloc((size_t)(total + 1) * sizeof *plan->places);
+    plan->packed = malloc((size_t)(total + 1) * sizeof *plan->packed);
+    if (plan->places == NULL || plan->packed == NULL) {
         return false;
     }
-    int64_t *to = of->places;
+    int64_t *to = plan->places;
     const int64_t *from = places;
-    for (int rank = 0; rank < of->members; rank++) {
-        if (of->given[rank] > 0) {
-            MPI_Irecv(to, of->given[rank], MPI_INT64_T, rank, FETCH_TAG, engine->work,
-                      &of->requests[requests++]);
-            to += of->given[rank];
+    for (int rank = 0; rank < plan->members; rank++) {
+        if (plan->given[rank] > 0) {
+            MPI_Irecv(to, plan->given[rank], MPI_INT64_T, rank, FETCH_TAG, engine->work,
+                      &plan->requests[requests++]);
+            to += plan->given[rank];
         }
-        if (of->wanted[rank] > 0) {
-            MPI_Isend(from, of->wanted[rank], MPI_INT64_T, rank, FETCH_TAG, engine->work,
-                      &of->requests[requests++]);
-            from += of->wanted[rank];
+        if (plan->wanted[rank] > 0) {
+            MPI_Isend(from, plan->wanted[rank], MPI_INT64_T, rank, FETCH_TAG, engine->work,
+                      &plan->requests[requests++]);
+            from += plan->wanted[rank];
         }
     }
-    MPI_Waitall(requests, of->requests, MPI_STATUSES_IGNORE);
-    for (int64_t i = 0; i < to - of->places; i++) {
-        of->places[i] -= first; /* NOLINT(clang-analyzer-core.uninitialized.Assign): received above */
+    MPI_Waitall(requests, plan->requests, MPI_STATUSES_IGNORE);
+    for (int64_t i = 0; i < to - plan->places; i++) {
+        plan->places[i] -= first; /* NOLINT(clang-analyzer-core.uninitialized.Assign): received above */
     }
     return true;
 }
 
 /* Lets processes read each other's memory, if they can. False: out of memory. */
 static bool share(petsc_engine *engine, int64_t first, int64_t count, const int64_t *ends, int64_t wanted,
-                  const int64_t *places, plan *of)
+                  const int64_t *places, ghost_plan *plan)
 {
-    const int members = of->members;
+    const int members = plan->members;
     if (members == 1) {
         return true;
     }
     int64_t *begins = malloc((size_t)members * sizeof *begins);
-    of->columns = malloc((size_t)members * sizeof *of->columns);
-    of->sources = malloc((size_t)(wanted + 1) * sizeof *of->sources);
-    if (begins == NULL || of->columns == NULL || of->sources == NULL) {
+    plan->columns = malloc((size_t)members * sizeof *plan->columns);
+    plan->sources = malloc((size_t)(wanted + 1) * sizeof *plan->sources);
+    if (begins == NULL || plan->columns == NULL || plan->sources == NULL) {
         free(begins);
         return false;
     }
     begins[0] = count;
     for (int rank = 1; rank < members; rank++) {
-        begins[rank] = begins[rank - 1] + of->wanted[rank - 1];
+        begins[rank] = begins[rank - 1] + plan->wanted[rank - 1];
     }
-    MPI_Alltoall(begins, 1, MPI_INT64_T, of->columns, 1, MPI_INT64_T, engine->work);
+    MPI_Alltoall(begins, 1, MPI_INT64_T, plan->columns, 1, MPI_INT64_T, engine->work);
     free(begins);
     for (int64_t i = 0; i < wanted; i++) {
-        of->sources[i] = (int32_t)places[i];
+        plan->sources[i] = (int32_t)places[i];
     }
-    of->shared = petsc_shared_make(engine, first, count, ends[members - 1], wanted);
+    plan->shared = petsc_shared_make(engine, first, count, ends[members - 1], wanted);
     return true;
 }
 
 static nadir_status plan_exchange(petsc_engine *engine, nadir_context *context, bool shared, int64_t first,
                                   int64_t count, int64_t wanted, const int64_t *places, void **made)
 {
-    petsc_meet(engine, "plan", -1);
+    petsc_check_call(engine, "plan", -1);
     const size_t members = (size_t)engine->table.members;
     nadir_status status = NADIR_OK;
     int64_t *ends = malloc(members * sizeof *ends);
-    plan *of = calloc(1, sizeof *of);
-    if (of != NULL) {
-        of->members = engine->table.members;
-        of->wanted = malloc(members * sizeof *of->wanted);
-        of->given = malloc(members * sizeof *of->given);
-        of->requests = malloc(2 * members * sizeof(MPI_Request)); /* NOLINT(bugprone-sizeof-expression) */
+    ghost_plan *plan = calloc(1, sizeof *plan);
+    if (plan != NULL) {
+        plan->members = engine->table.members;
+        plan->wanted = malloc(members * sizeof *plan->wanted);
+        plan->given = malloc(members * sizeof *plan->given);
+        plan->requests = malloc(2 * members * sizeof(MPI_Request)); /* NOLINT(bugprone-sizeof-expression) */
     }
-    if (ends == NULL || of == NULL || of->wanted == NULL || of->given == NULL || of->requests == NULL) {
+    if (ends == NULL || plan == NULL || plan->wanted == NULL || plan->given == NULL ||
+        plan->requests == NULL) {
         status = engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory for an exchange of values");
         goto cleanup;
     }
-    int wrong = !count_wanted(engine, first, count, wanted, places, ends, of->wanted);
+    int wrong = !count_wanted(engine, first, count, wanted, places, ends, plan->wanted);
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, engine->work);
     if (wrong != 0) {
         status = engine->host->fail(context, NADIR_ERROR_ARGUMENT,
                                     "an exchange of values asks for places that no other process owns");
         goto cleanup;
     }
-    if (!exchange_places(engine, first, places, of) ||
-        (shared && !share(engine, first, count, ends, wanted, places, of))) {
+    if (!exchange_places(engine, first, places, plan) ||
+        (shared && !share(engine, first, count, ends, wanted, places, plan))) {
         status = engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory for an exchange of values");
         goto cleanup;
     }
-    *made = of;
-    of = NULL;
+    *made = plan;
+    plan = NULL;
 cleanup:
     free(ends);
-    release(engine, of);
+    release(engine, plan);
     return status;
 }
 
@@ -176,110 +178,111 @@ static nadir_status make_plan(void *self, nadir_context *context, int64_t first,
 static const double *publish(void *self, void *made, const double *values)
 {
     petsc_engine *engine = self;
-    const plan *of = made;
-    if (of->members == 1) {
+    const ghost_plan *plan = made;
+    if (plan->members == 1) {
         return values;
     }
-    if (of->shared == NULL) {
+    if (plan->shared == NULL) {
         return NULL;
     }
-    petsc_meet(engine, "fetch", -1);
-    return petsc_shared_publish(of->shared, values);
+    petsc_check_call(engine, "fetch", -1);
+    return petsc_shared_publish(plan->shared, values);
 }
 
 static double *buffer(void *self, void *made)
 {
     const petsc_engine *engine = self;
-    const plan *of = made;
-    return of->shared != NULL ? petsc_shared_room(of->shared, engine->table.rank) : NULL;
+    const ghost_plan *plan = made;
+    return plan->shared != NULL ? petsc_shared_room(plan->shared, engine->table.rank) : NULL;
 }
 
 static void fetch(void *self, void *made, const double *values, double *ghosts)
 {
     petsc_engine *engine = self;
-    plan *of = made;
+    ghost_plan *plan = made;
     int requests = 0;
     double *to = ghosts;
-    if (of->shared != NULL) {
+    if (plan->shared != NULL) {
         const double *all = publish(self, made, values);
-        for (int rank = 0; rank < of->members; rank++) {
-            to += of->wanted[rank];
+        for (int rank = 0; rank < plan->members; rank++) {
+            to += plan->wanted[rank];
         }
         for (int64_t i = 0; i < to - ghosts; i++) {
-            ghosts[i] = all[of->sources[i]];
+            ghosts[i] = all[plan->sources[i]];
         }
         return;
     }
-    petsc_meet(engine, "fetch", -1);
-    for (int rank = 0; rank < of->members; rank++) {
-        if (of->wanted[rank] > 0) {
-            MPI_Irecv(to, of->wanted[rank], MPI_DOUBLE, rank, FETCH_TAG, engine->work,
-                      &of->requests[requests++]);
-            to += of->wanted[rank];
+    petsc_check_call(engine, "fetch", -1);
+    for (int rank = 0; rank < plan->members; rank++) {
+        if (plan->wanted[rank] > 0) {
+            MPI_Irecv(to, plan->wanted[rank], MPI_DOUBLE, rank, FETCH_TAG, engine->work,
+                      &plan->requests[requests++]);
+            to += plan->wanted[rank];
         }
     }
     int64_t at = 0;
-    for (int rank = 0; rank < of->members; rank++) {
+    for (int rank = 0; rank < plan->members; rank++) {
         const int64_t start = at;
-        for (; at < start + of->given[rank]; at++) {
-            of->packed[at] = values[of->places[at]];
+        for (; at < start + plan->given[rank]; at++) {
+            plan->packed[at] = values[plan->places[at]];
         }
-        if (of->given[rank] > 0) {
-            MPI_Isend(of->packed + start, of->given[rank], MPI_DOUBLE, rank, FETCH_TAG, engine->work,
-                      &of->requests[requests++]);
+        if (plan->given[rank] > 0) {
+            MPI_Isend(plan->packed + start, plan->given[rank], MPI_DOUBLE, rank, FETCH_TAG, engine->work,
+                      &plan->requests[requests++]);
         }
     }
     engine->exchanged += at;
     const petsc_moment begun = petsc_wait_begin();
-    MPI_Waitall(requests, of->requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(requests, plan->requests, MPI_STATUSES_IGNORE);
     petsc_wait_end(engine, begun);
 }
 
 /* add, from where the others have it. */
-static void add_shared(const petsc_engine *engine, const plan *of, const double *ghosts, double *values)
+static void add_shared(const petsc_engine *engine, const ghost_plan *plan, const double *ghosts,
+                       double *values)
 {
-    const int turn = petsc_shared_send(of->shared, engine->table.rank, ghosts);
-    const int64_t *places = of->places;
-    for (int rank = 0; rank < of->members; rank++) {
-        const double *from = petsc_shared_sent(of->shared, rank, turn) + of->columns[rank];
-        for (int64_t i = 0; i < of->given[rank]; i++) {
+    const int turn = petsc_shared_send(plan->shared, engine->table.rank, ghosts);
+    const int64_t *places = plan->places;
+    for (int rank = 0; rank < plan->members; rank++) {
+        const double *from = petsc_shared_sent(plan->shared, rank, turn) + plan->columns[rank];
+        for (int64_t i = 0; i < plan->given[rank]; i++) {
             values[places[i]] += from[i];
         }
-        places += of->given[rank];
+        places += plan->given[rank];
     }
 }
 
 static void add(void *self, void *made, const double *ghosts, double *values)
 {
     petsc_engine *engine = self;
-    petsc_meet(engine, "add", -1);
-    plan *of = made;
-    if (of->shared != NULL) {
-        add_shared(engine, of, ghosts, values);
+    petsc_check_call(engine, "add", -1);
+    ghost_plan *plan = made;
+    if (plan->shared != NULL) {
+        add_shared(engine, plan, ghosts, values);
         return;
     }
     int requests = 0;
     const double *from = ghosts;
-    double *to = of->packed;
-    for (int rank = 0; rank < of->members; rank++) {
-        if (of->given[rank] > 0) {
-            MPI_Irecv(to, of->given[rank], MPI_DOUBLE, rank, ADD_TAG, engine->work,
-                      &of->requests[requests++]);
-            to += of->given[rank];
+    double *to = plan->packed;
+    for (int rank = 0; rank < plan->members; rank++) {
+        if (plan->given[rank] > 0) {
+            MPI_Irecv(to, plan->given[rank], MPI_DOUBLE, rank, ADD_TAG, engine->work,
+                      &plan->requests[requests++]);
+            to += plan->given[rank];
         }
-        if (of->wanted[rank] > 0) {
-            MPI_Isend(from, of->wanted[rank], MPI_DOUBLE, rank, ADD_TAG, engine->work,
-                      &of->requests[requests++]);
-            from += of->wanted[rank];
+        if (plan->wanted[rank] > 0) {
+            MPI_Isend(from, plan->wanted[rank], MPI_DOUBLE, rank, ADD_TAG, engine->work,
+                      &plan->requests[requests++]);
+            from += plan->wanted[rank];
         }
     }
     const petsc_moment begun = petsc_wait_begin();
-    MPI_Waitall(requests, of->requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(requests, plan->requests, MPI_STATUSES_IGNORE);
     petsc_wait_end(engine, begun);
-    const int64_t total = to - of->packed;
+    const int64_t total = to - plan->packed;
     engine->exchanged += from - ghosts;
     for (int64_t i = 0; i < total; i++) {
-        values[of->places[i]] += of->packed[i];
+        values[plan->places[i]] += plan->packed[i];
     }
 }
 

@@ -5,7 +5,7 @@
  * the bit, NaN aside, so that every process ends with the same numbers whatever the order in which an
  * implementation of MPI joins them.
  */
-#include "parts.h"
+#include "engine.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static nadir_status sum(void *self, nadir_context *context, int64_t count, doubl
 {
     (void)context;
     petsc_engine *engine = self;
-    petsc_meet(engine, "sum", count);
+    petsc_check_call(engine, "sum", count);
     const petsc_moment begun = petsc_wait_begin();
     for (int64_t done = 0; done < count; done += PIECE) {
         const int piece = (int)(count - done < PIECE ? count - done : PIECE);
@@ -67,7 +67,7 @@ static nadir_status sum(void *self, nadir_context *context, int64_t count, doubl
 static void reduce_few(void *self, int count, const nadir_reduction *operations, double *values)
 {
     petsc_engine *engine = self;
-    petsc_meet(engine, "reduce", count);
+    petsc_check_call(engine, "reduce", count);
     tagged numbers[NADIR_REDUCE_FEW];
     for (int i = 0; i < count; i++) {
         numbers[i] = (tagged){values[i], (double)operations[i]};
@@ -96,7 +96,7 @@ static nadir_status maximum(void *self, nadir_context *context, int64_t count, n
 {
     (void)context;
     petsc_engine *engine = self;
-    petsc_meet(engine, "maximum", count);
+    petsc_check_call(engine, "maximum", count);
     const petsc_moment begun = petsc_wait_begin();
     for (int64_t done = 0; done < count; done += PIECE) {
         const int piece = (int)(count - done < PIECE ? count - done : PIECE);
@@ -110,7 +110,7 @@ static nadir_status scan(void *self, nadir_context *context, int64_t count, doub
 {
     (void)context;
     petsc_engine *engine = self;
-    petsc_meet(engine, "scan", count);
+    petsc_check_call(engine, "scan", count);
     const petsc_moment begun = petsc_wait_begin();
     for (int64_t done = 0; done < count; done += PIECE) {
         const int piece = (int)(count - done < PIECE ? count - done : PIECE);

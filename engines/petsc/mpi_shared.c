@@ -9,7 +9,7 @@
  *
  * The memory is had by POSIX calls: MPI's windows hang on the systems we know when there is too little of it.
  */
-#include "parts.h"
+#include "engine.h"
 
 #include <errno.h>
 #include <fcntl.h>

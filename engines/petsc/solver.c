@@ -5,7 +5,7 @@
  * the user's options say otherwise (-ksp_type, -pc_type, ...). PETSc measures residuals in the 2-norm:
  * |r|_max <= |r|_2 and |r|_1 <= sqrt(S) |r|_2 are what is asked of it.
  */
-#include "parts.h"
+#include "engine.h"
 
 #include <math.h>
 #include <petscksp.h>
@@ -43,13 +43,13 @@ static nadir_status translate(const petsc_engine *engine, nadir_context *context
 
 void petsc_solver_destroy(void *made)
 {
-    solver *of = made;
-    if (of != NULL) {
-        KSPDestroy(&of->ksp);
-        MatDestroy(&of->matrix);
-        VecDestroy(&of->b);
-        VecDestroy(&of->x);
-        free(of);
+    solver *self = made;
+    if (self != NULL) {
+        KSPDestroy(&self->ksp);
+        MatDestroy(&self->matrix);
+        VecDestroy(&self->b);
+        VecDestroy(&self->x);
+        free(self);
     }
 }
 
@@ -72,7 +72,7 @@ static void count_entries(const nadir_engine_matrix *matrix, PetscInt *inside, P
 }
 
 /* I - gamma M */
-static PetscErrorCode assemble(solver *of, const nadir_engine_matrix *matrix, double gamma)
+static PetscErrorCode assemble(solver *self, const nadir_engine_matrix *matrix, double gamma)
 {
     PetscErrorCode code = 0;
     PetscInt *counts = malloc(2 * (size_t)(matrix->count + 1) * sizeof *counts);
@@ -80,37 +80,37 @@ static PetscErrorCode assemble(solver *of, const nadir_engine_matrix *matrix, do
         return PETSC_ERR_MEM;
     }
     count_entries(matrix, counts, counts + matrix->count);
-    TRY(MatCreateAIJ(of->engine->solvers, matrix->count, matrix->count, matrix->total, matrix->total, 0,
-                     counts, 0, counts + matrix->count, &of->matrix));
+    TRY(MatCreateAIJ(self->engine->solvers, matrix->count, matrix->count, matrix->total, matrix->total, 0,
+                     counts, 0, counts + matrix->count, &self->matrix));
     for (int64_t s = 0; s < matrix->count; s++) {
         const PetscInt row = matrix->first + s;
-        TRY(MatSetValue(of->matrix, row, row, 1, ADD_VALUES));
+        TRY(MatSetValue(self->matrix, row, row, 1, ADD_VALUES));
         for (int64_t i = matrix->starts[s]; i < matrix->starts[s + 1]; i++) {
-            TRY(MatSetValue(of->matrix, row, global_place(matrix, matrix->columns[i]),
+            TRY(MatSetValue(self->matrix, row, global_place(matrix, matrix->columns[i]),
                             -gamma * matrix->values[i], ADD_VALUES));
         }
     }
-    TRY(MatAssemblyBegin(of->matrix, MAT_FINAL_ASSEMBLY));
-    TRY(MatAssemblyEnd(of->matrix, MAT_FINAL_ASSEMBLY));
+    TRY(MatAssemblyBegin(self->matrix, MAT_FINAL_ASSEMBLY));
+    TRY(MatAssemblyEnd(self->matrix, MAT_FINAL_ASSEMBLY));
 cleanup:
     free(counts);
     return code;
 }
 
-static PetscErrorCode prepare(solver *of, const nadir_engine_matrix *matrix, double gamma)
+static PetscErrorCode prepare(solver *self, const nadir_engine_matrix *matrix, double gamma)
 {
     PetscErrorCode code = 0;
-    MPI_Comm comm = of->engine->solvers;
-    TRY(assemble(of, matrix, gamma));
-    TRY(VecCreateMPIWithArray(comm, 1, matrix->count, matrix->total, NULL, &of->b));
-    TRY(VecCreateMPIWithArray(comm, 1, matrix->count, matrix->total, NULL, &of->x));
-    TRY(KSPCreate(comm, &of->ksp));
-    TRY(KSPSetOperators(of->ksp, of->matrix, of->matrix));
-    TRY(KSPSetType(of->ksp, KSPBCGS));
-    TRY(KSPSetPCSide(of->ksp, PC_RIGHT));
-    TRY(KSPSetNormType(of->ksp, KSP_NORM_UNPRECONDITIONED));
-    TRY(KSPSetInitialGuessNonzero(of->ksp, PETSC_TRUE));
-    TRY(KSPSetFromOptions(of->ksp));
+    MPI_Comm comm = self->engine->solvers;
+    TRY(assemble(self, matrix, gamma));
+    TRY(VecCreateMPIWithArray(comm, 1, matrix->count, matrix->total, NULL, &self->b));
+    TRY(VecCreateMPIWithArray(comm, 1, matrix->count, matrix->total, NULL, &self->x));
+    TRY(KSPCreate(comm, &self->ksp));
+    TRY(KSPSetOperators(self->ksp, self->matrix, self->matrix));
+    TRY(KSPSetType(self->ksp, KSPBCGS));
+    TRY(KSPSetPCSide(self->ksp, PC_RIGHT));
+    TRY(KSPSetNormType(self->ksp, KSP_NORM_UNPRECONDITIONED));
+    TRY(KSPSetInitialGuessNonzero(self->ksp, PETSC_TRUE));
+    TRY(KSPSetFromOptions(self->ksp));
 cleanup:
     return code;
 }
@@ -119,45 +119,46 @@ nadir_status petsc_solver_setup(void *self, nadir_context *context, const nadir_
                                 double gamma, void **made)
 {
     petsc_engine *engine = self;
-    solver *of = calloc(1, sizeof *of);
-    if (of == NULL) {
+    solver *system = calloc(1, sizeof *system);
+    if (system == NULL) {
         return engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory");
     }
-    of->engine = engine;
-    of->total = (double)matrix->total;
-    const nadir_status status = translate(engine, context, prepare(of, matrix, gamma));
+    system->engine = engine;
+    system->total = (double)matrix->total;
+    const nadir_status status = translate(engine, context, prepare(system, matrix, gamma));
     if (status != NADIR_OK) {
-        petsc_solver_destroy(of);
+        petsc_solver_destroy(system);
         return status;
     }
-    *made = of;
+    *made = system;
     return NADIR_OK;
 }
 
 nadir_status petsc_solver_solve(void *made, nadir_context *context, bool transposed, const double *b,
                                 double residual, double *x, int64_t *products)
 {
-    solver *of = made;
+    solver *self = made;
     PetscErrorCode code = 0;
     PetscInt steps = 0;
     KSPConvergedReason reason = 0;
-    petsc_meet(of->engine, transposed ? "solve transposed" : "solve", -1);
-    const double goal = transposed ? residual / sqrt(of->total) : residual;
-    TRY(KSPSetTolerances(of->ksp, 1e-50, goal, PETSC_DEFAULT, STEPS));
-    TRY(VecPlaceArray(of->b, b));
-    TRY(VecPlaceArray(of->x, x));
-    code = transposed ? KSPSolveTranspose(of->ksp, of->b, of->x) : KSPSolve(of->ksp, of->b, of->x);
-    VecResetArray(of->b);
-    VecResetArray(of->x);
+    petsc_check_call(self->engine, transposed ? "solve transposed" : "solve", -1);
+    const double goal = transposed ? residual / sqrt(self->total) : residual;
+    TRY(KSPSetTolerances(self->ksp, 1e-50, goal, PETSC_DEFAULT, STEPS));
+    TRY(VecPlaceArray(self->b, b));
+    TRY(VecPlaceArray(self->x, x));
+    code =
+        transposed ? KSPSolveTranspose(self->ksp, self->b, self->x) : KSPSolve(self->ksp, self->b, self->x);
+    VecResetArray(self->b);
+    VecResetArray(self->x);
     TRY(code);
-    TRY(KSPGetConvergedReason(of->ksp, &reason));
-    TRY(KSPGetIterationNumber(of->ksp, &steps));
+    TRY(KSPGetConvergedReason(self->ksp, &reason));
+    TRY(KSPGetIterationNumber(self->ksp, &steps));
 cleanup:
     *products = PRODUCTS_A_STEP * (int64_t)steps;
     if (code == 0 && reason < 0) {
-        return of->engine->host->fail(context, NADIR_ERROR_NOT_CONVERGED,
-                                      "PETSc's iteration stopped after %lld steps: %s", (long long)steps,
-                                      KSPConvergedReasons[reason]);
+        return self->engine->host->fail(context, NADIR_ERROR_NOT_CONVERGED,
+                                        "PETSc's iteration stopped after %lld steps: %s", (long long)steps,
+                                        KSPConvergedReasons[reason]);
     }
-    return translate(of->engine, context, code);
+    return translate(self->engine, context, code);
 }

@@ -1,6 +1,6 @@
-/* parts.h: of what the engine is made. For this folder alone. */
-#ifndef NADIR_ENGINES_PETSC_PARTS_H
-#define NADIR_ENGINES_PETSC_PARTS_H
+/* engine.h: the engine of a process, and what files of this folder share. */
+#ifndef NADIR_ENGINES_PETSC_ENGINE_H
+#define NADIR_ENGINES_PETSC_ENGINE_H
 
 #include "base/engine.h"
 
@@ -13,7 +13,7 @@ typedef struct petsc_engine {
     MPI_Comm work;       /* for the table */
     MPI_Comm solvers;    /* for PETSc */
     MPI_Comm machine;    /* all processes, where they share a machine; else MPI_COMM_NULL */
-    MPI_Comm farewell;   /* for the end: messages of the others cannot be taken for those */
+    MPI_Comm shutdown;   /* for the end: messages of the others cannot be taken for those */
     MPI_Datatype tagged; /* a number and what is done with it */
     MPI_Op join;
     MPI_Datatype placed;
@@ -30,7 +30,7 @@ typedef struct petsc_engine {
 
 /* Counts calls. With NADIR_ENGINE_WATCH set, compares what all processes are about to do: the job ends, and
  * says where each of them is, as soon as they differ. count: -1: may differ. */
-void petsc_meet(petsc_engine *engine, const char *call, int64_t count);
+void petsc_check_call(petsc_engine *engine, const char *call, int64_t count);
 
 /* Around calls that wait for other processes, to be counted. */
 typedef struct petsc_moment {
