@@ -35,8 +35,7 @@ static __global__ void average_dense(int64_t states, const int64_t *state_rows, 
     }
 }
 
-/* In a row's head: its extra state was read. */
-enum { EXTRA_READ = 1 << 30 };
+enum { EXTRA_READ = 1 << 30 }; /* in a row's head: its extra state was read */
 
 /* The extra state of a row that was not read yet; INT32_MAX: there is none. */
 template <bool TAIL>

@@ -4,8 +4,8 @@
  * The recurrence, with its noisy shadow vector and enlarged omega, is that of bicgstab.c; rounds and what
  * follows a round without headway are those of krylov.c: a run on the residual, taken when the residual
  * computed anew is smaller than before, else a stretch of the contraction x <- x + r. Constants and formulas
- * are shared (linalg/krylov_formulas.h). Within a step all numbers stay on the device: its scalars are made
- * and used there. The host reads after each step whether it was the last.
+ * are shared (linalg/krylov_formulas.h). Scalars stay on the device; the host reads after each step whether it
+ * was the last.
  *
  * Every column has a run of its own; many take their steps together, so that M is read once for all of them,
  * or, if it is CSR, for two that lie side by side. A column that is done stays as it is. What two runs of
@@ -194,8 +194,6 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------- one column */
-
 static double rounding_level(const solver *self)
 {
     return self->system->rounding * (self->seen[0].b_norm + 2 * self->seen[0].x_norm);
@@ -345,8 +343,6 @@ static nadir_status solve(void *matrix, nadir_context *context, const nadir_devi
 cleanup:
     return status;
 }
-
-/* ----------------------------------------------------------------------------------------- many columns */
 
 /* Products after which the run ends in any case: as many as the contraction would need, about. */
 static int64_t products_allowed(const nadir_device_system *system)

@@ -5,8 +5,8 @@
  * three times as long as from the cache. A block has so few columns that its part of x stays there while all
  * rows pass; y grows by one block after another, always in the same order. The entries of a row lie by
  * rising column, so that those of a block are a stretch of them: each row counts its own and copies them.
- * What a product reads besides entries counts, too: a start for 32 rows, and one byte a row. Counts that a
- * byte does not hold are put before the entries of their 32 rows.
+ * There is a start for 32 rows, and one byte a row; counts that a byte does not hold are put before the entries
+ * of their 32 rows.
  */
 #include "engine.h"
 #include "reduce.h"

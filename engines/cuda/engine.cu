@@ -1,9 +1,7 @@
 /*
  * engine.cu: the engine of one NVIDIA device; see base/engine.h and base/device.h.
- *
- * All work goes to the default stream, so that calls follow one another. NADIR_DEVICE_MEMORY, in bytes, makes
- * the device smaller than it is: what a model would need can be tried out anywhere. NADIR_DEVICE_BLOCK, in
- * columns, makes products take the ways of large models: see cuda_engine.block.
+ * All work goes to the default stream. NADIR_DEVICE_MEMORY, in bytes, makes the device smaller than it is, to
+ * try out what a model would need. NADIR_DEVICE_BLOCK, in columns: see cuda_engine.block.
  */
 #include "engine.h"
 

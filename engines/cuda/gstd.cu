@@ -1,7 +1,4 @@
-/*
- * gstd.cu: long vectors of the caller's on the device, for generalised standard deviations; see
- * linalg/gstd_power.c, whose sums these are.
- */
+/* gstd.cu: long vectors for generalised standard deviations, with the sums of linalg/gstd_power.c. */
 #include "engine.h"
 #include "reduce.h"
 

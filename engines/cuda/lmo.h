@@ -56,8 +56,7 @@ void cuda_simplex_linf(const cuda_lmo *lmo, double beta);
 nadir_status cuda_simplex_write(const cuda_lmo *lmo, nadir_context *context, const cuda_perturbed *to);
 void cuda_simplex_slack(const cuda_lmo *lmo, const cuda_perturbed *perturbed, double range, double tau);
 
-/* What the blocks of a pass left, added up here, in their order; largest: of the first of both, the largest.
- */
+/* The sums that the blocks of a pass left, in their order; largest: the largest of the first. */
 nadir_status cuda_collect(const cuda_engine *engine, nadir_context *context, bool largest, double sum[2]);
 
 /* lmo_centred.cu */

@@ -2,13 +2,12 @@
  * products.cu: products with rows and matrices on the device.
  *
  * Dense ones are cuBLAS's. Of many CSR rows a warp takes 32: it reads their entries in one stretch, leaves
- * the products in shared memory, and then each thread adds up those of its row, in their order. What bounds them is the number of requests to
- * the cache, one for each 128 bytes that the threads of a warp ask for together: entries are read from
- * multiples of 32 on. Little shared memory is used, since the rest is the cache through which x comes. Few
- * rows are taken by 2 to 32 threads each, about as many as they have entries. Entries are read once and pass
- * by the cache, which is left to x; where x is larger than that the matrix is taken by blocks of columns
- * (column_blocks.cu). Numbers of x and y are double, or double2: two vectors side by side, for which everything
- * else is read once.
+ * the products in shared memory, and then each thread adds up those of its row, in their order. What bounds
+ * them is the number of requests to the cache, one for each 128 bytes that the threads of a warp ask for
+ * together: entries are read from multiples of 32 on. Few rows are taken by 2 to 32 threads each, about as
+ * many as they have entries. Entries pass by the cache, which is left to x; where x is larger than that the
+ * matrix is taken by blocks of columns (column_blocks.cu). Numbers of x and y are double, or double2: two
+ * vectors side by side, for which everything else is read once.
  */
 #include "engine.h"
 #include "offsupport_tail.h"

@@ -20,7 +20,7 @@ static __device__ inline double2 operator+(double2 a, double2 b)
     return make_double2(a.x + b.x, a.y + b.y);
 }
 
-/* The larger of both; a NaN stays. */
+/* A NaN stays. */
 static __host__ __device__ inline double cuda_larger(double a, double b)
 {
     return b > a || b != b ? b : a;

@@ -13,9 +13,7 @@
 
 enum { THREADS = 256, LANES = 32, WARPS = THREADS / LANES };
 
-/* States that a block keeps the values of, at most. */
-enum { STATES = 1024 };
-
+enum { STATES = 1024 }; /* that a block keeps the values of, at most */
 /* Numbers that a batch may take: 2 GiB. */
 #define ROOM ((int64_t)1 << 28)
 

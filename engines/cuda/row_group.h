@@ -158,6 +158,23 @@ template <typename GROUP> ROW_CODE void group_solve_l1(const GROUP &group, doubl
     }
 }
 
+/* p = 2: omega of a row at its slope, 0 or more since x = 0 keeps its mass. The set of entries that stay
+ * positive only shrinks; once it stays, omega is measured from close by, so that digits suffice. */
+template <typename ROW> ROW_CODE double group_level(const ROW &row, double slope)
+{
+    double omega = row.mean();
+    for (int turn = 0; turn < L2_TURNS && slope > 0; turn++) {
+        const l2_sums all = l2_add(row, omega, slope);
+        const double next = fmax(omega + (all.first / all.n + all.moved / (all.n * slope)), 0.0);
+        const bool still = fabs(next - omega) <= 2 * DBL_EPSILON * next;
+        omega = next;
+        if (still) {
+            break;
+        }
+    }
+    return omega;
+}
+
 template <typename GROUP> ROW_CODE void group_solve_l2(const GROUP &group, double beta)
 {
     if (group_settle(2, group) <= beta) {
@@ -166,9 +183,18 @@ template <typename GROUP> ROW_CODE void group_solve_l2(const GROUP &group, doubl
     const l2_step found = l2_find_step(beta, [&](l2_what what, double kappa) {
         double2 all = {0, 0};
         group.each([&](const auto &row, row_solution &to, double alpha, double u) {
-            double omega;
             const double slope = alpha * (kappa * u);
-            const double2 part = l2_part(l2_solve(row, slope, &omega), what, 1.0, alpha, u, slope);
+            const double omega = group_level(row, slope);
+            l2_sums sums = l2_add(row, omega, slope);
+            if (what == FIT) { /* squares about the mean of what is kept: digits suffice there */
+                const double mean = omega + sums.first / sums.n;
+                sums.first = 0;
+                sums.second = 0;
+                row.each([&](double p, double x, int64_t) {
+                    sums.second += p >= slope * (x - omega) ? (x - mean) * (x - mean) : 0;
+                });
+            }
+            const double2 part = l2_part(sums, what, 1.0, alpha, u, slope);
             all.x += part.x;
             all.y += part.y;
             if (what == TOTAL) {

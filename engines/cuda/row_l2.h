@@ -64,13 +64,6 @@ template <typename ROW> ROW_CODE l2_sums l2_solve(const ROW &row, double slope, 
     return all;
 }
 
-template <typename ROW> ROW_CODE l2_sums l2_settle(const ROW &row)
-{
-    l2_sums all = {};
-    row.each([&](double p, double x, int64_t) { all.settle(p, x); });
-    return row.total(all);
-}
-
 template <typename ROW> ROW_CODE void l2_write(const ROW &row, double slope, double *to)
 {
     double omega;
@@ -107,7 +100,13 @@ ROW_CODE double2 l2_pass(const ROW &row, l2_what what, double weight, double alp
 {
     double omega;
     const double slope = alpha * kappa * share;
-    const l2_sums all = what == SETTLE ? l2_settle(row) : l2_solve(row, slope, &omega);
+    l2_sums all = {};
+    if (what == SETTLE) {
+        row.each([&](double p, double x, int64_t) { all.settle(p, x); });
+        all = row.total(all);
+    } else {
+        all = l2_solve(row, slope, &omega);
+    }
     return l2_part(all, what, weight, alpha, share, slope);
 }
 

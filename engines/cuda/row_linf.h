@@ -144,8 +144,7 @@ struct linf_shifts {
     }
 };
 
-/* What a row gains, in units of x, and what the pivot changes by; size: |g1|_1 of bounds; largest: |Delta|.
- */
+/* Gain in units of x, change of the pivot; size: |g1|_1 of bounds; largest: |Delta|. */
 struct linf_part {
     double gain, share, size, largest;
 };

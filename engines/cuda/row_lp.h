@@ -9,8 +9,7 @@
 
 #include "adversary/rows/lmo_lp_formulas.h"
 
-/* The answer of a row that keeps it: to start from, and to write. share < 0: all mass is at the smallest x.
- */
+/* The level of a row: to start from, and to write. share < 0: all mass is at the smallest x. */
 struct lp_level {
     double omega, upper, share;
 };

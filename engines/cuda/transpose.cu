@@ -1,8 +1,6 @@
 /*
  * transpose.cu: what is sorted on the device: vectors, and the entries of a CSR matrix for its transpose.
- *
- * The places of all entries are sorted by column, entries of the same column staying in the order of their
- * rows; then rows and values follow their places.
+ * The places of all entries are sorted by column, stably; then rows and values follow their places.
  */
 #include "engine.h"
 

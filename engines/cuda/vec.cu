@@ -30,7 +30,6 @@ bool cuda_is_device_address(const double *x)
     return known && attributes.type == cudaMemoryTypeDevice;
 }
 
-/* What is taken stays until it is freed by its address. */
 static nadir_status alloc(void *self, nadir_context *context, int64_t numbers, double **vectors)
 {
     nadir_status status = NADIR_OK;
