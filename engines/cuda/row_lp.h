@@ -26,7 +26,7 @@ struct lp_sums : nadir_lp_sums {
         minus += other.minus;
         plus_rate += other.plus_rate;
         minus_rate += other.minus_rate;
-        whole += other.whole;
+        unclipped += other.unclipped;
         clipped += other.clipped;
         largest = fmax(largest, other.largest);
     }
