@@ -8,7 +8,7 @@
  * had in use, and does not depend on the number of rows. The counts are compared with those kept while the
  * log was made. Files are made under $TMPDIR and removed.
  */
-#include "base/random.h"
+#include "core/random.h"
 #include "io/log_file.h"
 #include "io/npy.h"
 #include "measure.h"

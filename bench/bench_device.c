@@ -11,11 +11,11 @@
  * Models are made here and go to the device once, apart from the evaluation. The second of two evaluations
  * counts: the first one warms up libraries.
  */
-#include "base/context.h"
-#include "kernel/kernel.h"
+#include "core/context.h"
 #include "measure.h"
+#include "model/kernel.h"
 #include "model/model.h"
-#include "occupancy/occupancy.h"
+#include "solve/occupancy.h"
 
 #include <math.h>
 #include <omp.h>

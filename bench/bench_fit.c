@@ -13,7 +13,7 @@
  */
 #include "measure.h"
 
-#include "base/context.h"
+#include "core/context.h"
 #include "fit/fit.h"
 #include "fit/variates.h"
 #include "model/model.h"

@@ -8,8 +8,8 @@
  * Memory is the most that was in use while reading, as a multiple of what the arrays of the model take. What
  * was read is compared with what was written, bit by bit. Files are made under $TMPDIR and removed.
  */
-#include "base/context.h"
-#include "base/random.h"
+#include "core/context.h"
+#include "core/random.h"
 #include "nadir.h"
 
 #include <stdio.h>

@@ -7,9 +7,9 @@
  * uniform in [0, 1]. "Contraction" is what x <- b + gamma M x would need. Time is per product, and as a
  * multiple of the product alone, timed right before.
  */
-#include "base/random.h"
+#include "core/random.h"
 #include "measure.h"
-#include "occupancy/backend.h"
+#include "solve/backend.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * Seconds are the best of several runs, taken in turns; the last ratio is that of processor time, of all
  * threads: on a busy machine, with OMP_NUM_THREADS=1, it says more than the clock.
  */
-#include "base/context.h"
+#include "core/context.h"
 #include "experiments/numpy_random.h"
 #include "linalg/threads.h"
 #include "measure.h"

@@ -8,10 +8,10 @@
  * program. Memory is what the process holds at most while it works, over what the arrays of the model and of
  * P^pi take.
  */
-#include "kernel/average.h"
 #include "linalg/threads.h"
 #include "measure.h"
-#include "occupancy/occupancy.h"
+#include "model/average.h"
+#include "solve/occupancy.h"
 
 #include <lapack.h>
 #include <stdio.h>

@@ -8,11 +8,11 @@
  * residual of the values handed out, measured here for both; the last what is proven of the optimum of every
  * state.
  */
-#include "base/context.h"
-#include "kernel/kernel.h"
+#include "core/context.h"
 #include "linalg/threads.h"
 #include "measure.h"
-#include "nominal/nominal_optimum.h"
+#include "model/kernel.h"
+#include "solve/nominal_optimum.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -12,9 +12,9 @@
  *     rows      y_s = sum over t of M(s, t) x_t, x being read all over: of all states
  *     columns   y_s += M(s, t) x_t for all t, x being read in order and y all over: of own states alone
  *
- * The engine uses the second form (kernel/average_products.c).
+ * The engine uses the second form (model/average_products.c).
  */
-#include "base/random.h"
+#include "core/random.h"
 #include "linalg/matrix.h"
 #include "measure.h"
 

@@ -6,8 +6,8 @@
  * Random policies of a model with 4 actions, all at once, and some of them one by one. The second of two runs
  * counts.
  */
-#include "base/context.h"
-#include "base/random.h"
+#include "core/context.h"
+#include "core/random.h"
 #include "measure.h"
 
 #include <math.h>

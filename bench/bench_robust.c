@@ -10,7 +10,7 @@
  * best of several runs from nothing; ratios are of one run of the program. "proof / search" is certify over
  * robust, "many / one" all of 50 radii over all of the evaluation in the row before.
  */
-#include "base/random.h"
+#include "core/random.h"
 #include "measure.h"
 
 #include <math.h>

@@ -18,11 +18,11 @@
  * discount: news travels slowly there.
  */
 #include "growth.h"
-#include "kernel/kernel.h"
 #include "linalg/matrix.h"
 #include "measure.h"
+#include "model/kernel.h"
 #include "model/model.h"
-#include "occupancy/occupancy.h"
+#include "solve/occupancy.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* measure.c: what the benchmarks share; see measure.h. */
 #include "measure.h"
 
-#include "base/context.h"
+#include "core/context.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -108,12 +108,12 @@ static void print_text(const cli_comparison *comparison)
 static bool is_asked_for(const char *list, const char *name)
 {
     const size_t length = strlen(name);
-    for (const char *at = list; at != NULL;) {
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) {
+    for (const char *self = list; self != NULL;) {
+        if (strncmp(self, name, length) == 0 && (self[length] == ',' || self[length] == '\0')) {
             return true;
         }
-        at = strchr(at, ',');
-        at = at != NULL ? at + 1 : NULL;
+        self = strchr(self, ',');
+        self = self != NULL ? self + 1 : NULL;
     }
     return list == NULL;
 }
@@ -121,11 +121,11 @@ static bool is_asked_for(const char *list, const char *name)
 /* Every word of the list is a method. */
 static nadir_status check_list(cli_run *run, const char *list)
 {
-    for (const char *at = list; at != NULL;) {
-        const size_t length = strcspn(at, ",");
+    for (const char *self = list; self != NULL;) {
+        const size_t length = strcspn(self, ",");
         const char *name = NULL;
         for (int64_t i = 0; (name = nadir_method_name(i)) != NULL; i++) {
-            if (strlen(name) == length && strncmp(name, at, length) == 0) {
+            if (strlen(name) == length && strncmp(name, self, length) == 0) {
                 break;
             }
         }
@@ -133,9 +133,9 @@ static nadir_status check_list(cli_run *run, const char *list)
             cli_methods methods;
             cli_methods_list(&methods, "");
             return cli_fail(run, NADIR_ERROR_ARGUMENT, "--methods: there is no method '%.*s'; they are %s",
-                            (int)length, at, methods.choices);
+                            (int)length, self, methods.choices);
         }
-        at = at[length] == ',' ? at + length + 1 : NULL;
+        self = self[length] == ',' ? self + length + 1 : NULL;
     }
     return NADIR_OK;
 }

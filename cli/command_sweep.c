@@ -45,11 +45,11 @@ const char *cli_curve_name(const cli_curve *curve, char name[32])
 static int parse_list(const char *text, const char *const names[3], int places[3])
 {
     int count = 0;
-    for (const char *at = text; at != NULL;) {
-        const char *comma = strchr(at, ',');
-        const size_t length = comma != NULL ? (size_t)(comma - at) : strlen(at);
+    for (const char *self = text; self != NULL;) {
+        const char *comma = strchr(self, ',');
+        const size_t length = comma != NULL ? (size_t)(comma - self) : strlen(self);
         int place = 0;
-        while (place < 3 && (strlen(names[place]) != length || strncmp(names[place], at, length) != 0)) {
+        while (place < 3 && (strlen(names[place]) != length || strncmp(names[place], self, length) != 0)) {
             place++;
         }
         for (int i = 0; i < count; i++) {
@@ -59,7 +59,7 @@ static int parse_list(const char *text, const char *const names[3], int places[3
             return -1;
         }
         places[count++] = place;
-        at = comma != NULL ? comma + 1 : NULL;
+        self = comma != NULL ? comma + 1 : NULL;
     }
     return count;
 }

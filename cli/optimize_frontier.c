@@ -28,24 +28,24 @@ typedef struct search {
 } search;
 
 /* All radii of the ball, as they compare with each other, with this one as their largest. */
-static void set_radius(search *at, double radius)
+static void set_radius(search *self, double radius)
 {
-    for (int64_t i = 0; i < at->ball.radius_count; i++) {
-        at->radius[i] = at->largest > 0 ? at->shape[i] / at->largest * radius : radius;
+    for (int64_t i = 0; i < self->ball.radius_count; i++) {
+        self->radius[i] = self->largest > 0 ? self->shape[i] / self->largest * radius : radius;
     }
 }
 
-static nadir_status open_search(search *at, const nadir_ball *ball)
+static nadir_status open_search(search *self, const nadir_ball *ball)
 {
     nadir_model_data view;
     nadir_model_data_default(&view);
-    nadir_model_view(at->model, &view);
-    at->ball = *ball;
-    at->shape = ball->radius != NULL ? ball->radius : view.radius;
-    at->ball.radius_count = ball->radius != NULL ? ball->radius_count : view.radius_count;
-    at->radius = calloc((size_t)at->ball.radius_count, sizeof *at->radius);
-    at->ball.radius = at->radius;
-    return at->radius != NULL ? NADIR_OK : NADIR_ERROR_MEMORY;
+    nadir_model_view(self->model, &view);
+    self->ball = *ball;
+    self->shape = ball->radius != NULL ? ball->radius : view.radius;
+    self->ball.radius_count = ball->radius != NULL ? ball->radius_count : view.radius_count;
+    self->radius = calloc((size_t)self->ball.radius_count, sizeof *self->radius);
+    self->ball.radius = self->radius;
+    return self->radius != NULL ? NADIR_OK : NADIR_ERROR_MEMORY;
 }
 
 nadir_status cli_optimum_returns(cli_run *run, nadir_model *model, const nadir_ball *ball,
@@ -87,7 +87,7 @@ nadir_status cli_optimum_returns(cli_run *run, nadir_model *model, const nadir_b
 }
 
 /* The nominal optimum at all radii. */
-static nadir_status follow_optimum(search *at, cli_frontier *frontier)
+static nadir_status follow_optimum(search *self, cli_frontier *frontier)
 {
     const cli_radii *radii = &frontier->radii;
     double *factors = calloc((size_t)radii->count, sizeof *factors);
@@ -96,10 +96,10 @@ static nadir_status follow_optimum(search *at, cli_frontier *frontier)
     for (int64_t i = 0; status == NADIR_OK && i < radii->count; i++) {
         factors[i] = radii->last > 0 ? cli_radii_at(radii, i) / radii->last : 1;
     }
-    set_radius(at, radii->last);
+    set_radius(self, radii->last);
     if (status == NADIR_OK) {
-        status = cli_optimum_returns(at->run, at->model, &at->ball, at->settings.backend, radii->count,
-                                     factors, returns);
+        status = cli_optimum_returns(self->run, self->model, &self->ball, self->settings.backend,
+                                     radii->count, factors, returns);
     }
     for (int64_t i = 0; status == NADIR_OK && i < radii->count; i++) {
         frontier->points[i].optimum_robust_return = returns[i];
@@ -122,41 +122,42 @@ static void keep(const nadir_robust_optimum_result *result, double radius, cli_f
 
 /* The robust policy of one radius, found from that of the radius before. point->radius: NaN if there is none.
  */
-static nadir_status find_point(search *at, double radius, cli_frontier_point *point)
+static nadir_status find_point(search *self, double radius, cli_frontier_point *point)
 {
     nadir_robust_optimum_result result = {.size = sizeof result};
     nadir_policy *policy = NULL;
     point->radius = NAN;
-    at->settings.time_limit = at->deadline - cli_clock();
-    if (at->settings.time_limit <= 0) {
+    self->settings.time_limit = self->deadline - cli_clock();
+    if (self->settings.time_limit <= 0) {
         return NADIR_ERROR_NOT_CONVERGED;
     }
-    at->watch.time_limit = at->settings.time_limit;
-    at->settings.start = at->policy;
-    set_radius(at, radius);
-    const nadir_status status = nadir_robust_optimum(at->run->context, at->model, &at->ball, &at->settings,
-                                                     &policy, &result, NULL, NULL);
+    self->watch.time_limit = self->settings.time_limit;
+    self->settings.start = self->policy;
+    set_radius(self, radius);
+    const nadir_status status = nadir_robust_optimum(self->run->context, self->model, &self->ball,
+                                                     &self->settings, &policy, &result, NULL, NULL);
     if (policy != NULL) {
-        nadir_policy_free(at->policy);
-        at->policy = policy;
+        nadir_policy_free(self->policy);
+        self->policy = policy;
         keep(&result, radius, point);
     }
     return status;
 }
 
 /* Says which radii have no answer, and why. */
-static void warn_of_rest(const search *at, nadir_status status, const cli_frontier *frontier)
+static void warn_of_rest(const search *self, nadir_status status, const cli_frontier *frontier)
 {
     const int64_t rest = frontier->radii.count - frontier->count;
     const char *reason = status == NADIR_ERROR_INTERRUPTED     ? "interrupted"
                          : status == NADIR_ERROR_NOT_CONVERGED ? "the time is up"
-                                                               : nadir_context_error(at->run->context);
-    cli_warn(at->run, "frontier: %" PRId64 " of %" PRId64 " radii, from %.3g on, are left out: %s", rest,
+                                                               : nadir_context_error(self->run->context);
+    cli_warn(self->run, "frontier: %" PRId64 " of %" PRId64 " radii, from %.3g on, are left out: %s", rest,
              frontier->radii.count, cli_radii_at(&frontier->radii, frontier->count), reason);
 }
 
 /* The radius that was asked for has its answer already. */
-static nadir_status find_points(search *at, const nadir_robust_optimum_result *result, cli_frontier *frontier)
+static nadir_status find_points(search *self, const nadir_robust_optimum_result *result,
+                                cli_frontier *frontier)
 {
     const int64_t count = frontier->radii.count;
     nadir_status status = NADIR_OK;
@@ -164,12 +165,12 @@ static nadir_status find_points(search *at, const nadir_robust_optimum_result *r
     while (frontier->count < count && status == NADIR_OK) {
         cli_frontier_point *point = &frontier->points[frontier->count];
         const double radius = cli_radii_at(&frontier->radii, frontier->count);
-        (void)snprintf(at->watch.prefix, sizeof at->watch.prefix,
+        (void)snprintf(self->watch.prefix, sizeof self->watch.prefix,
                        "radius %.3g (%" PRId64 " of %" PRId64 "): ", radius, frontier->count + 1, count);
-        if (radius == at->largest) {
+        if (radius == self->largest) {
             keep(result, radius, point);
         } else {
-            status = find_point(at, radius, point);
+            status = find_point(self, radius, point);
         }
         if (status == NADIR_ERROR_NOT_CONVERGED && !isnan(point->radius)) { /* the best so far */
             converged = false;
@@ -178,13 +179,13 @@ static nadir_status find_points(search *at, const nadir_robust_optimum_result *r
         frontier->count += status == NADIR_OK;
     }
     if (frontier->count < count) {
-        warn_of_rest(at, status, frontier);
+        warn_of_rest(self, status, frontier);
     }
     if (status == NADIR_ERROR_ILL_POSED && frontier->count > 0) { /* past breakdown, as in a sweep */
         status = NADIR_OK;
     }
     if (status == NADIR_ERROR_NOT_CONVERGED || (status == NADIR_OK && !converged)) {
-        return cli_fail(at->run, NADIR_ERROR_NOT_CONVERGED,
+        return cli_fail(self->run, NADIR_ERROR_NOT_CONVERGED,
                         "the limits were reached before the frontier was complete");
     }
     return status;
@@ -196,30 +197,30 @@ nadir_status cli_frontier_find(cli_run *run, nadir_model *model, const nadir_bal
                                cli_frontier *frontier)
 {
     const double begun = cli_clock();
-    search at = {.run = run,
-                 .model = model,
-                 .settings = *settings,
-                 .watch = *watch,
-                 .largest = radius,
-                 .deadline = begun + settings->time_limit};
-    at.settings.watch_user = &at.watch;
-    at.settings.checkpoint = NULL;
-    at.settings.resume = NULL;
+    search work = {.run = run,
+                   .model = model,
+                   .settings = *settings,
+                   .watch = *watch,
+                   .largest = radius,
+                   .deadline = begun + settings->time_limit};
+    work.settings.watch_user = &work.watch;
+    work.settings.checkpoint = NULL;
+    work.settings.resume = NULL;
     if (frontier->radii.count == 0) {
         frontier->radii = (cli_radii){radius > 0 ? 0 : radius, radius, radius > 0 ? RADII : 1};
     }
     frontier->nominal_optimum = result->nominal_optimum;
     frontier->points = calloc((size_t)frontier->radii.count, sizeof *frontier->points);
-    nadir_status status = frontier->points != NULL ? open_search(&at, ball) : NADIR_ERROR_MEMORY;
+    nadir_status status = frontier->points != NULL ? open_search(&work, ball) : NADIR_ERROR_MEMORY;
     if (status == NADIR_OK) {
-        status = follow_optimum(&at, frontier);
+        status = follow_optimum(&work, frontier);
     }
     if (status == NADIR_OK) {
-        status = find_points(&at, result, frontier);
+        status = find_points(&work, result, frontier);
     }
     frontier->seconds = cli_clock() - begun;
-    nadir_policy_free(at.policy);
-    free(at.radius);
+    nadir_policy_free(work.policy);
+    free(work.radius);
     return status;
 }
 

@@ -92,13 +92,13 @@ static int choice(const char *choices, const char *value)
 {
     const size_t length = strlen(value);
     int place = 0;
-    for (const char *at = choices; at != NULL; place++) {
-        const char *bar = strchr(at, '|');
-        const size_t here = bar != NULL ? (size_t)(bar - at) : strlen(at);
-        if (here == length && strncmp(at, value, length) == 0) {
+    for (const char *self = choices; self != NULL; place++) {
+        const char *bar = strchr(self, '|');
+        const size_t here = bar != NULL ? (size_t)(bar - self) : strlen(self);
+        if (here == length && strncmp(self, value, length) == 0) {
             return place;
         }
-        at = bar != NULL ? bar + 1 : NULL;
+        self = bar != NULL ? bar + 1 : NULL;
     }
     return -1;
 }
@@ -178,9 +178,9 @@ static bool note_given(parse_state *parse, const cli_option *option)
 }
 
 /* One option at argv[*at], with its value in the same word after '=' or in the next one. */
-static bool take_option(parse_state *parse, int argc, char **argv, int *at)
+static bool take_option(parse_state *parse, int argc, char **argv, int *self)
 {
-    const char *word = argv[*at];
+    const char *word = argv[*self];
     const char *equals = strchr(word, '=');
     const size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
     const cli_option *option = find(parse->groups, word, length);
@@ -195,11 +195,11 @@ static bool take_option(parse_state *parse, int argc, char **argv, int *at)
         return refuse(parse, "%s takes no value", option->name);
     }
     if (option->kind != CLI_FLAG && value == NULL) {
-        if (*at + 1 >= argc) {
+        if (*self + 1 >= argc) {
             return refuse(parse, "%s needs a value: %s", option->name,
                           option->kind == CLI_CHOICE ? option->choices : option->value);
         }
-        value = argv[++*at];
+        value = argv[++*self];
     }
     const char *expected = store(option, value);
     if (expected != NULL) {
@@ -237,12 +237,12 @@ bool cli_options_parse(int argc, char **argv, const cli_option_group *groups, co
 /* The help text of an option, its lines aligned after the first column. */
 static void print_lines(const char *help, int column)
 {
-    for (const char *at = help; at != NULL;) {
-        const char *newline = strchr(at, '\n');
-        const int length = newline != NULL ? (int)(newline - at) : (int)strlen(at);
-        printf("%.*s\n", length, at);
-        at = newline != NULL ? newline + 1 : NULL;
-        if (at != NULL) {
+    for (const char *self = help; self != NULL;) {
+        const char *newline = strchr(self, '\n');
+        const int length = newline != NULL ? (int)(newline - self) : (int)strlen(self);
+        printf("%.*s\n", length, self);
+        self = newline != NULL ? newline + 1 : NULL;
+        if (self != NULL) {
             printf("%*s", column, "");
         }
     }

@@ -10,16 +10,16 @@ enum { RADII_LIMIT = 100000 };
 nadir_status cli_radii_parse(cli_run *run, const char *option, const char *text, cli_radii *radii)
 {
     char words[3][64] = {{0}};
-    const char *at = text;
+    const char *self = text;
     double count = 0;
     bool good = text != NULL;
     for (int i = 0; i < 3 && good; i++) {
-        const char *end = strchr(at, ':');
-        const size_t length = end != NULL ? (size_t)(end - at) : strlen(at);
+        const char *end = strchr(self, ':');
+        const size_t length = end != NULL ? (size_t)(end - self) : strlen(self);
         good = (end != NULL) == (i < 2) && length > 0 && length < sizeof words[i];
         if (good) {
-            memcpy(words[i], at, length);
-            at += length + 1;
+            memcpy(words[i], self, length);
+            self += length + 1;
         }
     }
     good = good && cli_options_number(words[0], &radii->first) &&

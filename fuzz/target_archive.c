@@ -4,7 +4,7 @@
  */
 #include "archive.h"
 
-#include "base/engine.h"
+#include "core/engine.h"
 #include "io/npz.h"
 #include "io/result_files.h"
 #include "model/model.h"

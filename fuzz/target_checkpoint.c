@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "base/sha256.h"
+#include "core/sha256.h"
 
 #include <stdlib.h>
 #include <string.h>

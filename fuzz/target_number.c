@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "base/number.h"
+#include "core/number.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "base/engine.h"
+#include "core/engine.h"
 #include "model/model.h"
 
 /* Of a file that a model is made of, or of its rewards. */

@@ -8,38 +8,38 @@
  *     eigenvectors               nadir_spectrum_*, nadir_symmetric_*, nadir_lanczos_top
  *     D and D^T                  nadir_occupancy_solve[_transposed] of solver->occupancy
  *     v, d, kernels              nadir_solver_solve, then solver->value; nadir_worst_kernel
- *     robust evaluation          nadir_problem, nadir_attack, nadir_verdict; nadir_robust_family
+ *     robust evaluation          nadir_problem, nadir_candidate, nadir_evaluation; nadir_robust_evaluator
  */
 #ifndef NADIR_PAPER_INSIDE_H
 #define NADIR_PAPER_INSIDE_H
 
-#include "adversary/method.h"
-#include "adversary/proof/breakdown.h"
-#include "adversary/proof/rank_one_check.h"
-#include "adversary/proof/rank_one_states.h"
-#include "adversary/question.h"
-#include "adversary/robust.h"
-#include "adversary/rows/lmo.h"
-#include "adversary/search/breakdown_search.h"
-#include "adversary/search/kernel_mix.h"
-#include "adversary/search/kernel_solver.h"
-#include "adversary/search/rank_one_candidate.h"
-#include "adversary/valid/prove.h"
-#include "adversary/worst.h"
-#include "base/context.h"
-#include "base/number.h"
-#include "base/random.h"
-#include "base/sha256.h"
+#include "core/context.h"
+#include "core/number.h"
+#include "core/random.h"
+#include "core/sha256.h"
 #include "linalg/blocks.h"
 #include "linalg/eigen.h"
 #include "linalg/gstd.h"
 #include "linalg/lanczos.h"
 #include "linalg/matrix.h"
 #include "linalg/norm.h"
+#include "linalg/simplex_projection.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 #include "model/model.h"
-#include "nominal/solver.h"
-#include "policy/simplex.h"
+#include "proof/breakdown.h"
+#include "proof/rank_one_check.h"
+#include "proof/rank_one_states.h"
+#include "proof/setup.h"
+#include "robust/method.h"
+#include "robust/prove.h"
+#include "robust/robust.h"
+#include "robust/worst.h"
+#include "search/breakdown_search.h"
+#include "search/kernel_mix.h"
+#include "search/kernel_solver.h"
+#include "search/rank_one_candidate.h"
+#include "sets/lmo.h"
+#include "solve/solver.h"
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * engine.cu: the engine of one NVIDIA device; see base/engine.h and base/device.h.
+ * engine.cu: the engine of one NVIDIA device; see core/engine.h and core/device.h.
  * All work goes to the default stream. NADIR_DEVICE_MEMORY, in bytes, makes the device smaller than it is, to
  * try out what a model would need. NADIR_DEVICE_BLOCK, in columns: see cuda_engine.block.
  */

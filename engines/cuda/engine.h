@@ -2,7 +2,7 @@
 #ifndef NADIR_ENGINES_CUDA_ENGINE_H
 #define NADIR_ENGINES_CUDA_ENGINE_H
 
-#include "base/engine.h"
+#include "core/engine.h"
 
 #include <cstdlib>
 #include <cublas_v2.h>
@@ -192,7 +192,7 @@ static inline unsigned cuda_blocks(int64_t count, int64_t each)
     return blocks < 1 ? 1u : blocks > 2147483647 ? 2147483647u : (unsigned)blocks;
 }
 
-/* Each enters the functions of its file into the table of base/device.h. */
+/* Each enters the functions of its file into the table of core/device.h. */
 void cuda_average_enter(nadir_device *table);
 void cuda_bicgstab_enter(nadir_device *table);
 void cuda_gstd_enter(nadir_device *table);

@@ -1,4 +1,4 @@
-/* lmo.h: the linear minimisation oracle over the rows of a model; see base/device.h and lmo_l2.cu. */
+/* lmo.h: the linear minimisation oracle over the rows of a model; see core/device.h and lmo_l2.cu. */
 #ifndef NADIR_ENGINES_CUDA_LMO_H
 #define NADIR_ENGINES_CUDA_LMO_H
 

@@ -2,7 +2,7 @@
  * lmo_l2.cu: the linear minimisation oracle over all rows of a model, p = 2, domain support, or of a dense
  * model, simplex too; lmo_simplex.cu has sparse models on the domain simplex.
  *
- * What a row does at a given step is what adversary/rows/lmo_l2.c says: with I its positive entries,
+ * What a row does at a given step is what sets/lmo_l2.c says: with I its positive entries,
  *
  *     X = max(0, Phat - alpha s (x - omega)),    omega = mean_I + m / (n alpha s),    s = kappa u,
  *

@@ -1,5 +1,5 @@
 /*
- * lmo_lp.cu: the oracle over all rows, 1 < p < infinity, p != 2; see lmo_l2.cu and adversary/rows/lmo_lp.c.
+ * lmo_lp.cu: the oracle over all rows, 1 < p < infinity, p != 2; see lmo_l2.cu and sets/lmo_lp.c.
  *
  * Rows are solved by row_lp.h, a thread or a block each, from the levels that they had in the pass before.
  * Every kappa that is tried is a pass, and a sum of the norms that it left, measured by the largest of them.

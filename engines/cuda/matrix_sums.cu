@@ -1,4 +1,4 @@
-/* matrix_sums.cu: sums of the rows and columns of a matrix on the device; see base/device.h. */
+/* matrix_sums.cu: sums of the rows and columns of a matrix on the device; see core/device.h. */
 #include "engine.h"
 #include "reduce.h"
 

@@ -1,5 +1,5 @@
 /*
- * returns.cu: the returns of many policies of one model; see base/device.h.
+ * returns.cu: the returns of many policies of one model; see core/device.h.
  *
  * One block of threads puts I - gamma P^pi of a policy together from the rows of the model, which all blocks
  * read from the cache; cuBLAS factors and solves thousands of them at once; then a block for each policy

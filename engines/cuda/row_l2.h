@@ -7,7 +7,7 @@
 enum { L2_TURNS = 200 };           /* of one row */
 #define L2_MASS (16 * DBL_EPSILON) /* by which a row may be off */
 
-/* Of a row at its omega, d = x - omega: as nadir_lmo_l2_sums in adversary/rows/lmo_internal.h. */
+/* Of a row at its omega, d = x - omega: as nadir_lmo_l2_sums in sets/lmo_internal.h. */
 struct l2_sums {
     double n, first, second, moved, squares, lost;
     ROW_PART void add(double p, double d, double slope)

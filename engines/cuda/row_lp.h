@@ -1,5 +1,5 @@
 /*
- * row_lp.h: one row of 1 < p < infinity, p != 2, and the step that rows share; see adversary/rows/lmo_lp.c,
+ * row_lp.h: one row of 1 < p < infinity, p != 2, and the step that rows share; see sets/lmo_lp.c,
  * whose formulas these are. Rows are as in row.h.
  */
 #ifndef NADIR_ENGINES_CUDA_ROW_LP_H
@@ -7,7 +7,7 @@
 
 #include "row.h"
 
-#include "adversary/rows/lmo_lp_formulas.h"
+#include "sets/lmo_lp_formulas.h"
 
 /* The level of a row: to start from, and to write. share < 0: all mass is at the smallest x. */
 struct lp_level {

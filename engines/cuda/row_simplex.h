@@ -1,6 +1,6 @@
 /*
  * row_simplex.h: one row on the domain simplex of a sparse model, where every state is
- * allowed; see adversary/rows/lmo_l2.c and lmo_linf.c, which say why each line is what it is. The states
+ * allowed; see sets/lmo_l2.c and lmo_linf.c, which say why each line is what it is. The states
  * that the row does not have are counted along the order of all x; rows are as in row.h, x from 0 on.
  */
 #ifndef NADIR_ENGINES_CUDA_ROW_SIMPLEX_H
@@ -105,7 +105,7 @@ ROW_CODE double2 simplex_pass(const sorted_states &in, const ROW &row, l2_what w
 }
 
 /* What a row that does not have them gives to states: a segment over the first of the order, and a number for
- * one more; see kernel/kernel.h. */
+ * one more; see model/kernel.h. */
 struct row_tail {
     double omega, slope;
     int32_t length, extra; /* extra -1: none */

@@ -1,5 +1,5 @@
 /*
- * engine.c: the engine of many processes, by MPI and PETSc; see base/engine.h.
+ * engine.c: the engine of many processes, by MPI and PETSc; see core/engine.h.
  *
  * Every process of `mpirun -n N nadir ...` loads it. An error that all processes meet ends all of them in the
  * ordinary way. One that a single process meets (no memory, a bad part of the file) leaves the others waiting

@@ -2,7 +2,7 @@
 #ifndef NADIR_ENGINES_PETSC_ENGINE_H
 #define NADIR_ENGINES_PETSC_ENGINE_H
 
-#include "base/engine.h"
+#include "core/engine.h"
 
 #include <mpi.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /*
  * mpi_gather.c: order statistics, the largest few, and whole vectors over all processes; see
- * base/communication.h.
+ * core/communication.h.
  *
  * An order statistic is found by halving: the pivot is the median of the processes' medians, weighted by how
  * many values each has left, so that every round drops a quarter of all values at least.

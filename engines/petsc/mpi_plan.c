@@ -1,6 +1,6 @@
 /*
  * mpi_plan.c: values of other processes fetched, and contributions to them sent home; see
- * base/communication.h.
+ * core/communication.h.
  *
  * Places rise, and processes own ranges of them in order of rank: what comes from one process stands together
  * among the ghosts, and needs no unpacking. A plan knows, for each process, how many ghosts come from it, and

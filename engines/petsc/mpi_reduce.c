@@ -1,5 +1,5 @@
 /*
- * mpi_reduce.c: sums, extremes and scans over all processes; see base/communication.h.
+ * mpi_reduce.c: sums, extremes and scans over all processes; see core/communication.h.
  *
  * Different operations travel in one message: each number with what is done to it. All operations commute to
  * the bit, NaN aside, so that every process ends with the same numbers whatever the order in which an

@@ -1,5 +1,5 @@
 /*
- * solver.c: systems with I - gamma M solved by PETSc; see base/engine.h.
+ * solver.c: systems with I - gamma M solved by PETSc; see core/engine.h.
  *
  * The matrix is assembled once as MPIAIJ; KSP and PC are BiCGSTAB with PETSc's default preconditioner unless
  * the user's options say otherwise (-ksp_type, -pc_type, ...). PETSc measures residuals in the 2-norm:

@@ -114,20 +114,20 @@ static double descend(const geometry_model *model, const double *target, const d
         double slopes[S][N];
         double step[S];
         double moved[S];
-        double at[N];
+        double index[N];
         derivative(model, point, slopes);
         damped_step(slopes, point, target, chance, damping, step);
         for (int s = 0; s < S; s++) {
             moved[s] = fmin(1, fmax(0, chance[s] + step[s]));
         }
-        geometry_point(model, moved, at);
-        const double found = squared_distance(at, target);
+        geometry_point(model, moved, index);
+        const double found = squared_distance(index, target);
         const bool better = found < best;
         for (int s = 0; better && s < S; s++) {
             chance[s] = moved[s];
         }
         for (int i = 0; better && i < N; i++) {
-            point[i] = at[i];
+            point[i] = index[i];
         }
         const bool settled = better && found > best * (1 - 1e-14);
         best = better ? found : best;

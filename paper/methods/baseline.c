@@ -33,7 +33,7 @@ static nadir_status settle_settings(nadir_context *context, const nadir_baseline
 /* A method of the library: its trajectory is one point, the result. */
 static nadir_status run_library_method(nadir_context *context, const nadir_problem *problem,
                                        const nadir_baseline_settings *use, nadir_trajectory *trajectory,
-                                       nadir_verdict *verdict)
+                                       nadir_evaluation *evaluation)
 {
     nadir_status status = NADIR_OK;
     const double factor = 1;
@@ -43,15 +43,16 @@ static nadir_status run_library_method(nadir_context *context, const nadir_probl
     settings.certify = NADIR_CERTIFY_OFF;
     settings.tolerance = use->tolerance;
     settings.iterations_limit = use->samples;
-    NADIR_CHECK(nadir_robust_family(problem->uncertainty)(context, problem, &settings, 1, &factor, verdict));
-    if (verdict->refused) { /* at or past breakdown; the context holds the error */
+    NADIR_CHECK(
+        nadir_robust_evaluator(problem->uncertainty)(context, problem, &settings, 1, &factor, evaluation));
+    if (evaluation->refused) { /* at or past breakdown; the context holds the error */
         status = NADIR_ERROR_ILL_POSED;
         goto cleanup;
     }
-    NADIR_CHECK(nadir_trajectory_record(context, trajectory, verdict->attack.iterations,
-                                        problem->J - verdict->attack.J));
+    NADIR_CHECK(nadir_trajectory_record(context, trajectory, evaluation->candidate.iterations,
+                                        problem->J - evaluation->candidate.J));
     if (trajectory->count > 0) { /* without the time for proofs and breakdown */
-        trajectory->points[0].seconds = verdict->robust_time;
+        trajectory->points[0].seconds = evaluation->robust_time;
     }
 cleanup:
     return status;
@@ -60,7 +61,7 @@ cleanup:
 /* A method of this folder. */
 static nadir_status run_search(nadir_context *context, const nadir_problem *problem,
                                const nadir_baseline_settings *use, nadir_trajectory *trajectory,
-                               nadir_verdict *verdict)
+                               nadir_evaluation *evaluation)
 {
     nadir_status status = NADIR_OK;
     const nadir_search_method *method = nadir_search_method_find(use->method);
@@ -70,20 +71,20 @@ static nadir_status run_search(nadir_context *context, const nadir_problem *prob
     NADIR_CHECK(nadir_search_method_check(context, method, set));
     /* On the free domain this fails unless the radius is below breakdown. */
     if (set->idle || set->domain == NADIR_DOMAIN_FREE) {
-        NADIR_CHECK(run_library_method(context, problem, &usual, trajectory, verdict));
+        NADIR_CHECK(run_library_method(context, problem, &usual, trajectory, evaluation));
     }
     if (set->idle) {
         goto cleanup;
     }
     const nadir_budget budget = trajectory->budget;
     nadir_trajectory_clear(context, trajectory);
-    nadir_verdict_clear(context, verdict);
+    nadir_evaluation_clear(context, evaluation);
     nadir_trajectory_start(NADIR_SEARCH_TASK, &budget, trajectory);
-    NADIR_CHECK(method->search(context, problem, set->radius, trajectory, &verdict->attack));
-    verdict->attack.method = method->method.name;
-    verdict->robust_time = nadir_trajectory_seconds(trajectory);
-    NADIR_CHECK(
-        nadir_trajectory_record(context, trajectory, trajectory->samples, problem->J - verdict->attack.J));
+    NADIR_CHECK(method->search(context, problem, set->radius, trajectory, &evaluation->candidate));
+    evaluation->candidate.method = method->method.name;
+    evaluation->robust_time = nadir_trajectory_seconds(trajectory);
+    NADIR_CHECK(nadir_trajectory_record(context, trajectory, trajectory->samples,
+                                        problem->J - evaluation->candidate.J));
     NADIR_CHECK(nadir_trajectory_finish(context, trajectory));
 cleanup:
     return status;
@@ -103,30 +104,30 @@ nadir_status nadir_solver_baseline(nadir_context *context, nadir_solver *solver,
                                    nadir_trajectory_point **points, int64_t *count)
 {
     nadir_status status = NADIR_OK;
-    nadir_question asked = {0};
+    nadir_setup asked = {0};
     nadir_trajectory trajectory = {0};
-    nadir_verdict verdict = {0};
+    nadir_evaluation evaluation = {0};
     nadir_baseline_settings use;
     NADIR_CHECK(nadir_model_check_one_process(context, solver->model, "methods by name"));
     NADIR_CHECK(settle_settings(context, settings, &use));
-    NADIR_CHECK(nadir_question_pose(context, solver, ball, use.optimistic, &asked));
+    NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &asked));
     const nadir_problem *problem = &asked.problem;
     const nadir_budget budget = {use.seconds, use.samples, use.tolerance};
     nadir_trajectory_start(NADIR_SEARCH_TASK, &budget, &trajectory);
     NADIR_CHECK(nadir_method_find(use.method)->evaluate == NULL
-                    ? run_library_method(context, problem, &use, &trajectory, &verdict)
-                    : run_search(context, problem, &use, &trajectory, &verdict));
-    const nadir_attack *attack = &verdict.attack;
+                    ? run_library_method(context, problem, &use, &trajectory, &evaluation)
+                    : run_search(context, problem, &use, &trajectory, &evaluation));
+    const nadir_candidate *candidate = &evaluation.candidate;
     const nadir_baseline made = {
         .size = sizeof made,
         .nominal_return = problem->sign * problem->J,
-        .robust_return = problem->sign * attack->J,
-        .penalty = problem->sign * (problem->J - attack->J),
-        .method = attack->method,
-        .stop_reason = attack->stop_reason,
-        .converged = attack->converged,
-        .samples = attack->iterations,
-        .seconds = verdict.robust_time,
+        .robust_return = problem->sign * candidate->J,
+        .penalty = problem->sign * (problem->J - candidate->J),
+        .method = candidate->method,
+        .stop_reason = candidate->stop_reason,
+        .converged = candidate->converged,
+        .samples = candidate->iterations,
+        .seconds = evaluation.robust_time,
     };
     if (!nadir_result_copy(result, &made, sizeof made)) {
         status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the baseline result is not set");
@@ -134,8 +135,8 @@ nadir_status nadir_solver_baseline(nadir_context *context, nadir_solver *solver,
     }
     give_points(&trajectory, points, count);
 cleanup:
-    nadir_verdict_clear(context, &verdict);
+    nadir_evaluation_clear(context, &evaluation);
     nadir_trajectory_clear(context, &trajectory);
-    nadir_question_clear(context, &asked);
+    nadir_setup_clear(context, &asked);
     return status;
 }

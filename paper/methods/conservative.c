@@ -126,7 +126,7 @@ static void step(iteration *self, double t)
 }
 
 /* The kernel of C, row by row. */
-static nadir_status make_attack(nadir_context *context, iteration *self, nadir_attack *attack)
+static nadir_status make_attack(nadir_context *context, iteration *self, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
@@ -148,7 +148,7 @@ static nadir_status make_attack(nadir_context *context, iteration *self, nadir_a
             }
         }
     }
-    NADIR_CHECK(nadir_dense_attack(context, problem, rows, attack));
+    NADIR_CHECK(nadir_dense_candidate(context, problem, rows, candidate));
 cleanup:
     nadir_release(context, shape);
     nadir_release(context, rows);
@@ -156,7 +156,7 @@ cleanup:
 }
 
 static nadir_status search_free(nadir_context *context, const nadir_problem *problem, double beta,
-                                nadir_trajectory *trajectory, nadir_attack *attack)
+                                nadir_trajectory *trajectory, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
     iteration self = {.problem = problem, .beta = beta};
@@ -164,10 +164,10 @@ static nadir_status search_free(nadir_context *context, const nadir_problem *pro
     const double rounding = DBL_EPSILON * nadir_vector_largest(problem->states, problem->v);
     NADIR_CHECK(start(context, &self));
     linearize(&self);
-    while ((attack->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
+    while ((candidate->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
         if (self.gap <= fmax(trajectory->budget.tolerance * (problem->J - self.J), rounding)) {
-            attack->stop_reason = "tolerance";
-            attack->converged = true;
+            candidate->stop_reason = "tolerance";
+            candidate->converged = true;
             break;
         }
         step(&self, nadir_conservative_step(problem, range, self.gap));
@@ -175,18 +175,18 @@ static nadir_status search_free(nadir_context *context, const nadir_problem *pro
         NADIR_CHECK(
             nadir_trajectory_record(context, trajectory, trajectory->samples + 1, problem->J - self.J));
     }
-    NADIR_CHECK(make_attack(context, &self, attack));
-    attack->iterations = trajectory->samples;
-    attack->gap = self.gap;
+    NADIR_CHECK(make_attack(context, &self, candidate));
+    candidate->iterations = trajectory->samples;
+    candidate->gap = self.gap;
 cleanup:
     finish(context, &self);
     return status;
 }
 
 nadir_status nadir_search_conservative(nadir_context *context, const nadir_problem *problem, double beta,
-                                       nadir_trajectory *trajectory, nadir_attack *attack)
+                                       nadir_trajectory *trajectory, nadir_candidate *candidate)
 {
     return problem->uncertainty->domain == NADIR_DOMAIN_FREE
-               ? search_free(context, problem, beta, trajectory, attack)
-               : nadir_conservative_valid(context, problem, beta, trajectory, attack);
+               ? search_free(context, problem, beta, trajectory, candidate)
+               : nadir_conservative_valid(context, problem, beta, trajectory, candidate);
 }

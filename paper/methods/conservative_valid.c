@@ -106,7 +106,7 @@ cleanup:
 }
 
 nadir_status nadir_conservative_valid(nadir_context *context, const nadir_problem *problem, double beta,
-                                      nadir_trajectory *trajectory, nadir_attack *attack)
+                                      nadir_trajectory *trajectory, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
     iteration self = {.problem = problem, .beta = beta};
@@ -114,10 +114,10 @@ nadir_status nadir_conservative_valid(nadir_context *context, const nadir_proble
     const double rounding = DBL_EPSILON * nadir_vector_largest(problem->states, problem->v);
     NADIR_CHECK(start(context, &self));
     NADIR_CHECK(linearize(context, &self));
-    while ((attack->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
+    while ((candidate->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
         if (self.gap <= fmax(trajectory->budget.tolerance * (problem->J - self.J), rounding)) {
-            attack->stop_reason = "tolerance";
-            attack->converged = true;
+            candidate->stop_reason = "tolerance";
+            candidate->converged = true;
             break;
         }
         NADIR_CHECK(step(context, &self, nadir_conservative_step(problem, range, self.gap)));
@@ -125,14 +125,14 @@ nadir_status nadir_conservative_valid(nadir_context *context, const nadir_proble
         NADIR_CHECK(
             nadir_trajectory_record(context, trajectory, trajectory->samples + 1, problem->J - self.J));
     }
-    attack->kernel = self.current;
-    attack->v = self.v;
-    attack->d = self.d;
-    attack->tau = self.budget.tau;
-    attack->J = self.J;
-    attack->lambda = problem->J - self.J;
-    attack->iterations = trajectory->samples;
-    attack->gap = self.gap;
+    candidate->kernel = self.current;
+    candidate->v = self.v;
+    candidate->d = self.d;
+    candidate->tau = self.budget.tau;
+    candidate->J = self.J;
+    candidate->lambda = problem->J - self.J;
+    candidate->iterations = trajectory->samples;
+    candidate->gap = self.gap;
     self.current = NULL;
     self.v = NULL;
     self.d = NULL;

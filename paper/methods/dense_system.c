@@ -109,24 +109,24 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_dense_attack(nadir_context *context, const nadir_problem *problem, const double *rows,
-                                nadir_attack *attack)
+nadir_status nadir_dense_candidate(nadir_context *context, const nadir_problem *problem, const double *rows,
+                                   nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     nadir_occupancy *occupancy = NULL;
-    NADIR_CHECK(make_kernel(context, problem, rows, &attack->kernel));
-    NADIR_NEW(context, attack->v, n);
-    NADIR_NEW(context, attack->d, n);
-    NADIR_CHECK(nadir_occupancy_create(context, attack->kernel, problem->policy, problem->gamma, NULL, 0,
+    NADIR_CHECK(make_kernel(context, problem, rows, &candidate->kernel));
+    NADIR_NEW(context, candidate->v, n);
+    NADIR_NEW(context, candidate->d, n);
+    NADIR_CHECK(nadir_occupancy_create(context, candidate->kernel, problem->policy, problem->gamma, NULL, 0,
                                        &occupancy));
-    NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, problem->R, attack->v, NULL));
-    NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, problem->mu, attack->d, NULL));
-    attack->J = 0;
+    NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, problem->R, candidate->v, NULL));
+    NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, problem->mu, candidate->d, NULL));
+    candidate->J = 0;
     for (int64_t s = 0; s < n; s++) {
-        attack->J += problem->mu[s] * attack->v[s];
+        candidate->J += problem->mu[s] * candidate->v[s];
     }
-    attack->lambda = problem->J - attack->J;
+    candidate->lambda = problem->J - candidate->J;
 cleanup:
     nadir_occupancy_free(context, occupancy);
     return status;

@@ -18,7 +18,7 @@ double nadir_dense_solve(const nadir_problem *problem, int threads, double *P, i
 
 /* attack <- the kernel with these rows: [rows * states], and its J, v and d. Rows of scale 0 stay nominal,
  * whatever `rows` says. */
-nadir_status nadir_dense_attack(nadir_context *context, const nadir_problem *problem, const double *rows,
-                                nadir_attack *attack);
+nadir_status nadir_dense_candidate(nadir_context *context, const nadir_problem *problem, const double *rows,
+                                   nadir_candidate *candidate);
 
 #endif

@@ -82,17 +82,17 @@ nadir_status nadir_search_method_check(nadir_context *context, const nadir_searc
 
 /* Recomputes the kernel that was found: checks that it lies in the set, and bounds its return. */
 static nadir_status check_kernel(nadir_context *context, const nadir_problem *problem, double factor,
-                                 bool refactor, nadir_verdict *verdict)
+                                 bool refactor, nadir_evaluation *evaluation)
 {
     nadir_status status = NADIR_OK;
     nadir_rank_one_check check;
-    if (verdict->attack.v != NULL) {
-        return nadir_verdict_check_valid(context, problem, factor, verdict);
+    if (evaluation->candidate.v != NULL) {
+        return nadir_evaluation_check_valid(context, problem, factor, evaluation);
     }
-    NADIR_CHECK(
-        nadir_rank_one_check_kernel(context, problem, factor, verdict->attack.kernel, refactor, &check));
-    verdict->upper = check.upper;
-    verdict->minimum = check.minimum;
+    NADIR_CHECK(nadir_rank_one_check_kernel(context, problem, factor, evaluation->candidate.kernel, refactor,
+                                            &check));
+    evaluation->upper = check.upper;
+    evaluation->minimum = check.minimum;
 cleanup:
     return status;
 }
@@ -100,16 +100,16 @@ cleanup:
 /* The spectral bound is proven from the pair (c, k) of the library's kernel, which the method's kernel is
  * about to replace. Keeps the pair as that of an enclosing ball, so that the bound can be verified. */
 static nadir_status keep_proof_pair(nadir_context *context, const nadir_problem *problem,
-                                    nadir_verdict *verdict)
+                                    nadir_evaluation *evaluation)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    const nadir_attack *attack = &verdict->attack;
-    if (strcmp(verdict->bound, "spectral") == 0 && verdict->enclosing == NULL) {
-        NADIR_NEW(context, verdict->enclosing, 2 * n);
-        memcpy(verdict->enclosing, attack->c, (size_t)n * sizeof *attack->c);
-        memcpy(verdict->enclosing + n, attack->k, (size_t)n * sizeof *attack->k);
-        verdict->bound = "enclosing-ball";
+    const nadir_candidate *candidate = &evaluation->candidate;
+    if (strcmp(evaluation->bound, "spectral") == 0 && evaluation->enclosing == NULL) {
+        NADIR_NEW(context, evaluation->enclosing, 2 * n);
+        memcpy(evaluation->enclosing, candidate->c, (size_t)n * sizeof *candidate->c);
+        memcpy(evaluation->enclosing + n, candidate->k, (size_t)n * sizeof *candidate->k);
+        evaluation->bound = "enclosing-ball";
     }
 cleanup:
     return status;
@@ -118,17 +118,19 @@ cleanup:
 /* Proves the lower bound again from the method's kernel. The bound before was proven from the library's
  * kernel, which is not kept; `verify` could not check it. */
 static nadir_status prove_again(nadir_context *context, const nadir_problem *problem,
-                                const nadir_robust_settings *settings, double factor, nadir_verdict *verdict)
+                                const nadir_robust_settings *settings, double factor,
+                                nadir_evaluation *evaluation)
 {
     nadir_status status = NADIR_OK;
     nadir_certificate proof = {0};
-    const double J = verdict->attack.J;
-    NADIR_CHECK(nadir_valid_prove(context, problem, factor * problem->uncertainty->radius, &verdict->attack,
-                                  settings->certify, J - 0.5 * settings->width * (problem->J - J), &proof));
-    verdict->lower = proof.lower;
-    verdict->proof = proof.proof;
-    verdict->bound = proof.bound;
-    nadir_certificate_give(context, &proof, verdict);
+    const double J = evaluation->candidate.J;
+    NADIR_CHECK(nadir_valid_prove(context, problem, factor * problem->uncertainty->radius,
+                                  &evaluation->candidate, settings->certify,
+                                  J - 0.5 * settings->width * (problem->J - J), &proof));
+    evaluation->lower = proof.lower;
+    evaluation->proof = proof.proof;
+    evaluation->bound = proof.bound;
+    nadir_evaluation_take_certificate(context, &proof, evaluation);
 cleanup:
     nadir_certificate_clear(context, &proof);
     return status;
@@ -137,23 +139,23 @@ cleanup:
 /* Replaces the kernel of the library's search by the one that the method finds. */
 static nadir_status replace_kernel(nadir_context *context, const nadir_problem *problem,
                                    const nadir_search_method *method, const nadir_robust_settings *settings,
-                                   double factor, nadir_verdict *verdict)
+                                   double factor, nadir_evaluation *evaluation)
 {
     nadir_status status = NADIR_OK;
     nadir_trajectory trajectory = {0};
-    nadir_attack attack = {.gap = NAN, .tau = verdict->attack.tau};
+    nadir_candidate candidate = {.gap = NAN, .tau = evaluation->candidate.tau};
     const nadir_budget budget = {INFINITY, settings->iterations_limit, settings->tolerance};
-    verdict->certify_time += verdict->robust_time;
+    evaluation->certify_time += evaluation->robust_time;
     nadir_trajectory_start(NADIR_SEARCH_TASK, &budget, &trajectory);
     NADIR_CHECK(
-        method->search(context, problem, factor * problem->uncertainty->radius, &trajectory, &attack));
-    verdict->robust_time = nadir_trajectory_seconds(&trajectory);
-    nadir_attack_clear(context, &verdict->attack);
-    verdict->attack = attack;
-    verdict->attack.method = method->method.name;
-    attack = (nadir_attack){0};
+        method->search(context, problem, factor * problem->uncertainty->radius, &trajectory, &candidate));
+    evaluation->robust_time = nadir_trajectory_seconds(&trajectory);
+    nadir_candidate_clear(context, &evaluation->candidate);
+    evaluation->candidate = candidate;
+    evaluation->candidate.method = method->method.name;
+    candidate = (nadir_candidate){0};
 cleanup:
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &candidate);
     nadir_trajectory_clear(context, &trajectory);
     return status;
 }
@@ -161,31 +163,33 @@ cleanup:
 /* Upper bound from the kernel found. Lower bound: the one proven before, or a new one where that depended on
  * the kernel before. */
 static nadir_status certify(nadir_context *context, const nadir_problem *problem,
-                            const nadir_robust_settings *settings, double factor, nadir_verdict *verdict)
+                            const nadir_robust_settings *settings, double factor,
+                            nadir_evaluation *evaluation)
 {
     nadir_status status = NADIR_OK;
     const double begun = nadir_clock_seconds();
-    const nadir_verdict before = *verdict;
+    const nadir_evaluation before = *evaluation;
     const bool from_kernel =
         strcmp(before.bound, "second-order") == 0 || strcmp(before.bound, "lagrangian") == 0;
-    NADIR_CHECK(check_kernel(context, problem, factor, settings->certify == NADIR_CERTIFY_STRICT, verdict));
-    verdict->lower = before.lower;
-    verdict->proof = before.proof;
-    verdict->bound = before.bound;
+    NADIR_CHECK(
+        check_kernel(context, problem, factor, settings->certify == NADIR_CERTIFY_STRICT, evaluation));
+    evaluation->lower = before.lower;
+    evaluation->proof = before.proof;
+    evaluation->bound = before.bound;
     if (from_kernel) {
-        NADIR_CHECK(prove_again(context, problem, settings, factor, verdict));
+        NADIR_CHECK(prove_again(context, problem, settings, factor, evaluation));
     }
-    if (!nadir_verdict_is_close(problem, settings, verdict)) {
-        verdict->proof = NADIR_PROOF_NONE;
+    if (!nadir_evaluation_is_close(problem, settings, evaluation)) {
+        evaluation->proof = NADIR_PROOF_NONE;
     }
-    verdict->certify_time += nadir_clock_seconds() - begun;
+    evaluation->certify_time += nadir_clock_seconds() - begun;
 cleanup:
     return status;
 }
 
 nadir_status nadir_search_method_evaluate(nadir_context *context, const nadir_problem *problem,
                                           const nadir_robust_settings *settings, int64_t count,
-                                          const double *factors, nadir_verdict *verdicts)
+                                          const double *factors, nadir_evaluation *evaluations)
 {
     nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
@@ -194,14 +198,14 @@ nadir_status nadir_search_method_evaluate(nadir_context *context, const nadir_pr
     usual.method = NULL;
     usual.iterations_limit = SEARCH_LIMIT;
     NADIR_CHECK(nadir_search_method_check(context, method, set));
-    NADIR_CHECK(nadir_robust_family(set)(context, problem, &usual, count, factors, verdicts));
+    NADIR_CHECK(nadir_robust_evaluator(set)(context, problem, &usual, count, factors, evaluations));
     for (int64_t i = 0; i < count; i++) {
-        if (set->idle || factors[i] == 0 || verdicts[i].refused) {
+        if (set->idle || factors[i] == 0 || evaluations[i].refused) {
             continue;
         }
-        NADIR_CHECK(keep_proof_pair(context, problem, &verdicts[i]));
-        NADIR_CHECK(replace_kernel(context, problem, method, settings, factors[i], &verdicts[i]));
-        NADIR_CHECK(certify(context, problem, settings, factors[i], &verdicts[i]));
+        NADIR_CHECK(keep_proof_pair(context, problem, &evaluations[i]));
+        NADIR_CHECK(replace_kernel(context, problem, method, settings, factors[i], &evaluations[i]));
+        NADIR_CHECK(certify(context, problem, settings, factors[i], &evaluations[i]));
     }
 cleanup:
     return status;

@@ -22,7 +22,7 @@
  * attack: zeros, or with a guess of tau. The search fills in kernel, J, stop_reason, converged, iterations
  * and, unless the kernel is Phat - b k^T, v and d. The same seed of the context gives the same kernel. */
 typedef nadir_status nadir_search(nadir_context *context, const nadir_problem *problem, double beta,
-                                  nadir_trajectory *trajectory, nadir_attack *attack);
+                                  nadir_trajectory *trajectory, nadir_candidate *candidate);
 
 #define NADIR_SEARCH_TASK "worst kernel"
 
@@ -52,6 +52,6 @@ nadir_status nadir_search_method_check(nadir_context *context, const nadir_searc
 
 /* Robust evaluation by the method that settings->method names, with settings->iterations_limit samples. The
  * upper bound is the return of the kernel it finds. The lower bound is proven as for method auto. */
-nadir_family nadir_search_method_evaluate;
+nadir_evaluator nadir_search_method_evaluate;
 
 #endif

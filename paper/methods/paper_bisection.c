@@ -171,7 +171,7 @@ cleanup:
 }
 
 static nadir_status search(nadir_context *context, bisection *self, nadir_trajectory *trajectory,
-                           nadir_attack *attack)
+                           nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
     const double rounding = DBL_EPSILON * nadir_vector_largest(self->problem->states, self->problem->v);
@@ -188,12 +188,12 @@ static nadir_status search(nadir_context *context, bisection *self, nadir_trajec
     }
     NADIR_CHECK(start(context, self));
     NADIR_CHECK(find_upper_end(context, self, &high));
-    while ((attack->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
+    while ((candidate->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
         const double lambda = low + (high - low) / 2;
         double F;
         if (high - low <= fmax(trajectory->budget.tolerance * high, rounding)) {
-            attack->stop_reason = "tolerance";
-            attack->converged = true;
+            candidate->stop_reason = "tolerance";
+            candidate->converged = true;
             break;
         }
         NADIR_CHECK(evaluate(context, self, lambda, &F));
@@ -205,23 +205,23 @@ static nadir_status search(nadir_context *context, bisection *self, nadir_trajec
         }
         NADIR_CHECK(nadir_trajectory_record(context, trajectory, trajectory->samples + 1, low));
     }
-    NADIR_CHECK(nadir_rank_one_pair_attack(context, self->problem, self->beta, self->b, self->k, attack));
-    attack->iterations = trajectory->samples;
+    NADIR_CHECK(nadir_rank_one_pair_attack(context, self->problem, self->beta, self->b, self->k, candidate));
+    candidate->iterations = trajectory->samples;
 cleanup:
     finish(context, self);
     return status;
 }
 
 nadir_status nadir_search_paper(nadir_context *context, const nadir_problem *problem, double beta,
-                                nadir_trajectory *trajectory, nadir_attack *attack)
+                                nadir_trajectory *trajectory, nadir_candidate *candidate)
 {
     bisection self = {.problem = problem, .beta = beta};
-    return search(context, &self, trajectory, attack);
+    return search(context, &self, trajectory, candidate);
 }
 
 nadir_status nadir_search_paper_reduced(nadir_context *context, const nadir_problem *problem, double beta,
-                                        nadir_trajectory *trajectory, nadir_attack *attack)
+                                        nadir_trajectory *trajectory, nadir_candidate *candidate)
 {
     bisection self = {.problem = problem, .beta = beta, .reduced = true};
-    return search(context, &self, trajectory, attack);
+    return search(context, &self, trajectory, candidate);
 }

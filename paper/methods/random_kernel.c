@@ -155,14 +155,14 @@ static void evaluate_samples(nadir_context *context, const sampling *self, int64
 }
 
 static nadir_status search(nadir_context *context, sampling *self, nadir_trajectory *trajectory,
-                           nadir_attack *attack)
+                           nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     int64_t best = -1;
     double highest = 0;
     NADIR_CHECK(start(context, problem, self));
-    while ((attack->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
+    while ((candidate->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
         const int64_t first = trajectory->samples;
         const int64_t count = nadir_trajectory_next_block(trajectory, self->block);
         evaluate_samples(context, self, first, count);
@@ -177,25 +177,25 @@ static nadir_status search(nadir_context *context, sampling *self, nadir_traject
         best = 0;
     }
     draw_kernel(self, &self->workers[0], best);
-    NADIR_CHECK(nadir_dense_attack(context, problem, self->workers[0].rows, attack));
-    attack->converged = true; /* a search that samples has no other end */
-    attack->iterations = trajectory->samples;
+    NADIR_CHECK(nadir_dense_candidate(context, problem, self->workers[0].rows, candidate));
+    candidate->converged = true; /* a search that samples has no other end */
+    candidate->iterations = trajectory->samples;
 cleanup:
     finish(context, self);
     return status;
 }
 
 nadir_status nadir_search_random_kernel(nadir_context *context, const nadir_problem *problem, double beta,
-                                        nadir_trajectory *trajectory, nadir_attack *attack)
+                                        nadir_trajectory *trajectory, nadir_candidate *candidate)
 {
     sampling self = {.problem = problem, .beta = beta};
-    return search(context, &self, trajectory, attack);
+    return search(context, &self, trajectory, candidate);
 }
 
 nadir_status nadir_search_random_kernel_projected(nadir_context *context, const nadir_problem *problem,
                                                   double beta, nadir_trajectory *trajectory,
-                                                  nadir_attack *attack)
+                                                  nadir_candidate *candidate)
 {
     sampling self = {.problem = problem, .beta = beta, .projected = true};
-    return search(context, &self, trajectory, attack);
+    return search(context, &self, trajectory, candidate);
 }

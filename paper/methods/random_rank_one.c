@@ -70,14 +70,14 @@ cleanup:
 }
 
 nadir_status nadir_search_random_rank_one(nadir_context *context, const nadir_problem *problem, double beta,
-                                          nadir_trajectory *trajectory, nadir_attack *attack)
+                                          nadir_trajectory *trajectory, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
     sampling self = {0};
     int64_t best = 0;
     double highest = 0;
     NADIR_CHECK(start(context, problem, beta, &self));
-    while ((attack->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
+    while ((candidate->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
         const int64_t first = trajectory->samples;
         const int64_t count = nadir_trajectory_next_block(trajectory, self.block);
         NADIR_CHECK(evaluate_samples(context, &self, first, count));
@@ -89,9 +89,9 @@ nadir_status nadir_search_random_rank_one(nadir_context *context, const nadir_pr
     }
     nadir_random random = nadir_sample_stream(self.key, best);
     nadir_rank_one_pair_draw(problem, highest > 0 ? beta : 0, &random, self.b, self.k);
-    NADIR_CHECK(nadir_rank_one_pair_attack(context, problem, beta, self.b, self.k, attack));
-    attack->converged = true; /* a search that samples has no other end */
-    attack->iterations = trajectory->samples;
+    NADIR_CHECK(nadir_rank_one_pair_attack(context, problem, beta, self.b, self.k, candidate));
+    candidate->converged = true; /* a search that samples has no other end */
+    candidate->iterations = trajectory->samples;
 cleanup:
     nadir_release(context, self.b);
     nadir_release(context, self.b_pi);

@@ -75,7 +75,7 @@ double nadir_rank_one_pair_penalty(const nadir_problem *problem, const double *b
 }
 
 nadir_status nadir_rank_one_pair_attack(nadir_context *context, const nadir_problem *problem, double beta,
-                                        double *b, double *k, nadir_attack *attack)
+                                        double *b, double *k, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
     double *b_pi = NULL;
@@ -91,11 +91,11 @@ nadir_status nadir_rank_one_pair_attack(nadir_context *context, const nadir_prob
     }
     nadir_rank_one_pair_average(problem, b, b_pi);
     NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, b_pi, b_pi + n, NULL));
-    attack->lambda = nadir_rank_one_pair_penalty(problem, b_pi, k, b_pi + n);
-    attack->J = problem->J - attack->lambda;
+    candidate->lambda = nadir_rank_one_pair_penalty(problem, b_pi, k, b_pi + n);
+    candidate->J = problem->J - candidate->lambda;
     status = nadir_blocks_are_zero(context, problem->rows, b) || nadir_blocks_are_zero(context, n, k)
-                 ? nadir_kernel_create(context, problem->model, &attack->kernel)
-                 : nadir_kernel_create_rank_one(context, problem->model, b, k, &attack->kernel);
+                 ? nadir_kernel_create(context, problem->model, &candidate->kernel)
+                 : nadir_kernel_create_rank_one(context, problem->model, b, k, &candidate->kernel);
 cleanup:
     nadir_release(context, b_pi);
     return status;

@@ -30,6 +30,6 @@ double nadir_rank_one_pair_penalty(const nadir_problem *problem, const double *b
 /* attack <- the kernel of the pair, its J and lambda. b and k are scaled into the ball of radius beta if they
  * lie outside. b: [rows], k: [states]. */
 nadir_status nadir_rank_one_pair_attack(nadir_context *context, const nadir_problem *problem, double beta,
-                                        double *b, double *k, nadir_attack *attack);
+                                        double *b, double *k, nadir_candidate *candidate);
 
 #endif

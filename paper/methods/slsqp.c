@@ -280,7 +280,7 @@ static const char *reason_of(nlopt_result result)
 }
 
 static nadir_status search(nadir_context *context, const nadir_problem *problem, double beta, double unit,
-                           nadir_trajectory *trajectory, nadir_attack *attack)
+                           nadir_trajectory *trajectory, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
     program self = {.context = context,
@@ -308,23 +308,23 @@ static nadir_status search(nadir_context *context, const nadir_problem *problem,
         self.b[row] = unit * nadir_uncertainty_scale(problem->uncertainty, row) * self.best[row];
     }
     NADIR_CHECK(
-        nadir_rank_one_pair_attack(context, problem, beta, self.b, self.best + problem->rows, attack));
-    attack->stop_reason = reason_of(result);
-    attack->converged = result > 0 && result != NLOPT_MAXEVAL_REACHED && result != NLOPT_MAXTIME_REACHED;
-    attack->iterations = self.evaluations;
+        nadir_rank_one_pair_attack(context, problem, beta, self.b, self.best + problem->rows, candidate));
+    candidate->stop_reason = reason_of(result);
+    candidate->converged = result > 0 && result != NLOPT_MAXEVAL_REACHED && result != NLOPT_MAXTIME_REACHED;
+    candidate->iterations = self.evaluations;
 cleanup:
     finish(&self);
     return status;
 }
 
 nadir_status nadir_search_slsqp(nadir_context *context, const nadir_problem *problem, double beta,
-                                nadir_trajectory *trajectory, nadir_attack *attack)
+                                nadir_trajectory *trajectory, nadir_candidate *candidate)
 {
-    return search(context, problem, beta, 1, trajectory, attack);
+    return search(context, problem, beta, 1, trajectory, candidate);
 }
 
 nadir_status nadir_search_slsqp_scaled(nadir_context *context, const nadir_problem *problem, double beta,
-                                       nadir_trajectory *trajectory, nadir_attack *attack)
+                                       nadir_trajectory *trajectory, nadir_candidate *candidate)
 {
-    return search(context, problem, beta, beta, trajectory, attack);
+    return search(context, problem, beta, beta, trajectory, candidate);
 }

@@ -94,20 +94,20 @@ double nadir_concentration_radius(const nadir_evidence *evidence, double norm, i
 {
     const double q = nadir_holder_conjugate(norm);
     const double x = log(1 / risk);
-    moments of = {0};
+    moments run = {0};
     for (int64_t row = first; row < end; row++) {
         const double alpha = scales != NULL ? scales[row] : 1;
         if (evidence->kinds[row] != NADIR_ROW_KNOWN && alpha > 0) {
-            add_row(evidence, norm, row, alpha, &of);
+            add_row(evidence, norm, row, alpha, &run);
         }
     }
-    const double mean = power_root(of.mean, fmin(norm, 2));
-    const double variance = power_root(of.variance, q > 2 ? 1 / (1 - 2 / q) : INFINITY);
-    const double b = of.largest;
-    const double differences = sqrt(x / 2 * of.squares);
+    const double mean = power_root(run.mean, fmin(norm, 2));
+    const double variance = power_root(run.variance, q > 2 ? 1 / (1 - 2 / q) : INFINITY);
+    const double b = run.largest;
+    const double differences = sqrt(x / 2 * run.squares);
     const double suprema = (3 * b * x + sqrt(9 * b * b * x * x + 8 * x * (variance + 2 * b * mean))) / 2;
-    const double radius = mean + fmin(differences, suprema) + power_root(of.bias, norm);
-    return fmin(radius, power_root(of.farthest, norm)) * (1 + 1e-12);
+    const double radius = mean + fmin(differences, suprema) + power_root(run.bias, norm);
+    return fmin(radius, power_root(run.farthest, norm)) * (1 + 1e-12);
 }
 
 double nadir_concentration_gather(const nadir_evidence *evidence, double norm, const double *scales,

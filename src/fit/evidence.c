@@ -15,12 +15,12 @@ double nadir_evidence_reach(int64_t allowed, double norm)
 static bool is_allowed(const nadir_evidence *evidence, int64_t row, int32_t *stranger)
 {
     const nadir_counts *listed = evidence->listed;
-    int64_t at = listed->row_starts[row];
+    int64_t index = listed->row_starts[row];
     for (int64_t i = evidence->row_starts[row]; i < evidence->row_starts[row + 1]; i++) {
-        while (at < listed->row_starts[row + 1] && listed->columns[at] < evidence->columns[i]) {
-            at++;
+        while (index < listed->row_starts[row + 1] && listed->columns[index] < evidence->columns[i]) {
+            index++;
         }
-        if (at == listed->row_starts[row + 1] || listed->columns[at] != evidence->columns[i]) {
+        if (index == listed->row_starts[row + 1] || listed->columns[index] != evidence->columns[i]) {
             *stranger = evidence->columns[i];
             return false;
         }

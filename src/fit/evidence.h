@@ -11,7 +11,7 @@
 #ifndef NADIR_FIT_EVIDENCE_H
 #define NADIR_FIT_EVIDENCE_H
 
-#include "data/data.h"
+#include "fit/data.h"
 
 typedef enum nadir_row_kind {
     NADIR_ROW_KNOWN,  /* taken as it is: one successor alone, or the user said so */

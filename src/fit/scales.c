@@ -8,7 +8,7 @@
  */
 #include "fit/scales.h"
 
-#include "fit/draws.h"
+#include "fit/posterior_draws.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
 

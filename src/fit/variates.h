@@ -7,7 +7,7 @@
 #ifndef NADIR_FIT_VARIATES_H
 #define NADIR_FIT_VARIATES_H
 
-#include "base/random.h"
+#include "core/random.h"
 
 /* Gamma with this shape > 0 and scale 1. Shapes far below 1 may give 0, where the variate is below the
  * smallest double. */

@@ -208,17 +208,17 @@ static nadir_status number_all(numbering *pass, nadir_builder *builder, int32_t 
     nadir_transition choice = {.state = -1};
     int32_t number = 0;
     for (size_t i = 0; i < builder->count; i++) {
-        nadir_transition *at = &builder->transitions[i];
-        if (!same_choice(at, &choice)) {
-            choice = *at;
+        nadir_transition *self = &builder->transitions[i];
+        if (!same_choice(self, &choice)) {
+            choice = *self;
             const nadir_choice_label *label = given < labels->count ? &labels->choices[given] : NULL;
             const bool found =
                 label != NULL && label->state == choice.state && label->choice == choice.action;
             given += found;
             NADIR_CHECK(number_choice(pass, choice.state, found ? label->label : no_label, &number));
         }
-        builder->sorted = builder->sorted && number == at->action;
-        at->action = number;
+        builder->sorted = builder->sorted && number == self->action;
+        self->action = number;
     }
 cleanup:
     return status;
@@ -264,8 +264,8 @@ void nadir_action_labels_clear(nadir_context *context, nadir_action_labels *labe
 /* A word that a reader takes whole: no blanks, nothing that ends a line. */
 static bool is_word(const char *name)
 {
-    for (const char *at = name; *at != '\0'; at++) {
-        if ((unsigned char)*at <= ' ' || *at == 0x7f) {
+    for (const char *self = name; *self != '\0'; self++) {
+        if ((unsigned char)*self <= ' ' || *self == 0x7f) {
             return false;
         }
     }

@@ -11,8 +11,8 @@
 #ifndef NADIR_IO_ACTION_LABELS_H
 #define NADIR_IO_ACTION_LABELS_H
 
-#include "io/text.h"
-#include "model/builder.h"
+#include "io/text_reader.h"
+#include "model/model_builder.h"
 
 /* The label of a choice that has none while others have one. */
 #define NADIR_NO_LABEL "__NOLABEL__"

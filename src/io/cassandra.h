@@ -9,7 +9,7 @@
 #ifndef NADIR_IO_CASSANDRA_H
 #define NADIR_IO_CASSANDRA_H
 
-#include "io/text.h"
+#include "io/text_reader.h"
 #include "model/model.h"
 
 /* ---- Tokens ------------------------------------------------------------------------------------------- */

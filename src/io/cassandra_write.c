@@ -7,7 +7,7 @@
  */
 #include "io/cassandra.h"
 
-#include "base/number.h"
+#include "core/number.h"
 
 #include <math.h>
 #include <string.h>

@@ -15,8 +15,8 @@
  */
 #include "policy/checkpoint.h"
 
-#include "base/file.h"
-#include "base/sha256.h"
+#include "core/file.h"
+#include "core/sha256.h"
 #include "linalg/distributed.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ typedef struct extent {
     int64_t whole, own;
 } extent;
 
-enum { PARTS = NADIR_CHECKPOINT_FIXED + 2 * NADIR_SECANTS_MOST };
+enum { PARTS = NADIR_CHECKPOINT_FIXED + 2 * NADIR_LBFGS_PAIRS };
 
 /* Of the parts that may be. Every process calls at once. */
 static void measure(const nadir_context *context, const nadir_checkpoint *checkpoint, extent extents[PARTS])
@@ -176,17 +176,17 @@ static nadir_status check_head(nadir_context *context, nadir_checkpoint *checkpo
 
 /* The next part: the own share of it is kept. */
 static nadir_status read_part(nadir_context *context, nadir_input *input, const nadir_checkpoint_part *part,
-                              extent at, nadir_sha256 *hash)
+                              extent run, nadir_sha256 *hash)
 {
     nadir_status status = NADIR_OK;
     char others[8192] = {0};
-    const int64_t end = at.own + (int64_t)part->size;
-    for (int64_t done = 0; done < at.whole;) {
-        const bool own = done >= at.own && done < end;
-        const int64_t until = own ? end : done < at.own ? at.own : at.whole;
+    const int64_t end = run.own + (int64_t)part->size;
+    for (int64_t done = 0; done < run.whole;) {
+        const bool own = done >= run.own && done < end;
+        const int64_t until = own ? end : done < run.own ? run.own : run.whole;
         const int64_t piece =
             own || until - done < (int64_t)sizeof others ? until - done : (int64_t)sizeof others;
-        char *to = own ? (char *)part->bytes + (done - at.own) : others;
+        char *to = own ? (char *)part->bytes + (done - run.own) : others;
         NADIR_CHECK(nadir_input_read_all(context, input, to, (size_t)piece, "a checkpoint"));
         nadir_sha256_update(hash, to, (size_t)piece);
         done += piece;

@@ -11,7 +11,7 @@
  */
 #include "io/csv_cells.h"
 #include "io/format.h"
-#include "model/builder.h"
+#include "model/model_builder.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,7 @@
 /* csv_cells.c: cells, headers and rows of comma-separated tables; see csv_cells.h. */
 #include "io/csv_cells.h"
 
-#include "base/number.h"
+#include "core/number.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,55 +14,55 @@ static bool is_blank(char character)
     return character == ' ' || character == '\t';
 }
 
-static nadir_cursor trimmed(const char *at, const char *end)
+static nadir_cursor trimmed(const char *self, const char *end)
 {
-    while (at < end && is_blank(*at)) {
-        at++;
+    while (self < end && is_blank(*self)) {
+        self++;
     }
-    while (end > at && is_blank(end[-1])) {
+    while (end > self && is_blank(end[-1])) {
         end--;
     }
-    return (nadir_cursor){at, end};
+    return (nadir_cursor){self, end};
 }
 
 /* The comma or end that follows the closing quote of a cell that opens at `quote`; NULL if there is no such
  * quote, or more than blanks between the two. *closing is where the cell's content ends. */
 static const char *after_quotes(const char *quote, const char *end, const char **closing)
 {
-    const char *at = quote + 1;
-    while (at < end && (*at != '"' || (at + 1 < end && at[1] == '"'))) {
-        at += *at == '"' ? 2 : 1;
+    const char *self = quote + 1;
+    while (self < end && (*self != '"' || (self + 1 < end && self[1] == '"'))) {
+        self += *self == '"' ? 2 : 1;
     }
-    if (at >= end) {
+    if (self >= end) {
         return NULL;
     }
-    *closing = at++;
-    while (at < end && is_blank(*at)) {
-        at++;
+    *closing = self++;
+    while (self < end && is_blank(*self)) {
+        self++;
     }
-    return at == end || *at == ',' ? at : NULL;
+    return self == end || *self == ',' ? self : NULL;
 }
 
 bool nadir_csv_next_cell(nadir_cursor *line, nadir_cursor *cell)
 {
-    const char *at = line->at;
+    const char *self = line->at;
     const char *const end = line->end;
-    if (at == NULL) {
+    if (self == NULL) {
         return false;
     }
-    while (at < end && is_blank(*at)) {
-        at++;
+    while (self < end && is_blank(*self)) {
+        self++;
     }
     const char *closing;
-    const char *after = at < end && *at == '"' ? after_quotes(at, end, &closing) : NULL;
+    const char *after = self < end && *self == '"' ? after_quotes(self, end, &closing) : NULL;
     if (after != NULL) {
-        *cell = trimmed(at + 1, closing);
+        *cell = trimmed(self + 1, closing);
     } else {
-        after = at;
+        after = self;
         while (after < end && *after != ',') {
             after++;
         }
-        *cell = trimmed(at, after);
+        *cell = trimmed(self, after);
     }
     line->at = after < end ? after + 1 : NULL;
     return true;

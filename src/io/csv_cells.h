@@ -12,7 +12,7 @@
 #ifndef NADIR_IO_CSV_CELLS_H
 #define NADIR_IO_CSV_CELLS_H
 
-#include "io/text.h"
+#include "io/text_reader.h"
 #include "model/names.h"
 
 /* Takes the next cell, without its quotes and the blanks at both ends; false when the line has no further

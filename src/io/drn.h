@@ -4,7 +4,7 @@
 
 #include "io/action_labels.h"
 #include "io/format.h"
-#include "io/initial.h"
+#include "io/initial_file.h"
 
 /* A .drn file while it is read. */
 typedef struct nadir_drn_reader {

@@ -7,7 +7,7 @@
  */
 #include "io/drn.h"
 
-#include "base/file.h"
+#include "core/file.h"
 
 typedef struct drn_writer {
     nadir_context *context;

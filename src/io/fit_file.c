@@ -1,6 +1,6 @@
 /* fit_file.c: a fit of logged data that are in a file. */
 #include "fit/fit.h"
-#include "io/initial.h"
+#include "io/initial_file.h"
 #include "io/log_file.h"
 
 static int64_t most_actions(const nadir_counts *counts)

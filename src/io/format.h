@@ -8,7 +8,7 @@
 #ifndef NADIR_IO_FORMAT_H
 #define NADIR_IO_FORMAT_H
 
-#include "base/context.h"
+#include "core/context.h"
 #include "model/model.h"
 
 /* What a format can hold beyond states, actions, probabilities and the reward of each row. */

@@ -1,8 +1,8 @@
 /* json.c: JSON files that hold one object; see json.h. */
 #include "io/json.h"
 
-#include "base/file.h"
-#include "base/number.h"
+#include "core/file.h"
+#include "core/number.h"
 #include "io/utf.h"
 
 #include <math.h>
@@ -22,8 +22,8 @@ nadir_status nadir_json_fail(const nadir_json *json, const char *format, ...)
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     int64_t line = 1;
-    for (const char *at = json->text; at < json->at; at++) {
-        line += *at == '\n';
+    for (const char *self = json->text; self < json->at; self++) {
+        line += *self == '\n';
     }
     const bool named = json->name[0] != '\0';
     return nadir_fail(json->context, NADIR_ERROR_FORMAT, "%s:%lld: %s%s%s%s", json->path, (long long)line,
@@ -246,38 +246,38 @@ nadir_status nadir_json_string(nadir_json *json, size_t capacity, char *into)
     return take_string(json, capacity, into, "a string");
 }
 
-static const char *skip_digits(const char *at, const char *end)
+static const char *skip_digits(const char *self, const char *end)
 {
-    while (at < end && *at >= '0' && *at <= '9') {
-        at++;
+    while (self < end && *self >= '0' && *self <= '9') {
+        self++;
     }
-    return at;
+    return self;
 }
 
 /* The end of the longest number of JSON's grammar; NULL where there is none. It is narrower than number.h's:
  * -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)? */
-static const char *find_number_end(const char *at, const char *end)
+static const char *find_number_end(const char *self, const char *end)
 {
-    at += at < end && *at == '-';
-    const char *whole = skip_digits(at, end);
-    if (whole == at) {
+    self += self < end && *self == '-';
+    const char *whole = skip_digits(self, end);
+    if (whole == self) {
         return NULL;
     }
-    at = *at == '0' ? at + 1 : whole;
-    if (at < end && *at == '.') {
-        const char *fraction = skip_digits(at + 1, end);
-        if (fraction == at + 1) {
+    self = *self == '0' ? self + 1 : whole;
+    if (self < end && *self == '.') {
+        const char *fraction = skip_digits(self + 1, end);
+        if (fraction == self + 1) {
             return NULL;
         }
-        at = fraction;
+        self = fraction;
     }
-    if (at < end && (*at == 'e' || *at == 'E')) {
-        at++;
-        at += at < end && (*at == '+' || *at == '-');
-        const char *exponent = skip_digits(at, end);
-        return exponent == at ? NULL : exponent;
+    if (self < end && (*self == 'e' || *self == 'E')) {
+        self++;
+        self += self < end && (*self == '+' || *self == '-');
+        const char *exponent = skip_digits(self, end);
+        return exponent == self ? NULL : exponent;
     }
-    return at;
+    return self;
 }
 
 nadir_status nadir_json_number(nadir_json *json, double *value)

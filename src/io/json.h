@@ -10,7 +10,7 @@
 #ifndef NADIR_IO_JSON_H
 #define NADIR_IO_JSON_H
 
-#include "base/context.h"
+#include "core/context.h"
 
 #define NADIR_JSON_NAME_LENGTH 64 /* bytes of a member's name, its end included; more is an error */
 

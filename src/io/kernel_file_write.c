@@ -7,9 +7,9 @@
 #include "io/result_files.h"
 
 #include "io/npz.h"
-#include "kernel/explicit.h"
-#include "kernel/kernel_internal.h"
 #include "linalg/distributed.h"
+#include "model/kernel_internal.h"
+#include "model/kernel_rows.h"
 
 #include <math.h>
 

@@ -123,14 +123,14 @@ static nadir_status prepare(reader *self)
     NADIR_CHECK(self->records.count > 0 ? record_columns(self) : plain_columns(self));
     collector->records = true;
     for (int i = 0; i < self->count; i++) {
-        column *at = &self->columns[i];
-        collector->columns |= 1U << at->which;
-        at->integer = nadir_data_row_integer(&self->row, at->which);
-        at->number = nadir_data_row_double(&self->row, at->which);
-        if (at->integer != NULL) {
-            NADIR_NEW(collector->context, at->integers, PIECE);
+        column *own = &self->columns[i];
+        collector->columns |= 1U << own->which;
+        own->integer = nadir_data_row_integer(&self->row, own->which);
+        own->number = nadir_data_row_double(&self->row, own->which);
+        if (own->integer != NULL) {
+            NADIR_NEW(collector->context, own->integers, PIECE);
         } else {
-            NADIR_NEW(collector->context, at->numbers, PIECE);
+            NADIR_NEW(collector->context, own->numbers, PIECE);
         }
     }
     NADIR_CHECK(nadir_data_tell(collector->context, collector->path, collector->columns, &collector->kind));
@@ -150,11 +150,12 @@ cleanup:
     return status;
 }
 
-static nadir_status read_bytes(reader *self, int64_t at, unsigned char *into, int64_t bytes)
+static nadir_status read_bytes(reader *self, int64_t index, unsigned char *into, int64_t bytes)
 {
     size_t got;
-    const nadir_status status = nadir_input_read_at(self->collector->context, &self->file.input,
-                                                    self->npy.header_bytes + at, into, (size_t)bytes, &got);
+    const nadir_status status =
+        nadir_input_read_at(self->collector->context, &self->file.input, self->npy.header_bytes + index, into,
+                            (size_t)bytes, &got);
     if (status == NADIR_OK && (int64_t)got < bytes) {
         return nadir_fail(self->collector->context, NADIR_ERROR_FORMAT,
                           "%s: ends before its last record; did it shrink meanwhile?", self->collector->path);
@@ -171,13 +172,13 @@ static nadir_status read_piece(reader *self, int64_t first, int64_t count)
         NADIR_CHECK(read_bytes(self, first * self->stride, self->raw, count * self->stride));
     }
     for (int i = 0; i < self->count; i++) {
-        column *at = &self->columns[i];
-        at->items = self->raw + at->field.offset;
+        column *own = &self->columns[i];
+        own->items = self->raw + own->field.offset;
         if (fortran) {
-            unsigned char *into = self->raw + self->piece * at->field.offset;
+            unsigned char *into = self->raw + self->piece * own->field.offset;
             NADIR_CHECK(
                 read_bytes(self, (i * self->length + first) * self->stride, into, count * self->stride));
-            at->items = into;
+            own->items = into;
         }
     }
 cleanup:
@@ -188,11 +189,11 @@ static nadir_status convert_piece(reader *self, int64_t first, int64_t count)
 {
     nadir_status status = NADIR_OK;
     for (int i = 0; i < self->count; i++) {
-        column *at = &self->columns[i];
-        NADIR_CHECK(at->integer != NULL ? nadir_npy_field_int64s(&self->npy, &at->field, first, count,
-                                                                 at->items, self->stride, at->integers)
-                                        : nadir_npy_field_doubles(&self->npy, &at->field, first, count,
-                                                                  at->items, self->stride, at->numbers));
+        column *own = &self->columns[i];
+        NADIR_CHECK(own->integer != NULL ? nadir_npy_field_int64s(&self->npy, &own->field, first, count,
+                                                                  own->items, self->stride, own->integers)
+                                         : nadir_npy_field_doubles(&self->npy, &own->field, first, count,
+                                                                   own->items, self->stride, own->numbers));
     }
 cleanup:
     return status;
@@ -217,10 +218,10 @@ static void leave_out(nadir_data_row *row)
 static void look_ahead(const reader *self, int64_t k, int64_t count)
 {
     for (int near = 0; near < 2; near++) {
-        const int64_t at = k + (near == 0 ? AHEAD : AHEAD / 2);
-        if (at + 1 < count) {
-            nadir_data_table_expect(&self->collector->table, self->states[at], self->actions[at],
-                                    self->successors[at], near == 1);
+        const int64_t index = k + (near == 0 ? AHEAD : AHEAD / 2);
+        if (index + 1 < count) {
+            nadir_data_table_expect(&self->collector->table, self->states[index], self->actions[index],
+                                    self->successors[index], near == 1);
         }
     }
 }
@@ -231,11 +232,11 @@ static nadir_status collect_piece(reader *self, int64_t first, int64_t count)
     nadir_data_collector *collector = self->collector;
     for (int64_t k = 0; k < count; k++) {
         for (int i = 0; i < self->count; i++) {
-            const column *at = &self->columns[i];
-            if (at->integer != NULL) {
-                *at->integer = at->integers[k];
+            const column *own = &self->columns[i];
+            if (own->integer != NULL) {
+                *own->integer = own->integers[k];
             } else {
-                *at->number = at->numbers[k];
+                *own->number = own->numbers[k];
             }
         }
         look_ahead(self, k, count);

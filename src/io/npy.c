@@ -1,7 +1,7 @@
 /* npy.c: the headers of NumPy arrays, read strictly and written; see npy.h. */
 #include "io/npy.h"
 
-#include "io/text.h"
+#include "io/text_reader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,18 +22,18 @@ static nadir_status header_fail(const nadir_npy *npy, const char *what)
                       what);
 }
 
-static bool take_quoted(nadir_cursor *at, nadir_cursor *text)
+static bool take_quoted(nadir_cursor *self, nadir_cursor *text)
 {
-    if (!nadir_cursor_skip_blanks(at) || (*at->at != '\'' && *at->at != '"')) {
+    if (!nadir_cursor_skip_blanks(self) || (*self->at != '\'' && *self->at != '"')) {
         return false;
     }
-    const char *start = at->at + 1;
-    const char *close = memchr(start, *at->at, (size_t)(at->end - start));
+    const char *start = self->at + 1;
+    const char *close = memchr(start, *self->at, (size_t)(self->end - start));
     if (close == NULL) {
         return false;
     }
     *text = (nadir_cursor){start, close};
-    at->at = close + 1;
+    self->at = close + 1;
     return true;
 }
 
@@ -41,9 +41,9 @@ static nadir_status type_fail(const nadir_npy *npy, nadir_cursor descr)
 {
     char shown[64];
     (void)snprintf(shown, sizeof shown, "%.*s", NADIR_WORD(descr));
-    for (char *at = shown; *at != '\0'; at++) {
-        if (*at < ' ' || *at > '~') {
-            *at = '?';
+    for (char *self = shown; *self != '\0'; self++) {
+        if (*self < ' ' || *self > '~') {
+            *self = '?';
         }
     }
     return nadir_fail(npy->context, NADIR_ERROR_FORMAT,
@@ -117,7 +117,7 @@ static nadir_status parse_field_type(const nadir_npy *npy, nadir_cursor descr, n
 }
 
 /* descr = "[" { "(" name "," type [ "," ] ")" [ "," ] } "]" */
-static nadir_status parse_records(nadir_npy *npy, nadir_cursor *at)
+static nadir_status parse_records(nadir_npy *npy, nadir_cursor *self)
 {
     nadir_npy_records *records = npy->records;
     nadir_npy_header *header = &npy->header;
@@ -125,17 +125,17 @@ static nadir_status parse_records(nadir_npy *npy, nadir_cursor *at)
     header->kind = NADIR_NPY_RECORD;
     header->item_bytes = 0;
     records->count = 0;
-    while (!nadir_cursor_take_char(at, ']')) {
+    while (!nadir_cursor_take_char(self, ']')) {
         nadir_cursor name;
         nadir_cursor descr;
         nadir_npy_header item = {0};
         bool filling;
-        if (!comma || !nadir_cursor_take_char(at, '(') || !take_quoted(at, &name) ||
-            !nadir_cursor_take_char(at, ',') || !take_quoted(at, &descr)) {
+        if (!comma || !nadir_cursor_take_char(self, '(') || !take_quoted(self, &name) ||
+            !nadir_cursor_take_char(self, ',') || !take_quoted(self, &descr)) {
             return header_fail(npy, "the fields of the records are no list of names and types");
         }
-        (void)nadir_cursor_take_char(at, ',');
-        if (!nadir_cursor_take_char(at, ')')) {
+        (void)nadir_cursor_take_char(self, ',');
+        if (!nadir_cursor_take_char(self, ')')) {
             return header_fail(npy, "a field of the records is an array of its own; expected plain numbers");
         }
         const nadir_status status = parse_field_type(npy, descr, &item, &filling);
@@ -151,29 +151,29 @@ static nadir_status parse_records(nadir_npy *npy, nadir_cursor *at)
             (void)snprintf(field->name, sizeof field->name, "%.*s", NADIR_WORD(name));
         }
         header->item_bytes += item.item_bytes; /* fits: the header has 10000 bytes, a type at most 2^22 */
-        comma = nadir_cursor_take_char(at, ',');
+        comma = nadir_cursor_take_char(self, ',');
     }
     return records->count == 0 ? header_fail(npy, "the records have no fields") : NADIR_OK;
 }
 
 /* shape = "(" [ number { "," number } [ "," ] ] ")", where one number alone needs its comma */
-static nadir_status parse_shape(nadir_npy *npy, nadir_cursor *at)
+static nadir_status parse_shape(nadir_npy *npy, nadir_cursor *self)
 {
     nadir_npy_header *header = &npy->header;
     bool comma = true;
-    if (!nadir_cursor_take_char(at, '(')) {
+    if (!nadir_cursor_take_char(self, '(')) {
         return header_fail(npy, "the shape is no tuple");
     }
-    while (!nadir_cursor_take_char(at, ')')) {
+    while (!nadir_cursor_take_char(self, ')')) {
         int64_t size;
-        if (!comma || !nadir_cursor_take_integer(at, &size) || size < 0) {
+        if (!comma || !nadir_cursor_take_integer(self, &size) || size < 0) {
             return header_fail(npy, "the shape is no tuple of numbers");
         }
         if (header->dimensions == NADIR_NPY_DIMENSIONS) {
             return header_fail(npy, "the array has more than 4 dimensions");
         }
         header->shape[header->dimensions++] = size;
-        comma = nadir_cursor_take_char(at, ',');
+        comma = nadir_cursor_take_char(self, ',');
     }
     if (header->dimensions == 1 && !comma) {
         return header_fail(npy, "the shape is no tuple");
@@ -191,30 +191,30 @@ static nadir_status parse_shape(nadir_npy *npy, nadir_cursor *at)
     return NADIR_OK;
 }
 
-static nadir_status parse_value(nadir_npy *npy, nadir_cursor key, nadir_cursor *at, int *seen)
+static nadir_status parse_value(nadir_npy *npy, nadir_cursor key, nadir_cursor *self, int *seen)
 {
     int which = 0;
     nadir_status status = NADIR_OK;
     nadir_cursor word;
     if (nadir_cursor_equals(key, "descr")) {
         which = SEEN_DESCR;
-        if (npy->records != NULL && nadir_cursor_take_char(at, '[')) {
-            status = parse_records(npy, at);
-        } else if (take_quoted(at, &word)) {
+        if (npy->records != NULL && nadir_cursor_take_char(self, '[')) {
+            status = parse_records(npy, self);
+        } else if (take_quoted(self, &word)) {
             status = parse_type(npy, word, &npy->header);
         } else {
             return header_fail(npy, "the array holds records; expected plain numbers or text");
         }
     } else if (nadir_cursor_equals(key, "fortran_order")) {
         which = SEEN_ORDER;
-        nadir_cursor_take_word(at, ",}", &word);
+        nadir_cursor_take_word(self, ",}", &word);
         npy->header.fortran = nadir_cursor_equals(word, "True");
         if (!npy->header.fortran && !nadir_cursor_equals(word, "False")) {
             return header_fail(npy, "fortran_order is neither True nor False");
         }
     } else if (nadir_cursor_equals(key, "shape")) {
         which = SEEN_SHAPE;
-        status = parse_shape(npy, at);
+        status = parse_shape(npy, self);
     }
     if (which == 0 || (*seen & which) != 0) {
         return header_fail(npy, "expected descr, fortran_order and shape, each once");
@@ -223,30 +223,30 @@ static nadir_status parse_value(nadir_npy *npy, nadir_cursor key, nadir_cursor *
     return status;
 }
 
-static nadir_status parse_header(nadir_npy *npy, nadir_cursor at)
+static nadir_status parse_header(nadir_npy *npy, nadir_cursor run)
 {
     int seen = 0;
     bool comma = true;
-    if (!nadir_cursor_take_char(&at, '{')) {
+    if (!nadir_cursor_take_char(&run, '{')) {
         return header_fail(npy, "it is no dictionary");
     }
-    while (!nadir_cursor_take_char(&at, '}')) {
+    while (!nadir_cursor_take_char(&run, '}')) {
         nadir_cursor key;
-        if (!comma || !take_quoted(&at, &key) || !nadir_cursor_take_char(&at, ':')) {
+        if (!comma || !take_quoted(&run, &key) || !nadir_cursor_take_char(&run, ':')) {
             return header_fail(npy, "it is no dictionary");
         }
-        const nadir_status status = parse_value(npy, key, &at, &seen);
+        const nadir_status status = parse_value(npy, key, &run, &seen);
         if (status != NADIR_OK) {
             return status;
         }
-        comma = nadir_cursor_take_char(&at, ',');
+        comma = nadir_cursor_take_char(&run, ',');
     }
     if (seen != SEEN_ALL) {
         return header_fail(npy, "expected descr, fortran_order and shape, each once");
     }
-    while (nadir_cursor_take_char(&at, '\n')) {
+    while (nadir_cursor_take_char(&run, '\n')) {
     }
-    return at.at < at.end ? header_fail(npy, "something follows the dictionary") : NADIR_OK;
+    return run.at < run.end ? header_fail(npy, "something follows the dictionary") : NADIR_OK;
 }
 
 /* Exactly `size` bytes of the header. */

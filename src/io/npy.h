@@ -12,8 +12,8 @@
 #ifndef NADIR_IO_NPY_H
 #define NADIR_IO_NPY_H
 
-#include "base/context.h"
-#include "base/file.h"
+#include "core/context.h"
+#include "core/file.h"
 #include "model/names.h"
 
 #define NADIR_NPY_DIMENSIONS 4

@@ -58,13 +58,13 @@ static void stream_close(reader *self, stream *items)
 static nadir_status stream_next(stream *items, int32_t *item)
 {
     nadir_status status = NADIR_OK;
-    const int64_t at = items->next % NADIR_NPY_PIECE;
-    if (at == 0) {
+    const int64_t index = items->next % NADIR_NPY_PIECE;
+    if (index == 0) {
         const int64_t left = items->array.npy.header.count - items->next;
         NADIR_CHECK(nadir_npy_int32s(&items->array.npy, left < NADIR_NPY_PIECE ? left : NADIR_NPY_PIECE,
                                      items->piece));
     }
-    *item = items->piece[at];
+    *item = items->piece[index];
     items->next++;
 cleanup:
     return status;

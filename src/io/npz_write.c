@@ -40,9 +40,9 @@ static size_t decode(const char *name, uint32_t *text, bool *damaged)
 {
     size_t count = 0;
     const size_t length = strlen(name);
-    for (size_t at = 0; at < length; count++) {
+    for (size_t index = 0; index < length; count++) {
         uint32_t character;
-        size_t bytes = nadir_utf8_decode(name + at, length - at, &character);
+        size_t bytes = nadir_utf8_decode(name + index, length - index, &character);
         if (bytes == 0) {
             character = REPLACEMENT;
             bytes = 1;
@@ -51,7 +51,7 @@ static size_t decode(const char *name, uint32_t *text, bool *damaged)
         if (text != NULL) {
             text[count] = character;
         }
-        at += bytes;
+        index += bytes;
     }
     return count;
 }
@@ -96,21 +96,21 @@ static nadir_status build_rows(writer *self)
     if (model->transition_rewards != NULL) {
         NADIR_NEW(self->context, rows->transition_rewards, model->nonzeros);
     }
-    int64_t at = 0;
+    int64_t index = 0;
     rows->row_starts[0] = 0;
     for (int64_t row = 0; row < model->rows; row++) {
         const nadir_row entries = nadir_model_row(model, row);
         for (int64_t i = 0; i < entries.count; i++) {
             if (entries.values[i] > 0) {
-                rows->columns[at] = (int32_t)i;
-                rows->probabilities[at] = entries.values[i];
+                rows->columns[index] = (int32_t)i;
+                rows->probabilities[index] = entries.values[i];
                 if (rows->transition_rewards != NULL) {
-                    rows->transition_rewards[at] = entries.rewards[i];
+                    rows->transition_rewards[index] = entries.rewards[i];
                 }
-                at++;
+                index++;
             }
         }
-        rows->row_starts[row + 1] = at;
+        rows->row_starts[row + 1] = index;
     }
 cleanup:
     return status;

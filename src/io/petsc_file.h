@@ -11,8 +11,8 @@
 #ifndef NADIR_IO_PETSC_FILE_H
 #define NADIR_IO_PETSC_FILE_H
 
-#include "base/context.h"
-#include "base/file.h"
+#include "core/context.h"
+#include "core/file.h"
 
 #define NADIR_PETSC_DENSE (-1) /* in place of the number of nonzeros */
 

@@ -220,8 +220,8 @@ static int64_t count_choices(const nadir_builder *builder)
 {
     int64_t choices = 0;
     for (size_t i = 0; i < builder->count; i++) {
-        const nadir_transition *at = &builder->transitions[i];
-        choices += i == 0 || at->state != at[-1].state || at->action != at[-1].action;
+        const nadir_transition *self = &builder->transitions[i];
+        choices += i == 0 || self->state != self[-1].state || self->action != self[-1].action;
     }
     return choices;
 }

@@ -3,8 +3,8 @@
 #define NADIR_IO_PRISM_H
 
 #include "io/format.h"
-#include "io/text.h"
-#include "model/builder.h"
+#include "io/text_reader.h"
+#include "model/model_builder.h"
 
 /* The next line that is neither blank nor a comment (#). */
 nadir_status nadir_prism_line(nadir_text *text, nadir_cursor *line, bool *more);

@@ -7,7 +7,7 @@
 #include "io/prism.h"
 
 #include "io/action_labels.h"
-#include "io/initial.h"
+#include "io/initial_file.h"
 
 #include <string.h>
 

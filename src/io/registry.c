@@ -1,9 +1,9 @@
 /* registry.c: the list of formats: which one a file is, and what surrounds reading and writing in all of
  * them. */
-#include "base/file.h"
-#include "base/number.h"
+#include "core/file.h"
+#include "core/number.h"
 #include "io/format.h"
-#include "io/initial.h"
+#include "io/initial_file.h"
 
 #include <ctype.h>
 #include <math.h>

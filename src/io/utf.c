@@ -56,12 +56,12 @@ size_t nadir_utf8_decode(const char *text, size_t length, uint32_t *character)
 bool nadir_utf8_is_valid(const char *text, size_t length)
 {
     uint32_t character;
-    for (size_t at = 0; at < length;) {
-        const size_t size = nadir_utf8_decode(text + at, length - at, &character);
+    for (size_t index = 0; index < length;) {
+        const size_t size = nadir_utf8_decode(text + index, length - index, &character);
         if (size == 0) {
             return false;
         }
-        at += size;
+        index += size;
     }
     return true;
 }

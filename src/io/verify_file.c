@@ -5,7 +5,7 @@
  * A kernel that another program wrote need not store its digest: nothing is promised of its bytes. One of ours
  * names its model, so that neither a damaged digest nor a damaged name makes it such a kernel.
  */
-#include "adversary/check/verify.h"
+#include "proof/verify.h"
 
 #include "io/npz.h"
 #include "io/result_files.h"

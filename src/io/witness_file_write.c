@@ -5,7 +5,7 @@
  */
 #include "io/witness_members.h"
 
-#include "base/file.h"
+#include "core/file.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* worst_file.c: the worst kernel that an evaluation found, and the witness of its bounds, to files. */
-#include "adversary/worst.h"
 #include "io/format.h"
 #include "io/result_files.h"
+#include "robust/worst.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #ifndef NADIR_LINALG_BLOCKS_H
 #define NADIR_LINALG_BLOCKS_H
 
-#include "base/context.h"
+#include "core/context.h"
 
 /* Whether all numbers are zero, of all processes. */
 bool nadir_blocks_are_zero(const nadir_context *context, int64_t count, const double *x);

@@ -1,7 +1,7 @@
 /* distributed.c: sums and extremes over threads and processes; see distributed.h. */
 #include "linalg/distributed.h"
 
-#include "base/round.h"
+#include "core/round.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 

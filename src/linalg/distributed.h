@@ -8,7 +8,7 @@
 #ifndef NADIR_LINALG_DISTRIBUTED_H
 #define NADIR_LINALG_DISTRIBUTED_H
 
-#include "base/context.h"
+#include "core/context.h"
 
 /* How many sums are made at once, at most. */
 enum { NADIR_SUMS_LIMIT = 8 };

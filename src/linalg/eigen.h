@@ -4,7 +4,7 @@
 #ifndef NADIR_LINALG_EIGEN_H
 #define NADIR_LINALG_EIGEN_H
 
-#include "base/context.h"
+#include "core/context.h"
 
 /* ----------------------------------------------------------------------------------- small, on one thread */
 

@@ -11,7 +11,7 @@
 #ifndef NADIR_LINALG_EXCHANGE_H
 #define NADIR_LINALG_EXCHANGE_H
 
-#include "base/context.h"
+#include "core/context.h"
 
 typedef struct nadir_exchange {
     nadir_memory *memory;

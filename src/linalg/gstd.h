@@ -9,7 +9,7 @@
 #ifndef NADIR_LINALG_GSTD_H
 #define NADIR_LINALG_GSTD_H
 
-#include "base/context.h"
+#include "core/context.h"
 
 typedef struct nadir_gstd {
     double sigma; /* infinity where it is beyond the largest double */

@@ -3,7 +3,7 @@
  *
  * GMRES is for systems that a preconditioner brings close to the identity, where a few products are enough
  * and each is expensive. BiCGSTAB makes two products a step and needs six vectors whatever the number of
- * steps; it may stagnate or break down, and then leaves what it has to the caller (occupancy/krylov.c).
+ * steps; it may stagnate or break down, and then leaves what it has to the caller (solve/krylov.c).
  */
 #ifndef NADIR_LINALG_ITERATIVE_H
 #define NADIR_LINALG_ITERATIVE_H

@@ -8,7 +8,7 @@
  */
 #include "linalg/low_rank_basis.h"
 
-#include "base/round.h"
+#include "core/round.h"
 #include "linalg/threads.h"
 
 #include <cblas.h>

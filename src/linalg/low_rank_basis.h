@@ -7,7 +7,7 @@
 #ifndef NADIR_LINALG_LOW_RANK_BASIS_H
 #define NADIR_LINALG_LOW_RANK_BASIS_H
 
-#include "base/context.h"
+#include "core/context.h"
 
 /* How many vectors are tried for `count`, at most; 0: it does not pay to look, or there are several
  * processes. */

@@ -8,7 +8,7 @@
 #ifndef NADIR_LINALG_MATRIX_H
 #define NADIR_LINALG_MATRIX_H
 
-#include "base/context.h"
+#include "core/context.h"
 
 /* A view; it owns nothing. Exactly one of dense and starts is not NULL. */
 typedef struct nadir_matrix {

@@ -18,7 +18,7 @@
  */
 #include "linalg/eigen.h"
 
-#include "base/round.h"
+#include "core/round.h"
 #include "linalg/lanczos.h"
 #include "linalg/threads.h"
 

@@ -1,7 +1,7 @@
 /* symmetric.c: small dense symmetric matrices, by LAPACK; see eigen.h. */
 #include "linalg/eigen.h"
 
-#include "base/round.h"
+#include "core/round.h"
 #include "linalg/threads.h"
 
 #include <lapack.h>

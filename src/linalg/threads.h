@@ -7,7 +7,7 @@
 #ifndef NADIR_LINALG_THREADS_H
 #define NADIR_LINALG_THREADS_H
 
-#include "base/context.h"
+#include "core/context.h"
 
 /* Below this many multiplications a second thread does not pay. */
 #define NADIR_PARALLEL_WORK 50000

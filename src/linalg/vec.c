@@ -1,7 +1,7 @@
 /* vec.c: long vectors here or on a device; see vec.h. */
 #include "linalg/vec.h"
 
-#include "base/device.h"
+#include "core/device.h"
 #include "linalg/blocks.h"
 #include "linalg/threads.h"
 

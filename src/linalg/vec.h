@@ -1,6 +1,6 @@
 /*
  * vec.h: long vectors where the work on them is done: here, by the kernels of blocks.h, or on the device of
- * an engine (base/device.h), where they stay from one call to the next and only scalars come back.
+ * an engine (core/device.h), where they stay from one call to the next and only scalars come back.
  *
  * Vectors on a device are addresses that nothing here may read or write; calls of the device that
  * say so take them. All vectors of a call but those that are copied are of its space.
@@ -8,7 +8,7 @@
 #ifndef NADIR_LINALG_VEC_H
 #define NADIR_LINALG_VEC_H
 
-#include "base/context.h"
+#include "core/context.h"
 
 typedef struct nadir_vec {
     nadir_context *context;

@@ -1,7 +1,7 @@
 /* vector.c: kernels on plain vectors; see vector.h. */
 #include "linalg/vector.h"
 
-#include "base/round.h"
+#include "core/round.h"
 #include "linalg/distributed.h"
 
 #include <math.h>

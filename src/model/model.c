@@ -1,7 +1,7 @@
 /* model.c: the model as an object: making, sharing, looking inside; see model.h. */
 #include "model/model.h"
 
-#include "base/device.h"
+#include "core/device.h"
 #include "linalg/distributed.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #ifndef NADIR_MODEL_MODEL_H
 #define NADIR_MODEL_MODEL_H
 
-#include "base/context.h"
+#include "core/context.h"
 #include "linalg/exchange.h"
 #include "model/names.h"
 
@@ -67,7 +67,7 @@ struct nadir_model {
     /* NULL: all states are this process's. Otherwise `states`, `rows` and all arrays are the part that it
      * owns, and columns are numbered as exchange.h says. */
     nadir_exchange *exchange;
-    /* The rows on the device of an engine, made when first asked for (kernel/kernel_device.c); NULL: none. */
+    /* The rows on the device of an engine, made when first asked for (model/kernel_device.c); NULL: none. */
     _Atomic(void *) device_rows;
     const struct nadir_device *rows_device;
 };

@@ -1,7 +1,7 @@
 /* names.c: a list of names and the way back from name to number; see names.h. */
 #include "model/names.h"
 
-#include "base/context.h"
+#include "core/context.h"
 
 #include <string.h>
 

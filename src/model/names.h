@@ -2,7 +2,7 @@
 #ifndef NADIR_MODEL_NAMES_H
 #define NADIR_MODEL_NAMES_H
 
-#include "base/context.h"
+#include "core/context.h"
 
 typedef struct nadir_names {
     int64_t count;

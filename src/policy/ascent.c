@@ -1,7 +1,7 @@
 /* ascent.c: the robust policy by projected gradients; see ascent.h. */
 #include "policy/ascent.h"
 
-#include "base/context.h"
+#include "core/context.h"
 #include "linalg/distributed.h"
 
 #include <math.h>
@@ -30,150 +30,151 @@
 
 double nadir_ascent_scale(const nadir_ascent *ascent)
 {
-    const double J = ascent->here->J;
+    const double J = ascent->current->J;
     return fmax(fabs(ascent->nominal_optimum), fabs(J));
 }
 
 void nadir_ascent_clear(nadir_ascent *ascent)
 {
     nadir_context *context = ascent->context;
-    nadir_response *responses[] = {ascent->here, ascent->there};
+    nadir_response *responses[] = {ascent->current, ascent->next};
     for (int i = 0; i < 2; i++) {
         if (responses[i] != NULL) {
             nadir_response_clear(context, responses[i]);
             nadir_release(context, responses[i]);
         }
     }
-    nadir_duel_clear(context, &ascent->duel);
-    nadir_ceiling_clear(context, &ascent->ceiling);
-    nadir_secants_clear(context, &ascent->secants);
+    nadir_minmax_clear(context, &ascent->minmax);
+    nadir_dual_bound_clear(context, &ascent->dual_bound);
+    nadir_lbfgs_clear(context, &ascent->lbfgs);
     nadir_policy_free(ascent->best);
-    double *arrays[] = {ascent->near_v, ascent->near_d, ascent->direction, ascent->metric};
+    double *arrays[] = {ascent->warm_v, ascent->warm_d, ascent->direction, ascent->metric};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_release(context, arrays[i]);
     }
 }
 
-void nadir_ascent_rest(nadir_ascent *ascent)
+void nadir_ascent_release_work(nadir_ascent *ascent)
 {
     nadir_context *context = ascent->context;
-    nadir_secants_forget(context, &ascent->secants);
+    nadir_lbfgs_forget(context, &ascent->lbfgs);
     nadir_release(context, ascent->direction);
     ascent->direction = NULL;
-    if (ascent->there != NULL) {
-        nadir_response_clear(context, ascent->there);
+    if (ascent->next != NULL) {
+        nadir_response_clear(context, ascent->next);
     }
-    if (ascent->here != NULL) {
-        nadir_release(context, ascent->here->q);
-        ascent->here->q = NULL;
+    if (ascent->current != NULL) {
+        nadir_release(context, ascent->current->q);
+        ascent->current->q = NULL;
     }
     for (int i = 0; i < 2; i++) {
-        nadir_kernel_free(ascent->duel.spare[i]);
-        ascent->duel.spare[i] = NULL;
+        nadir_kernel_free(ascent->minmax.spare[i]);
+        ascent->minmax.spare[i] = NULL;
     }
 }
 
-static nadir_status make(nadir_ascent *at)
+static nadir_status make(nadir_ascent *self)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = at->context;
-    const nadir_model *model = at->duel.model;
+    nadir_context *context = self->context;
+    const nadir_model *model = self->minmax.model;
     const double room = PAIR_NUMBERS / nadir_allreduce_maximum(context, (double)model->rows);
-    const int pairs = (int)fmin(fmax(room, 3), NADIR_SECANTS_MOST);
-    NADIR_NEW_ZERO(context, at->here, 1);
-    NADIR_NEW_ZERO(context, at->there, 1);
-    NADIR_NEW_ZERO(context, at->near_v, model->states);
-    NADIR_NEW_ZERO(context, at->near_d, model->states);
-    NADIR_NEW(context, at->metric, model->states);
+    const int pairs = (int)fmin(fmax(room, 3), NADIR_LBFGS_PAIRS);
+    NADIR_NEW_ZERO(context, self->current, 1);
+    NADIR_NEW_ZERO(context, self->next, 1);
+    NADIR_NEW_ZERO(context, self->warm_v, model->states);
+    NADIR_NEW_ZERO(context, self->warm_d, model->states);
+    NADIR_NEW(context, self->metric, model->states);
     NADIR_CHECK(
-        nadir_secants_make(context, model, at->kind == NADIR_ASCENT_QUASI_NEWTON ? pairs : 0, &at->secants));
-    at->ceiling = (nadir_ceiling){.model = at->duel.model,
-                                  .backend = at->duel.backend,
-                                  .tolerance = fmax(0.01 * at->settings->gap, 1e-13),
-                                  .upper = INFINITY};
+        nadir_lbfgs_make(context, model, self->kind == NADIR_ASCENT_QUASI_NEWTON ? pairs : 0, &self->lbfgs));
+    self->dual_bound = (nadir_dual_bound){.model = self->minmax.model,
+                                          .backend = self->minmax.backend,
+                                          .tolerance = fmax(0.01 * self->settings->gap, 1e-13),
+                                          .upper = INFINITY};
 cleanup:
     return status;
 }
 
-static double penalty(const nadir_ascent *at)
+static double penalty(const nadir_ascent *self)
 {
-    return fmax(at->nominal_optimum - at->here->J, 0);
+    return fmax(self->nominal_optimum - self->current->J, 0);
 }
 
 /* Half of what is asked for: the evaluation with proof, which comes after, has its own share. */
-static double wanted_gap(const nadir_ascent *at)
+static double wanted_gap(const nadir_ascent *self)
 {
-    return 0.5 * at->settings->gap * nadir_ascent_scale(at);
+    return 0.5 * self->settings->gap * nadir_ascent_scale(self);
 }
 
 /* Of the next response; infinity: a glance will do. */
-static double next_tolerance(const nadir_ascent *at)
+static double next_tolerance(const nadir_ascent *self)
 {
-    if (at->kind == NADIR_ASCENT_PAPER) {
-        return fmax(pow(at->duel.model->discount, (double)at->state.iterations + 1), TIGHT);
+    if (self->kind == NADIR_ASCENT_PAPER) {
+        return fmax(pow(self->minmax.model->discount, (double)self->state.iterations + 1), TIGHT);
     }
-    if (at->state.glances != 0) {
+    if (self->state.inexact_steps != 0) {
         return INFINITY;
     }
-    const double least = 0.3 * wanted_gap(at);
-    const double share = fmax(at->advantage, least) / fmax(penalty(at), least);
+    const double least = 0.3 * wanted_gap(self);
+    const double share = fmax(self->advantage, least) / fmax(penalty(self), least);
     return fmin(LOOSE, fmax(SQUARE * share * share, TIGHT));
 }
 
 /* Counts steps that brought nothing. */
-static void watch_progress(nadir_ascent *at)
+static void watch_progress(nadir_ascent *self)
 {
-    nadir_ascent_state *state = &at->state;
+    nadir_ascent_state *state = &self->state;
     const bool first = state->iterations == 0;
-    const bool risen = at->here->J > state->risen + 0.01 * wanted_gap(at);
-    const bool smaller = at->advantage < 0.9 * state->least;
+    const bool risen = self->current->J > state->risen + 0.01 * wanted_gap(self);
+    const bool smaller = self->advantage < 0.9 * state->least;
     state->idle = first || risen || smaller ? 0 : state->idle + 1;
-    state->risen = first || risen ? at->here->J : state->risen;
-    state->least = first || smaller ? at->advantage : state->least;
-    state->offered = first ? at->advantage : state->offered;
+    state->risen = first || risen ? self->current->J : state->risen;
+    state->least = first || smaller ? self->advantage : state->least;
+    state->offered = first ? self->advantage : state->offered;
 }
 
 /* The policy at hand is the best. */
-static void keep_best(nadir_ascent *at)
+static void keep_best(nadir_ascent *self)
 {
-    nadir_policy *before = at->best;
-    at->best = nadir_policy_retain(at->here->policy);
+    nadir_policy *before = self->best;
+    self->best = nadir_policy_retain(self->current->policy);
     nadir_policy_free(before);
-    at->state.best = at->here->J - at->here->error;
-    at->state.best_nominal = at->here->asked.problem.J;
+    self->state.best = self->current->J - self->current->error;
+    self->state.best_nominal = self->current->asked.problem.J;
 }
 
 /* What is known of the policy at hand, once its response is there. */
-static void take_stock(nadir_ascent *at)
+static void take_stock(nadir_ascent *self)
 {
-    const nadir_response *here = at->here;
-    at->advantage = nadir_response_advantage(at->context, here);
-    watch_progress(at);
-    at->state.evaluations = at->duel.evaluations;
-    at->state.history[at->state.iterations % NADIR_ASCENT_HISTORY] = here->J;
-    if (at->state.iterations == 0 || here->J - here->error > at->state.best) {
-        keep_best(at);
+    const nadir_response *current = self->current;
+    self->advantage = nadir_response_advantage(self->context, current);
+    watch_progress(self);
+    self->state.evaluations = self->minmax.evaluations;
+    self->state.history[self->state.iterations % NADIR_ASCENT_HISTORY] = current->J;
+    if (self->state.iterations == 0 || current->J - current->error > self->state.best) {
+        keep_best(self);
     }
 }
 
 /* The response to the first policy, or to that of a checkpoint. */
-static nadir_status begin(nadir_ascent *at, nadir_policy *start)
+static nadir_status begin(nadir_ascent *self, nadir_policy *start)
 {
     nadir_status status = NADIR_OK;
-    const bool resumed = at->store.read != NULL;
+    const bool resumed = self->store.read != NULL;
     if (resumed) {
-        NADIR_CHECK(nadir_ascent_resume(at, start));
+        NADIR_CHECK(nadir_ascent_resume(self, start));
     } else {
-        at->state.tolerance = NADIR_ASCENT_FIRST;
-        NADIR_CHECK(nadir_ascent_respond(at, start, at->here));
+        self->state.tolerance = NADIR_ASCENT_FIRST_TOLERANCE;
+        NADIR_CHECK(nadir_ascent_respond(self, start, self->current));
     }
     if (resumed) { /* stock was taken before */
-        at->advantage = nadir_response_advantage(at->context, at->here);
+        self->advantage = nadir_response_advantage(self->context, self->current);
     } else {
-        at->state.initial = at->here->J;
-        at->state.glances = at->kind == NADIR_ASCENT_QUASI_NEWTON && nadir_response_can_glance(at->here);
-        at->state.asked = INFINITY;
-        take_stock(at);
+        self->state.initial = self->current->J;
+        self->state.inexact_steps =
+            self->kind == NADIR_ASCENT_QUASI_NEWTON && nadir_response_allows_inexact(self->current);
+        self->state.asked = INFINITY;
+        take_stock(self);
     }
 cleanup:
     return status;
@@ -182,64 +183,65 @@ cleanup:
 /* ------------------------------------------------------------------------------------------- stops */
 
 /* Progress, checkpoint and limits. */
-static nadir_status report(nadir_ascent *at)
+static nadir_status report(nadir_ascent *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_robust_optimum_settings *settings = at->settings;
+    const nadir_robust_optimum_settings *settings = self->settings;
     /* clocks differ, decisions must not */
-    const double seconds = nadir_allreduce_maximum(at->context, nadir_clock_seconds() - at->begun);
-    NADIR_CHECK(nadir_ascent_save(at, false));
+    const double seconds = nadir_allreduce_maximum(self->context, nadir_clock_seconds() - self->begun);
+    NADIR_CHECK(nadir_ascent_save(self, false));
     if (settings->watch != NULL) {
         const nadir_robust_optimum_step step = {
             .size = sizeof step,
-            .iteration = at->state.iterations,
-            .evaluations = at->state.evaluations,
-            .robust_return = at->here->J,
-            .gap = at->advantage / nadir_ascent_scale(at),
+            .iteration = self->state.iterations,
+            .evaluations = self->state.evaluations,
+            .robust_return = self->current->J,
+            .gap = self->advantage / nadir_ascent_scale(self),
             .seconds = seconds,
         };
         if (settings->watch(settings->watch_user, &step) != 0) {
-            return nadir_fail(at->context, NADIR_ERROR_INTERRUPTED, "interrupted");
+            return nadir_fail(self->context, NADIR_ERROR_INTERRUPTED, "interrupted");
         }
     }
-    NADIR_CHECK(nadir_progress(at->context, "improving the policy", -1));
-    if (at->state.evaluations >= settings->evaluations_limit) {
-        at->stop_reason = "evaluations";
+    NADIR_CHECK(nadir_progress(self->context, "improving the policy", -1));
+    if (self->state.evaluations >= settings->evaluations_limit) {
+        self->stop_reason = "evaluations";
     } else if (seconds >= settings->time_limit) {
-        at->stop_reason = "time";
-    } else if (at->state.idle > IDLE && at->kind != NADIR_ASCENT_PAPER) {
-        at->stop_reason = "stationary";
+        self->stop_reason = "time";
+    } else if (self->state.idle > IDLE && self->kind != NADIR_ASCENT_PAPER) {
+        self->stop_reason = "stationary";
     }
 cleanup:
     return status;
 }
 
-static void stop_here(nadir_ascent *at, const char *reason)
+static void stop_here(nadir_ascent *self, const char *reason)
 {
-    at->stop_reason = reason;
-    keep_best(at);
+    self->stop_reason = reason;
+    keep_best(self);
 }
 
 /* Once the advantage is small, whether the bounds have met; where they never will (the worst kernel is no
  * decision process, or one of several), whether there is anything left to improve. */
-static nadir_status ask_ceiling(nadir_ascent *at)
+static nadir_status ask_dual_bound(nadir_ascent *self)
 {
     nadir_status status = NADIR_OK;
-    const double wanted = wanted_gap(at);
-    if (at->advantage > fmin(0.5 * wanted, at->state.asked) || at->here->error > 0.5 * wanted) {
+    const double wanted = wanted_gap(self);
+    if (self->advantage > fmin(0.5 * wanted, self->state.asked) || self->current->error > 0.5 * wanted) {
         return NADIR_OK;
     }
-    at->ceiling.base = nadir_duel_base(&at->duel);
-    if (at->here->verdict.attack.kernel != NULL) { /* else it was tried already */
-        NADIR_CHECK(nadir_ceiling_try(at->context, &at->ceiling, &at->here->verdict.attack.kernel,
-                                      at->here->v, at->here->q));
+    self->dual_bound.base = nadir_minmax_base(&self->minmax);
+    if (self->current->evaluation.candidate.kernel != NULL) { /* else it was tried already */
+        NADIR_CHECK(nadir_dual_bound_add_kernel(self->context, &self->dual_bound,
+                                                &self->current->evaluation.candidate.kernel, self->current->v,
+                                                self->current->q));
     }
-    if (at->ceiling.upper - (at->here->J - at->here->error) <= wanted) {
-        stop_here(at, "gap");
-    } else if (at->advantage <= HARDLY * wanted) {
-        stop_here(at, "stationary");
+    if (self->dual_bound.upper - (self->current->J - self->current->error) <= wanted) {
+        stop_here(self, "gap");
+    } else if (self->advantage <= HARDLY * wanted) {
+        stop_here(self, "stationary");
     }
-    at->state.asked = 0.25 * at->advantage;
+    self->state.asked = 0.25 * self->advantage;
 cleanup:
     return status;
 }
@@ -247,87 +249,88 @@ cleanup:
 /* ------------------------------------------------------------------------------------------- steps */
 
 /* The paper's own: the gradient with the step given, in the plain metric. */
-static nadir_status propose_paper(nadir_ascent *at)
+static nadir_status propose_paper(nadir_ascent *self)
 {
-    const nadir_model *model = at->duel.model;
+    const nadir_model *model = self->minmax.model;
     for (int64_t s = 0; s < model->states; s++) {
-        at->metric[s] = 1;
+        self->metric[s] = 1;
     }
-    at->slope = (nadir_slope){.d = at->here->d, .q = at->here->q, .least = -INFINITY};
-    nadir_secants_prepare(at->context, &at->secants, at->metric, at->settings->step);
-    return nadir_secants_step(at->context, &at->secants, at->here->policy->probabilities, &at->slope,
-                              at->direction);
+    self->slope = (nadir_policy_gradient){.d = self->current->d, .q = self->current->q, .least = -INFINITY};
+    nadir_lbfgs_prepare(self->context, &self->lbfgs, self->metric, self->settings->step);
+    return nadir_lbfgs_step(self->context, &self->lbfgs, self->current->policy->probabilities, &self->slope,
+                            self->direction);
 }
 
 /* The direction, and in *slope what it promises at first order. */
-static nadir_status propose(nadir_ascent *at, double *slope)
+static nadir_status propose(nadir_ascent *self, double *slope)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = at->duel.model;
-    if (at->direction == NULL) {
-        NADIR_NEW(at->context, at->direction, model->rows);
+    const nadir_model *model = self->minmax.model;
+    if (self->direction == NULL) {
+        NADIR_NEW(self->context, self->direction, model->rows);
     }
-    if (at->kind == NADIR_ASCENT_PAPER) {
-        NADIR_CHECK(propose_paper(at));
+    if (self->kind == NADIR_ASCENT_PAPER) {
+        NADIR_CHECK(propose_paper(self));
     } else {
-        const bool glances = at->state.glances != 0;
-        const int pairs = at->secants.count;
-        if (glances) { /* no step has taught anything: the curvature is that of the rows */
-            at->state.alpha = 0;
-            at->secants.count = 0;
+        const bool inexact_steps = self->state.inexact_steps != 0;
+        const int pairs = self->lbfgs.count;
+        if (inexact_steps) { /* no step has taught anything: the curvature is that of the rows */
+            self->state.alpha = 0;
+            self->lbfgs.count = 0;
         }
-        nadir_ascent_measure(at);
-        nadir_secants_prepare(at->context, &at->secants, at->metric, at->state.alpha);
-        status = nadir_secants_step(at->context, &at->secants, at->here->policy->probabilities, &at->slope,
-                                    at->direction);
-        at->secants.count = pairs;
+        nadir_ascent_measure(self);
+        nadir_lbfgs_prepare(self->context, &self->lbfgs, self->metric, self->state.alpha);
+        status = nadir_lbfgs_step(self->context, &self->lbfgs, self->current->policy->probabilities,
+                                  &self->slope, self->direction);
+        self->lbfgs.count = pairs;
         NADIR_CHECK(status);
-        NADIR_CHECK(glances ? nadir_ascent_mix(at) : NADIR_OK);
+        NADIR_CHECK(inexact_steps ? nadir_ascent_anderson(self) : NADIR_OK);
     }
     *slope = 0;
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            *slope += at->here->d[s] * at->direction[row] * (at->here->q[row] - at->here->v[s]);
+            *slope +=
+                self->current->d[s] * self->direction[row] * (self->current->q[row] - self->current->v[s]);
         }
     }
-    *slope = nadir_allreduce_sum(at->context, *slope);
+    *slope = nadir_allreduce_sum(self->context, *slope);
 cleanup:
     return status;
 }
 
 /* What a step must not fall below: the worst of the last few returns, less what is not known of the present
  * one. */
-static double reference(const nadir_ascent *at)
+static double reference(const nadir_ascent *self)
 {
     const int64_t count =
-        at->state.iterations < NADIR_ASCENT_HISTORY ? at->state.iterations + 1 : NADIR_ASCENT_HISTORY;
+        self->state.iterations < NADIR_ASCENT_HISTORY ? self->state.iterations + 1 : NADIR_ASCENT_HISTORY;
     double least = INFINITY;
     for (int64_t i = 0; i < count; i++) {
-        least = fmin(least, at->state.history[i]);
+        least = fmin(least, self->state.history[i]);
     }
-    return least - 2 * at->here->error - 1e-13 * nadir_ascent_scale(at);
+    return least - 2 * self->current->error - 1e-13 * nadir_ascent_scale(self);
 }
 
 /* The whole step, or the part of it that keeps a share of its promise. *moved: false if none does. A policy
  * that breaks down (free domain) keeps nothing. */
-static nadir_status advance(nadir_ascent *at, double slope, bool *moved)
+static nadir_status advance(nadir_ascent *self, double slope, bool *moved)
 {
     nadir_status status = NADIR_OK;
-    const double least = reference(at);
+    const double least = reference(self);
     double t = 1;
     *moved = false;
     while (!*moved && t > SHORTEST) {
-        status = nadir_ascent_look(at, t);
+        status = nadir_ascent_try_step(self, t);
         const bool broken = status == NADIR_ERROR_ILL_POSED;
         NADIR_CHECK(broken ? NADIR_OK : status);
-        const double gained = broken ? -INFINITY : at->there->J - at->here->J;
-        *moved = !broken && (at->kind == NADIR_ASCENT_PAPER || at->there->J >= least + ARMIJO * t * slope);
+        const double gained = broken ? -INFINITY : self->next->J - self->current->J;
+        *moved = !broken && (self->kind == NADIR_ASCENT_PAPER || self->next->J >= least + ARMIJO * t * slope);
         const double bend = t * slope - gained; /* J ~ J + t slope - bend: highest at slope t^2 / (2 bend) */
         t = fmin(fmax(slope * t * t / (2 * bend), 0.1 * t), 0.5 * t);
-        if (!*moved && at->state.glances != 0) { /* it takes more than that to tell what is better */
+        if (!*moved && self->state.inexact_steps != 0) { /* it takes more than that to tell what is better */
             break;
         }
-        if (!*moved && at->duel.evaluations >= at->settings->evaluations_limit) {
+        if (!*moved && self->minmax.evaluations >= self->settings->evaluations_limit) {
             break;
         }
     }
@@ -336,29 +339,30 @@ cleanup:
 }
 
 /* The policy tried becomes the one at hand. */
-static void arrive(nadir_ascent *at)
+static void arrive(nadir_ascent *self)
 {
-    const size_t bytes = (size_t)at->duel.model->states * sizeof(double);
-    nadir_response *kept = at->here;
-    memcpy(at->near_v, at->here->v, bytes);
-    memcpy(at->near_d, at->here->d, bytes);
-    at->state.followed = 1;
-    at->here = at->there;
-    at->there = kept;
-    at->state.iterations++;
-    take_stock(at);
+    const size_t bytes = (size_t)self->minmax.model->states * sizeof(double);
+    nadir_response *kept = self->current;
+    memcpy(self->warm_v, self->current->v, bytes);
+    memcpy(self->warm_d, self->current->d, bytes);
+    self->state.followed = 1;
+    self->current = self->next;
+    self->next = kept;
+    self->state.iterations++;
+    take_stock(self);
 }
 
 /* No step helps: different kernels are bad for the policy and for those beside it, and mixtures of them may
  * be bad for all. */
-static nadir_status keep_both(nadir_ascent *at)
+static nadir_status keep_both(nadir_ascent *self)
 {
     nadir_status status = NADIR_OK;
-    nadir_response *both[] = {at->here, at->there};
+    nadir_response *both[] = {self->current, self->next};
     for (int i = 0; i < 2; i++) {
-        if (both[i]->verdict.attack.kernel != NULL) {
-            NADIR_CHECK(nadir_ceiling_try(at->context, &at->ceiling, &both[i]->verdict.attack.kernel,
-                                          both[i]->v, both[i]->q));
+        if (both[i]->evaluation.candidate.kernel != NULL) {
+            NADIR_CHECK(nadir_dual_bound_add_kernel(self->context, &self->dual_bound,
+                                                    &both[i]->evaluation.candidate.kernel, both[i]->v,
+                                                    both[i]->q));
         }
     }
 cleanup:
@@ -366,80 +370,82 @@ cleanup:
 }
 
 /* Nothing but a better response to the same policy can tell more. */
-static bool is_rough(const nadir_ascent *at)
+static bool is_rough(const nadir_ascent *self)
 {
-    const double wanted = wanted_gap(at);
-    return at->kind != NADIR_ASCENT_PAPER && at->advantage <= 0.5 * wanted && at->here->error > 0.5 * wanted;
+    const double wanted = wanted_gap(self);
+    return self->kind != NADIR_ASCENT_PAPER && self->advantage <= 0.5 * wanted &&
+           self->current->error > 0.5 * wanted;
 }
 
 /* Glances have led as far as they do: the response to the policy at hand for once, and from then on. */
-static nadir_status look_closely(nadir_ascent *at)
+static nadir_status look_closely(nadir_ascent *self)
 {
     nadir_status status = NADIR_OK;
-    at->state.glances = 0;
-    at->state.alpha = 0;
-    at->secants.count = 0;
-    at->state.tolerance = next_tolerance(at);
-    NADIR_CHECK(nadir_ascent_look(at, 0));
-    arrive(at);
-    at->state.idle = 0;
+    self->state.inexact_steps = 0;
+    self->state.alpha = 0;
+    self->lbfgs.count = 0;
+    self->state.tolerance = next_tolerance(self);
+    NADIR_CHECK(nadir_ascent_try_step(self, 0));
+    arrive(self);
+    self->state.idle = 0;
 cleanup:
     return status;
 }
 
-static bool is_astray(const nadir_ascent *at)
+static bool is_astray(const nadir_ascent *self)
 {
-    const double steps = (double)(at->state.iterations - ASTRAY);
+    const double steps = (double)(self->state.iterations - ASTRAY);
     /* the kernel may have gone to the ceiling, with nothing left to start glances from */
-    const bool is_bare = nadir_duel_base(&at->duel) == NULL && at->here->verdict.attack.kernel == NULL;
-    return is_bare || at->state.idle >= ASTRAY || at->advantage > at->state.offered * pow(SLOW, steps);
+    const bool is_bare =
+        nadir_minmax_base(&self->minmax) == NULL && self->current->evaluation.candidate.kernel == NULL;
+    return is_bare || self->state.idle >= ASTRAY || self->advantage > self->state.offered * pow(SLOW, steps);
 }
 
-static nadir_status climb(nadir_ascent *at)
+static nadir_status climb(nadir_ascent *self)
 {
     nadir_status status = NADIR_OK;
     for (;;) {
         double slope;
         bool moved = false;
-        NADIR_CHECK(ask_ceiling(at));
-        if (at->stop_reason == NULL) {
-            NADIR_CHECK(report(at));
+        NADIR_CHECK(ask_dual_bound(self));
+        if (self->stop_reason == NULL) {
+            NADIR_CHECK(report(self));
         }
-        if (at->stop_reason != NULL) {
-            NADIR_CHECK(strcmp(at->stop_reason, "stationary") == 0 ? keep_both(at) : NADIR_OK);
+        if (self->stop_reason != NULL) {
+            NADIR_CHECK(strcmp(self->stop_reason, "stationary") == 0 ? keep_both(self) : NADIR_OK);
             break;
         }
-        at->state.tolerance = next_tolerance(at);
-        if (is_rough(at)) {
-            at->state.tolerance = fmin(at->state.tolerance, 0.1 * wanted_gap(at) / penalty(at));
-            NADIR_CHECK(nadir_ascent_look(at, 0));
-            arrive(at);
+        self->state.tolerance = next_tolerance(self);
+        if (is_rough(self)) {
+            self->state.tolerance = fmin(self->state.tolerance, 0.1 * wanted_gap(self) / penalty(self));
+            NADIR_CHECK(nadir_ascent_try_step(self, 0));
+            arrive(self);
             continue;
         }
-        if (at->state.glances != 0 && is_astray(at)) {
-            NADIR_CHECK(look_closely(at));
+        if (self->state.inexact_steps != 0 && is_astray(self)) {
+            NADIR_CHECK(look_closely(self));
             continue;
         }
-        NADIR_CHECK(propose(at, &slope));
-        if (slope > 0 || at->kind == NADIR_ASCENT_PAPER) {
-            NADIR_CHECK(advance(at, slope, &moved));
+        NADIR_CHECK(propose(self, &slope));
+        if (slope > 0 || self->kind == NADIR_ASCENT_PAPER) {
+            NADIR_CHECK(advance(self, slope, &moved));
         }
         if (moved) {
-            if (at->state.glances == 0) {
-                NADIR_CHECK(nadir_ascent_learn(at));
+            if (self->state.inexact_steps == 0) {
+                NADIR_CHECK(nadir_ascent_update_model(self));
             }
-            arrive(at);
-        } else if (at->duel.evaluations >= at->settings->evaluations_limit) {
-            at->stop_reason = "evaluations";
-        } else if (at->state.glances != 0) {
-            NADIR_CHECK(look_closely(at));
+            arrive(self);
+        } else if (self->minmax.evaluations >= self->settings->evaluations_limit) {
+            self->stop_reason = "evaluations";
+        } else if (self->state.inexact_steps != 0) {
+            NADIR_CHECK(look_closely(self));
         } else {
-            NADIR_CHECK(keep_both(at));
-            if (at->secants.count > 0) { /* the model was of no use; once more without it */
-                at->secants.count = 0;
-                at->state.alpha = 0;
+            NADIR_CHECK(keep_both(self));
+            if (self->lbfgs.count > 0) { /* the model was of no use; once more without it */
+                self->lbfgs.count = 0;
+                self->state.alpha = 0;
             } else {
-                stop_here(at, "stationary");
+                stop_here(self, "stationary");
             }
         }
     }
@@ -467,20 +473,20 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_ascent_again(nadir_ascent *ascent)
+nadir_status nadir_ascent_restart(nadir_ascent *ascent)
 {
     nadir_status status = NADIR_OK;
     ascent->stop_reason = NULL;
-    ascent->secants.count = 0;
+    ascent->lbfgs.count = 0;
     ascent->state.iterations = 0;
     ascent->state.alpha = 0;
     ascent->state.asked = INFINITY;
     ascent->state.followed = 0;
-    ascent->state.glances = 0;
+    ascent->state.inexact_steps = 0;
     ascent->state.tolerance = next_tolerance(ascent);
-    nadir_response_clear(ascent->context, ascent->here);
-    NADIR_CHECK(nadir_response_find(ascent->context, &ascent->duel, ascent->best, NULL, NULL,
-                                    ascent->state.tolerance, ascent->here));
+    nadir_response_clear(ascent->context, ascent->current);
+    NADIR_CHECK(nadir_response_find(ascent->context, &ascent->minmax, ascent->best, NULL, NULL,
+                                    ascent->state.tolerance, ascent->current));
     take_stock(ascent);
     NADIR_CHECK(climb(ascent));
 cleanup:

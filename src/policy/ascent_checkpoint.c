@@ -1,7 +1,7 @@
 /* ascent_checkpoint.c: checkpoints of an ascent; see ascent.h and checkpoint.h. */
 #include "policy/ascent.h"
 
-#include "base/context.h"
+#include "core/context.h"
 #include "linalg/distributed.h"
 
 #include <math.h>
@@ -9,20 +9,20 @@
 /* policy, best: [rows] the policy at hand, and the best one. */
 static nadir_checkpoint list_parts(nadir_ascent *ascent, double *policy, double *best)
 {
-    const size_t states = (size_t)ascent->duel.model->states * sizeof(double);
-    const size_t rows = (size_t)ascent->duel.model->rows * sizeof(double);
+    const size_t states = (size_t)ascent->minmax.model->states * sizeof(double);
+    const size_t rows = (size_t)ascent->minmax.model->rows * sizeof(double);
     nadir_checkpoint made = {.identity = ascent->identity,
-                             .pairs = ascent->secants.count,
-                             .pairs_most = ascent->secants.most,
+                             .pairs = ascent->lbfgs.count,
+                             .pairs_most = ascent->lbfgs.most,
                              .fixed = 5,
                              .parts = {{&ascent->state, sizeof ascent->state},
                                        {policy, rows},
-                                       {ascent->near_v, states},
-                                       {ascent->near_d, states},
+                                       {ascent->warm_v, states},
+                                       {ascent->warm_d, states},
                                        {best, rows}}};
-    for (int i = 0; i < ascent->secants.most; i++) {
-        made.parts[made.fixed + 2 * i] = (nadir_checkpoint_part){ascent->secants.s[i], rows};
-        made.parts[made.fixed + 2 * i + 1] = (nadir_checkpoint_part){ascent->secants.y[i], rows};
+    for (int i = 0; i < ascent->lbfgs.most; i++) {
+        made.parts[made.fixed + 2 * i] = (nadir_checkpoint_part){ascent->lbfgs.s[i], rows};
+        made.parts[made.fixed + 2 * i + 1] = (nadir_checkpoint_part){ascent->lbfgs.y[i], rows};
     }
     return made;
 }
@@ -38,7 +38,7 @@ nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now)
         return NADIR_OK;
     }
     const nadir_checkpoint checkpoint =
-        list_parts(ascent, ascent->here->policy->probabilities, ascent->best->probabilities);
+        list_parts(ascent, ascent->current->policy->probabilities, ascent->best->probabilities);
     const nadir_status status = store->write(store->user, ascent->context, &checkpoint);
     ascent->saved = nadir_clock_seconds();
     return status;
@@ -48,8 +48,8 @@ nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now)
 static bool is_plausible(const nadir_ascent *ascent)
 {
     const nadir_ascent_state *state = &ascent->state;
-    const int64_t states = ascent->duel.model->states;
-    const int64_t rows = ascent->duel.model->rows;
+    const int64_t states = ascent->minmax.model->states;
+    const int64_t rows = ascent->minmax.model->rows;
     const double numbers[] = {state->alpha,   state->initial, state->best,
                               state->offered, state->least,   state->risen};
     bool good = nadir_checkpoint_is_count(state->iterations) &&
@@ -58,11 +58,11 @@ static bool is_plausible(const nadir_ascent *ascent)
                 !isinf(state->best_nominal) && /* NaN after a look in passing, which does not tell */
                 nadir_checkpoint_are_finite(sizeof numbers / sizeof *numbers, numbers) &&
                 nadir_checkpoint_are_finite(NADIR_ASCENT_HISTORY, state->history) &&
-                nadir_checkpoint_are_finite(states, ascent->near_v) &&
-                nadir_checkpoint_are_finite(states, ascent->near_d);
-    for (int i = 0; i < ascent->secants.count && good; i++) {
-        good = nadir_checkpoint_are_finite(rows, ascent->secants.s[i]) &&
-               nadir_checkpoint_are_finite(rows, ascent->secants.y[i]);
+                nadir_checkpoint_are_finite(states, ascent->warm_v) &&
+                nadir_checkpoint_are_finite(states, ascent->warm_d);
+    for (int i = 0; i < ascent->lbfgs.count && good; i++) {
+        good = nadir_checkpoint_are_finite(rows, ascent->lbfgs.s[i]) &&
+               nadir_checkpoint_are_finite(rows, ascent->lbfgs.y[i]);
     }
     return good;
 }
@@ -72,13 +72,13 @@ static nadir_status restore(nadir_ascent *ascent, nadir_policy **policy)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = ascent->context;
-    const nadir_model *model = ascent->duel.model;
+    const nadir_model *model = ascent->minmax.model;
     double *read = NULL;
     NADIR_NEW(context, read, 2 * model->rows);
-    NADIR_CHECK(nadir_secants_reserve(context, &ascent->secants, ascent->secants.most));
+    NADIR_CHECK(nadir_lbfgs_reserve(context, &ascent->lbfgs, ascent->lbfgs.most));
     nadir_checkpoint checkpoint = list_parts(ascent, read, read + model->rows);
     NADIR_CHECK(ascent->store.read(ascent->store.user, context, &checkpoint));
-    ascent->secants.count = (int)checkpoint.pairs;
+    ascent->lbfgs.count = (int)checkpoint.pairs;
     NADIR_CHECK(is_plausible(ascent) ? NADIR_OK : nadir_checkpoint_refuse(context, &ascent->store));
     NADIR_CHECK(nadir_policy_create(context, model, read, policy));
     NADIR_CHECK(nadir_policy_create(context, model, read + model->rows, &ascent->best));
@@ -87,31 +87,32 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_ascent_respond(nadir_ascent *at, nadir_policy *start, nadir_response *response)
+nadir_status nadir_ascent_respond(nadir_ascent *self, nadir_policy *start, nadir_response *response)
 {
-    return nadir_response_find_first(at->context, &at->duel, start, at->settings->start == NULL,
-                                     NADIR_ASCENT_FIRST, response);
+    return nadir_response_find_first(self->context, &self->minmax, start, self->settings->start == NULL,
+                                     NADIR_ASCENT_FIRST_TOLERANCE, response);
 }
 
-nadir_status nadir_ascent_resume(nadir_ascent *at, nadir_policy *start)
+nadir_status nadir_ascent_resume(nadir_ascent *self, nadir_policy *start)
 {
     nadir_status status = NADIR_OK;
     nadir_policy *policy = NULL;
-    NADIR_CHECK(restore(at, &policy));
-    const bool glanced = isinf(at->state.tolerance);
-    if (glanced) { /* what glances are made of */
-        NADIR_CHECK(nadir_ascent_respond(at, start, at->there));
-        NADIR_CHECK(nadir_response_can_glance(at->there) ? NADIR_OK
-                                                         : nadir_checkpoint_refuse(at->context, &at->store));
-        NADIR_CHECK(nadir_duel_ready(at->context, &at->duel, at->there));
-        nadir_response_recycle(at->context, &at->duel, at->there);
+    NADIR_CHECK(restore(self, &policy));
+    const bool inexact_taken = isinf(self->state.tolerance);
+    if (inexact_taken) { /* what glances are made of */
+        NADIR_CHECK(nadir_ascent_respond(self, start, self->next));
+        NADIR_CHECK(nadir_response_allows_inexact(self->next)
+                        ? NADIR_OK
+                        : nadir_checkpoint_refuse(self->context, &self->store));
+        NADIR_CHECK(nadir_minmax_prepare(self->context, &self->minmax, self->next));
+        nadir_response_recycle(self->context, &self->minmax, self->next);
     }
-    at->duel.evaluations = at->state.evaluations - 1;
-    NADIR_CHECK(
-        glanced
-            ? nadir_response_glance(at->context, &at->duel, policy, at->near_v, at->near_d, NULL, at->here)
-            : nadir_response_find(at->context, &at->duel, policy, at->state.followed != 0 ? at->near_v : NULL,
-                                  at->near_d, at->state.tolerance, at->here));
+    self->minmax.evaluations = self->state.evaluations - 1;
+    NADIR_CHECK(inexact_taken ? nadir_response_find_inexact(self->context, &self->minmax, policy,
+                                                            self->warm_v, self->warm_d, NULL, self->current)
+                              : nadir_response_find(self->context, &self->minmax, policy,
+                                                    self->state.followed != 0 ? self->warm_v : NULL,
+                                                    self->warm_d, self->state.tolerance, self->current));
 cleanup:
     nadir_policy_free(policy);
     return status;

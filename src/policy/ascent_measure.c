@@ -23,12 +23,12 @@
  * alpha d pi, from the return: along pi that bends with c / |x| = penalty / |x|^2 times d^2, and the step
  * that fits is one over it. 0: nothing is known.
  */
-static double curved_alpha(const nadir_ascent *at)
+static double curved_alpha(const nadir_ascent *self)
 {
-    const nadir_model *model = at->duel.model;
-    const nadir_response *here = at->here;
-    const nadir_uncertainty *set = here->asked.problem.uncertainty;
-    const double lost = here->lost;
+    const nadir_model *model = self->minmax.model;
+    const nadir_response *current = self->current;
+    const nadir_uncertainty *set = current->asked.problem.uncertainty;
+    const double lost = current->lost;
     double square = 0;
     if (model->dense == NULL || set->set != NADIR_SET_NONRECT || set->p != 2 || !(lost > 0)) {
         return 0;
@@ -36,52 +36,52 @@ static double curved_alpha(const nadir_ascent *at)
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             const double x =
-                nadir_uncertainty_scale(set, row) * here->d[s] * here->policy->probabilities[row];
+                nadir_uncertainty_scale(set, row) * current->d[s] * current->policy->probabilities[row];
             square += x * x;
         }
     }
-    return nadir_allreduce_sum(at->context, square) / lost;
+    return nadir_allreduce_sum(self->context, square) / lost;
 }
 
-void nadir_ascent_measure(nadir_ascent *at)
+void nadir_ascent_measure(nadir_ascent *self)
 {
-    const nadir_model *model = at->duel.model;
-    const nadir_response *here = at->here;
+    const nadir_model *model = self->minmax.model;
+    const nadir_response *current = self->current;
     const double least = UNVISITED / ((1 - model->discount) * (double)nadir_model_total(model));
     const double power = model->dense != NULL ? METRIC_DENSE : METRIC;
     double widest = 0;
-    at->slope = (nadir_slope){here->d, here->q, here->v, least};
+    self->slope = (nadir_policy_gradient){current->d, current->q, current->v, least};
     for (int64_t s = 0; s < model->states; s++) {
         double low = INFINITY;
         double high = -INFINITY;
-        at->metric[s] = pow(fabs(nadir_slope_visits(&at->slope, s)), power);
+        self->metric[s] = pow(fabs(nadir_policy_gradient_occupancy(&self->slope, s)), power);
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const double slope = nadir_slope_at(&at->slope, s, row);
+            const double slope = nadir_policy_gradient_entry(&self->slope, s, row);
             low = slope < low ? slope : low;
             high = slope > high ? slope : high;
         }
-        widest = fmax(widest, (high - low) / at->metric[s]);
+        widest = fmax(widest, (high - low) / self->metric[s]);
     }
-    widest = nadir_allreduce_maximum(at->context, widest);
-    if (!(at->state.alpha > 0)) {
-        at->state.alpha = curved_alpha(at);
+    widest = nadir_allreduce_maximum(self->context, widest);
+    if (!(self->state.alpha > 0)) {
+        self->state.alpha = curved_alpha(self);
     }
-    if (!(at->state.alpha > 0 && isfinite(at->state.alpha))) {
-        at->state.alpha = widest > 0 ? 1 / widest : 1;
+    if (!(self->state.alpha > 0 && isfinite(self->state.alpha))) {
+        self->state.alpha = widest > 0 ? 1 / widest : 1;
     }
 }
 
 /* The share of the change since the step before that makes the step least, in the metric. */
-static double mixing_share(const nadir_ascent *at, const double *before)
+static double mixing_share(const nadir_ascent *self, const double *before)
 {
-    const nadir_model *model = at->duel.model;
+    const nadir_model *model = self->minmax.model;
     double along = 0;
     double square = 0;
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const double change = at->direction[row] - before[row];
-            along += at->metric[s] * change * at->direction[row];
-            square += at->metric[s] * change * change;
+            const double change = self->direction[row] - before[row];
+            along += self->metric[s] * change * self->direction[row];
+            square += self->metric[s] * change * change;
         }
     }
     return square > 0 ? fmin(fmax(along / square, -MIXED), MIXED) : 0;
@@ -89,14 +89,14 @@ static double mixing_share(const nadir_ascent *at, const double *before)
 
 /* Makes the last pair that of this policy, the one before it that of the policy before; it is there already
  * where the last step was proposed and not taken. */
-static nadir_status turn_pairs(nadir_context *context, const double *pi, nadir_secants *pairs)
+static nadir_status turn_pairs(nadir_context *context, const double *pi, nadir_lbfgs *pairs)
 {
     const int last = pairs->count - 1;
     if (last >= 0 && memcmp(pairs->s[last], pi, (size_t)pairs->rows * sizeof *pi) == 0) {
         return NADIR_OK;
     }
     if (last < 1) {
-        return nadir_secants_push(context, pairs);
+        return nadir_lbfgs_push(context, pairs);
     }
     double *s = pairs->s[0];
     double *y = pairs->y[0];
@@ -107,71 +107,71 @@ static nadir_status turn_pairs(nadir_context *context, const double *pi, nadir_s
     return NADIR_OK;
 }
 
-nadir_status nadir_ascent_mix(nadir_ascent *at)
+nadir_status nadir_ascent_anderson(nadir_ascent *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = at->duel.model;
-    nadir_secants *pairs = &at->secants;
-    const double *pi = at->here->policy->probabilities;
+    const nadir_model *model = self->minmax.model;
+    nadir_lbfgs *pairs = &self->lbfgs;
+    const double *pi = self->current->policy->probabilities;
     double slope = 0;
-    if (at->state.iterations < UNMIXED) {
+    if (self->state.iterations < UNMIXED) {
         return NADIR_OK;
     }
-    NADIR_CHECK(turn_pairs(at->context, pi, pairs));
+    NADIR_CHECK(turn_pairs(self->context, pi, pairs));
     const int last = pairs->count - 1;
     double *step = pairs->y[last];
     memcpy(pairs->s[last], pi, (size_t)pairs->rows * sizeof *pi);
-    memcpy(step, at->direction, (size_t)pairs->rows * sizeof *step);
+    memcpy(step, self->direction, (size_t)pairs->rows * sizeof *step);
     if (last == 0) {
         return NADIR_OK;
     }
     const double *policy_before = pairs->s[last - 1];
     const double *step_before = pairs->y[last - 1];
-    const double share = mixing_share(at, step_before);
+    const double share = mixing_share(self, step_before);
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            at->direction[row] -= share * (pi[row] - policy_before[row] + step[row] - step_before[row]);
-            slope += nadir_slope_at(&at->slope, s, row) * at->direction[row];
+            self->direction[row] -= share * (pi[row] - policy_before[row] + step[row] - step_before[row]);
+            slope += nadir_policy_gradient_entry(&self->slope, s, row) * self->direction[row];
         }
     }
     if (!(slope > 0)) {
-        memcpy(at->direction, step, (size_t)pairs->rows * sizeof *step);
+        memcpy(self->direction, step, (size_t)pairs->rows * sizeof *step);
     }
 cleanup:
     return status;
 }
 
-nadir_status nadir_ascent_learn(nadir_ascent *at)
+nadir_status nadir_ascent_update_model(nadir_ascent *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = at->duel.model;
-    const nadir_response *here = at->here;
-    const nadir_response *there = at->there;
+    const nadir_model *model = self->minmax.model;
+    const nadir_response *current = self->current;
+    const nadir_response *next = self->next;
     double s_s = 0;
     double s_y = 0;
     double *step = NULL;
     double *fall = NULL;
-    if (at->secants.most > 0) {
-        NADIR_CHECK(nadir_secants_push(at->context, &at->secants));
-        step = at->secants.s[at->secants.count - 1];
-        fall = at->secants.y[at->secants.count - 1];
+    if (self->lbfgs.most > 0) {
+        NADIR_CHECK(nadir_lbfgs_push(self->context, &self->lbfgs));
+        step = self->lbfgs.s[self->lbfgs.count - 1];
+        fall = self->lbfgs.y[self->lbfgs.count - 1];
     }
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const double moved = there->policy->probabilities[row] - here->policy->probabilities[row];
-            s_s += at->metric[s] * moved * moved;
-            s_y -= here->d[s] * moved * (there->q[row] - here->q[row]);
+            const double moved = next->policy->probabilities[row] - current->policy->probabilities[row];
+            s_s += self->metric[s] * moved * moved;
+            s_y -= current->d[s] * moved * (next->q[row] - current->q[row]);
             if (step != NULL) {
                 step[row] = moved;
-                fall[row] =
-                    here->d[s] * (here->q[row] - here->v[s]) - there->d[s] * (there->q[row] - there->v[s]);
+                fall[row] = current->d[s] * (current->q[row] - current->v[s]) -
+                            next->d[s] * (next->q[row] - next->v[s]);
             }
         }
     }
-    s_s = nadir_allreduce_sum(at->context, s_s);
-    s_y = nadir_allreduce_sum(at->context, s_y);
-    const double alpha = at->state.alpha;
-    at->state.alpha = fmin(fmax(s_y > 0 ? s_s / s_y : 10 * alpha, 1e-3 * alpha), 1e3 * alpha);
+    s_s = nadir_allreduce_sum(self->context, s_s);
+    s_y = nadir_allreduce_sum(self->context, s_y);
+    const double alpha = self->state.alpha;
+    self->state.alpha = fmin(fmax(s_y > 0 ? s_s / s_y : 10 * alpha, 1e-3 * alpha), 1e3 * alpha);
 cleanup:
     return status;
 }

@@ -7,7 +7,7 @@
 /* A chance, or none. */
 static double clean(double chance)
 {
-    return chance > NADIR_ASCENT_CHANCE ? chance : 0;
+    return chance > NADIR_ASCENT_SMALLEST_PROBABILITY ? chance : 0;
 }
 
 static void normalise(const nadir_model *model, double *chances)
@@ -24,34 +24,34 @@ static void normalise(const nadir_model *model, double *chances)
 }
 
 /* The policy t of the way along the direction. */
-static nadir_status make_trial(nadir_ascent *at, double t, nadir_policy **trial)
+static nadir_status make_trial(nadir_ascent *self, double t, nadir_policy **trial)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = at->duel.model;
-    const double *pi = at->here->policy->probabilities;
-    NADIR_CHECK(nadir_policy_create_blank(at->context, model, trial));
+    const nadir_model *model = self->minmax.model;
+    const double *pi = self->current->policy->probabilities;
+    NADIR_CHECK(nadir_policy_create_blank(self->context, model, trial));
     double *chances = (*trial)->probabilities;
     for (int64_t row = 0; row < model->rows; row++) {
-        chances[row] = clean(t > 0 ? pi[row] + t * at->direction[row] : pi[row]);
+        chances[row] = clean(t > 0 ? pi[row] + t * self->direction[row] : pi[row]);
     }
     normalise(model, chances);
 cleanup:
     return status;
 }
 
-nadir_status nadir_ascent_look(nadir_ascent *at, double t)
+nadir_status nadir_ascent_try_step(nadir_ascent *self, double t)
 {
     nadir_status status = NADIR_OK;
     nadir_policy *trial = NULL;
-    nadir_response_recycle(at->context, &at->duel, at->there);
-    NADIR_CHECK(make_trial(at, t, &trial));
-    if (isinf(at->state.tolerance)) {
-        NADIR_CHECK(nadir_duel_ready(at->context, &at->duel, at->here));
-        NADIR_CHECK(nadir_response_glance(at->context, &at->duel, trial, at->here->v, at->here->d, at->here,
-                                          at->there));
+    nadir_response_recycle(self->context, &self->minmax, self->next);
+    NADIR_CHECK(make_trial(self, t, &trial));
+    if (isinf(self->state.tolerance)) {
+        NADIR_CHECK(nadir_minmax_prepare(self->context, &self->minmax, self->current));
+        NADIR_CHECK(nadir_response_find_inexact(self->context, &self->minmax, trial, self->current->v,
+                                                self->current->d, self->current, self->next));
     } else {
-        NADIR_CHECK(nadir_response_find(at->context, &at->duel, trial, at->here->v, at->here->d,
-                                        at->state.tolerance, at->there));
+        NADIR_CHECK(nadir_response_find(self->context, &self->minmax, trial, self->current->v,
+                                        self->current->d, self->state.tolerance, self->next));
     }
 cleanup:
     nadir_policy_free(trial);
@@ -61,7 +61,7 @@ cleanup:
 nadir_status nadir_ascent_take_best(const nadir_ascent *ascent, nadir_policy **policy)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = ascent->duel.model;
+    const nadir_model *model = ascent->minmax.model;
     const double *best = ascent->best->probabilities;
     bool is_clean = true;
     nadir_policy_free(*policy);

@@ -5,8 +5,8 @@
 #ifndef NADIR_POLICY_CHECKPOINT_H
 #define NADIR_POLICY_CHECKPOINT_H
 
-#include "adversary/uncertainty.h"
-#include "policy/secants.h"
+#include "policy/lbfgs.h"
+#include "sets/uncertainty.h"
 
 /* An array of it. */
 typedef struct nadir_checkpoint_part {
@@ -23,7 +23,7 @@ typedef struct nadir_checkpoint {
     int64_t pairs;
     int64_t pairs_most;
     int fixed;
-    nadir_checkpoint_part parts[NADIR_CHECKPOINT_FIXED + 2 * NADIR_SECANTS_MOST];
+    nadir_checkpoint_part parts[NADIR_CHECKPOINT_FIXED + 2 * NADIR_LBFGS_PAIRS];
 } nadir_checkpoint;
 
 /* Where checkpoints are kept; io makes one of files. A struct of zeros keeps none and resumes none. */

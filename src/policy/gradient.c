@@ -10,9 +10,9 @@
  *
  * and the product has four terms. The two ways share no code, so that each can be checked by the other.
  */
-#include "adversary/worst.h"
 #include "linalg/vector.h"
-#include "nominal/value.h"
+#include "robust/worst.h"
+#include "solve/value.h"
 
 #include <math.h>
 #include <string.h>

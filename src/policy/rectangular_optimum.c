@@ -15,16 +15,16 @@
  */
 #include "policy/rectangular_optimum.h"
 
-#include "adversary/check/membership.h"
-#include "adversary/proof/free_bounds.h"
-#include "adversary/proof/rectangular_check.h"
-#include "adversary/question.h"
-#include "adversary/search/free_search.h"
-#include "adversary/search/rectangular_policy_iteration.h"
 #include "linalg/distributed.h"
-#include "nominal/bellman.h"
-#include "nominal/value_check.h"
 #include "policy/robust_bellman.h"
+#include "proof/free_bounds.h"
+#include "proof/membership.h"
+#include "proof/rectangular_check.h"
+#include "proof/setup.h"
+#include "search/free_search.h"
+#include "search/rectangular_policy_iteration.h"
+#include "solve/bellman.h"
+#include "solve/value_check.h"
 
 #include <float.h>
 #include <math.h>
@@ -57,53 +57,53 @@ typedef struct optimum {
     double *best;        /* [states] free domain: the value of the best policy */
 } optimum;
 
-static void clear(optimum *at)
+static void clear(optimum *self)
 {
-    nadir_context *context = at->context;
-    nadir_robust_bellman_clear(context, &at->bellman);
-    nadir_uncertainty_clear(context, &at->set);
-    nadir_policy_free(at->policy);
-    nadir_kernel_free(at->worst);
-    nadir_kernel_free(at->nominal);
-    nadir_release(context, at->v);
-    nadir_release(context, at->R);
-    nadir_release(context, at->best);
+    nadir_context *context = self->context;
+    nadir_robust_bellman_clear(context, &self->bellman);
+    nadir_uncertainty_clear(context, &self->set);
+    nadir_policy_free(self->policy);
+    nadir_kernel_free(self->worst);
+    nadir_kernel_free(self->nominal);
+    nadir_release(context, self->v);
+    nadir_release(context, self->R);
+    nadir_release(context, self->best);
 }
 
-static nadir_status start(optimum *at)
+static nadir_status start(optimum *self)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = at->context;
-    nadir_model *model = at->model;
+    nadir_context *context = self->context;
+    nadir_model *model = self->model;
     NADIR_CHECK(nadir_value_check_model(context, model));
-    NADIR_CHECK(nadir_policy_create_uniform(context, model, &at->policy));
-    NADIR_CHECK(nadir_uncertainty_make(context, model, at->policy, at->ball, &at->set));
-    if (at->set.set == NADIR_SET_NONRECT) {
+    NADIR_CHECK(nadir_policy_create_uniform(context, model, &self->policy));
+    NADIR_CHECK(nadir_uncertainty_make(context, model, self->policy, self->ball, &self->set));
+    if (self->set.set == NADIR_SET_NONRECT) {
         status =
             nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                        "the set is not rectangular, and has no robust Bellman equation; expected set s or "
                        "sa, or norm inf");
         goto cleanup;
     }
-    if (at->set.domain == NADIR_DOMAIN_FREE) { /* its upper bound is one of domain simplex */
+    if (self->set.domain == NADIR_DOMAIN_FREE) { /* its upper bound is one of domain simplex */
         NADIR_CHECK(nadir_model_check_one_process(context, model, "method bellman on domain free"));
     }
-    NADIR_CHECK(nadir_kernel_create(context, model, &at->nominal));
-    NADIR_CHECK(nadir_robust_bellman_make(context, model, at->nominal, &at->set, &at->bellman));
-    NADIR_NEW_ZERO(context, at->v, model->states);
-    NADIR_NEW(context, at->R, model->states);
-    NADIR_NEW_ZERO(context, at->best, model->states);
-    at->state.J = -INFINITY;
-    at->state.least = INFINITY;
+    NADIR_CHECK(nadir_kernel_create(context, model, &self->nominal));
+    NADIR_CHECK(nadir_robust_bellman_make(context, model, self->nominal, &self->set, &self->bellman));
+    NADIR_NEW_ZERO(context, self->v, model->states);
+    NADIR_NEW(context, self->R, model->states);
+    NADIR_NEW_ZERO(context, self->best, model->states);
+    self->state.J = -INFINITY;
+    self->state.least = INFINITY;
 cleanup:
     return status;
 }
 
 /* The policy that T has chosen. */
-static nadir_status take_policy(const optimum *at, nadir_policy **policy)
+static nadir_status take_policy(const optimum *self, nadir_policy **policy)
 {
     nadir_policy *made = NULL;
-    const nadir_status status = nadir_policy_create(at->context, at->model, at->bellman.policy, &made);
+    const nadir_status status = nadir_policy_create(self->context, self->model, self->bellman.policy, &made);
     if (status == NADIR_OK) {
         nadir_policy_free(*policy);
         *policy = made;
@@ -111,33 +111,33 @@ static nadir_status take_policy(const optimum *at, nadir_policy **policy)
     return status;
 }
 
-static nadir_status apply(optimum *at)
+static nadir_status apply(optimum *self)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_robust_bellman_apply(at->context, &at->bellman, at->v));
-    at->residual = 0;
-    at->size = 0;
-    for (int64_t s = 0; s < at->model->states; s++) {
-        at->residual = fmax(at->residual, fabs(at->bellman.value[s] - at->v[s]));
-        at->size = fmax(at->size, fmax(fabs(at->v[s]), fabs(at->bellman.value[s])));
+    NADIR_CHECK(nadir_robust_bellman_apply(self->context, &self->bellman, self->v));
+    self->residual = 0;
+    self->size = 0;
+    for (int64_t s = 0; s < self->model->states; s++) {
+        self->residual = fmax(self->residual, fabs(self->bellman.value[s] - self->v[s]));
+        self->size = fmax(self->size, fmax(fabs(self->v[s]), fabs(self->bellman.value[s])));
     }
-    at->residual = nadir_allreduce_maximum(at->context, at->residual);
-    at->size = nadir_allreduce_maximum(at->context, at->size);
+    self->residual = nadir_allreduce_maximum(self->context, self->residual);
+    self->size = nadir_allreduce_maximum(self->context, self->size);
 cleanup:
     return status;
 }
 
 /* v of the last policy and answers. */
-static nadir_status solve_answers(optimum *at)
+static nadir_status solve_answers(optimum *self)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = at->context;
+    nadir_context *context = self->context;
     nadir_occupancy *occupancy = NULL;
-    NADIR_CHECK(nadir_lmo_kernel(context, &at->bellman.rows, at->bellman.answers, &at->worst));
-    NADIR_CHECK(nadir_occupancy_create(context, at->worst, at->policy, at->model->discount,
-                                       at->settings->backend, 0, &occupancy));
-    nadir_average_rewards(at->model, at->policy, at->R);
-    NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, at->R, at->v, NULL));
+    NADIR_CHECK(nadir_lmo_kernel(context, &self->bellman.rows, self->bellman.answers, &self->worst));
+    NADIR_CHECK(nadir_occupancy_create(context, self->worst, self->policy, self->model->discount,
+                                       self->settings->backend, 0, &occupancy));
+    nadir_average_rewards(self->model, self->policy, self->R);
+    NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, self->R, self->v, NULL));
 cleanup:
     nadir_occupancy_free(context, occupancy);
     return status;
@@ -146,68 +146,69 @@ cleanup:
 /* A policy, made into a question of the adversary. */
 typedef struct posed {
     nadir_solver *solver;
-    nadir_question asked;
+    nadir_setup asked;
 } posed;
 
-static nadir_status pose(const optimum *at, const nadir_policy *policy, posed *question)
+static nadir_status pose(const optimum *self, const nadir_policy *policy, posed *question)
 {
     nadir_status status = NADIR_OK;
     nadir_solver_settings settings;
     nadir_solver_settings_default(&settings);
-    settings.backend = at->settings->backend;
-    NADIR_CHECK(nadir_solver_create(at->context, at->model, policy, &settings, &question->solver));
-    NADIR_CHECK(nadir_question_pose(at->context, question->solver, at->ball, false, &question->asked));
+    settings.backend = self->settings->backend;
+    NADIR_CHECK(nadir_solver_create(self->context, self->model, policy, &settings, &question->solver));
+    NADIR_CHECK(nadir_setup_make(self->context, question->solver, self->ball, false, &question->asked));
 cleanup:
     return status;
 }
 
-static void unpose(const optimum *at, posed *question)
+static void unpose(const optimum *self, posed *question)
 {
-    nadir_question_clear(at->context, &question->asked);
+    nadir_setup_clear(self->context, &question->asked);
     nadir_solver_free(question->solver);
 }
 
 /* The worst value of the policy, on any domain. */
-static nadir_status solve_policy(optimum *at, const nadir_policy *policy, double *v, double *J)
+static nadir_status solve_policy(optimum *self, const nadir_policy *policy, double *v, double *J)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = at->context;
+    nadir_context *context = self->context;
     posed question = {0};
-    nadir_attack attack = {0};
+    nadir_candidate candidate = {0};
     const double factor = 1;
-    NADIR_CHECK(pose(at, policy, &question));
+    NADIR_CHECK(pose(self, policy, &question));
     const nadir_problem *problem = &question.asked.problem;
-    if (at->set.idle) {
+    if (self->set.idle) {
         memcpy(v, problem->v, (size_t)problem->states * sizeof *v);
         *J = problem->J;
         goto cleanup;
     }
-    if (at->set.domain == NADIR_DOMAIN_FREE) {
-        NADIR_CHECK(nadir_rectangular_free_solve(context, problem, 1, &factor, &attack));
+    if (self->set.domain == NADIR_DOMAIN_FREE) {
+        NADIR_CHECK(nadir_rectangular_free_solve(context, problem, 1, &factor, &candidate));
     } else {
-        NADIR_CHECK(nadir_rectangular_policy_iteration(context, problem, factor, EVALUATION, 1000, &attack));
+        NADIR_CHECK(
+            nadir_rectangular_policy_iteration(context, problem, factor, EVALUATION, 1000, &candidate));
     }
-    memcpy(v, attack.v, (size_t)problem->states * sizeof *v);
-    *J = attack.J;
+    memcpy(v, candidate.v, (size_t)problem->states * sizeof *v);
+    *J = candidate.J;
 cleanup:
-    nadir_attack_clear(context, &attack);
-    unpose(at, &question);
+    nadir_candidate_clear(context, &candidate);
+    unpose(self, &question);
     return status;
 }
 
 /* The fixed point of T^pi at the policy that T has chosen; the best one is kept. */
-static nadir_status step_free(optimum *at)
+static nadir_status step_free(optimum *self)
 {
     nadir_status status = NADIR_OK;
     nadir_policy *policy = NULL;
     double J;
-    NADIR_CHECK(take_policy(at, &policy));
-    NADIR_CHECK(solve_policy(at, policy, at->v, &J));
-    if (J > at->state.J) {
-        at->state.J = J;
-        memcpy(at->best, at->v, (size_t)at->model->states * sizeof *at->best);
-        nadir_policy_free(at->policy);
-        at->policy = policy;
+    NADIR_CHECK(take_policy(self, &policy));
+    NADIR_CHECK(solve_policy(self, policy, self->v, &J));
+    if (J > self->state.J) {
+        self->state.J = J;
+        memcpy(self->best, self->v, (size_t)self->model->states * sizeof *self->best);
+        nadir_policy_free(self->policy);
+        self->policy = policy;
         policy = NULL;
     }
 cleanup:
@@ -215,16 +216,16 @@ cleanup:
     return status;
 }
 
-static nadir_status step(optimum *at)
+static nadir_status step(optimum *self)
 {
     nadir_status status = NADIR_OK;
     double J;
-    at->state.evaluations++;
-    if (at->set.domain == NADIR_DOMAIN_FREE) {
-        return step_free(at);
+    self->state.evaluations++;
+    if (self->set.domain == NADIR_DOMAIN_FREE) {
+        return step_free(self);
     }
-    NADIR_CHECK(take_policy(at, &at->policy));
-    NADIR_CHECK(at->state.sure != 0 ? solve_policy(at, at->policy, at->v, &J) : solve_answers(at));
+    NADIR_CHECK(take_policy(self, &self->policy));
+    NADIR_CHECK(self->state.sure != 0 ? solve_policy(self, self->policy, self->v, &J) : solve_answers(self));
 cleanup:
     return status;
 }
@@ -232,46 +233,46 @@ cleanup:
 /* Whether v is as good as it gets, and why; before: the residual of the step before. Rounding, and errors of
  * the solves, keep the residual from vanishing: where it is as small as these can be, and does not get
  * smaller any more, that is all there is. */
-static const char *reason_to_stop(const optimum *at, double before, double tolerance)
+static const char *reason_to_stop(const optimum *self, double before, double tolerance)
 {
-    if (at->residual <= tolerance * (1 - at->model->discount) * at->size) {
+    if (self->residual <= tolerance * (1 - self->model->discount) * self->size) {
         return "tolerance";
     }
-    const bool small = at->residual <= 16 * DBL_EPSILON * at->size;
-    const bool stays = at->residual <= SOLVE_ERROR * at->size && at->residual >= before / 2;
+    const bool small = self->residual <= 16 * DBL_EPSILON * self->size;
+    const bool stays = self->residual <= SOLVE_ERROR * self->size && self->residual >= before / 2;
     return small || stays ? "stable" : NULL;
 }
 
-static double return_of(const optimum *at, const double *v)
+static double return_of(const optimum *self, const double *v)
 {
     double error;
-    return nadir_global_dot(at->context, at->model->states, at->model->initial, v, &error);
+    return nadir_global_dot(self->context, self->model->states, self->model->initial, v, &error);
 }
 
 /* What those who watch may see and fill. */
-static nadir_rectangular_pause show(optimum *at)
+static nadir_rectangular_pause show(optimum *self)
 {
     return (nadir_rectangular_pause){
-        .state = &at->state,
-        .v = at->v,
-        .best = at->best,
-        .policy = at->policy->probabilities,
-        .J = return_of(at, at->v),
-        .gap = at->residual / (1 - at->model->discount),
+        .state = &self->state,
+        .v = self->v,
+        .best = self->best,
+        .policy = self->policy->probabilities,
+        .J = return_of(self, self->v),
+        .gap = self->residual / (1 - self->model->discount),
     };
 }
 
-static nadir_status watch(optimum *at, const char **reason)
+static nadir_status watch(optimum *self, const char **reason)
 {
     nadir_status status = NADIR_OK;
-    nadir_rectangular_pause pause = show(at);
-    NADIR_CHECK(nadir_progress(at->context, "robust policy iteration", -1));
-    if (at->settings->pause != NULL) {
-        NADIR_CHECK(at->settings->pause(at->settings->user, &pause));
+    nadir_rectangular_pause pause = show(self);
+    NADIR_CHECK(nadir_progress(self->context, "robust policy iteration", -1));
+    if (self->settings->pause != NULL) {
+        NADIR_CHECK(self->settings->pause(self->settings->user, &pause));
     }
-    if (at->state.iterations >= at->settings->iterations_limit && at->state.iterations > 0) {
+    if (self->state.iterations >= self->settings->iterations_limit && self->state.iterations > 0) {
         *reason = "iterations";
-    } else if (pause.is_over && at->state.iterations > 0) {
+    } else if (pause.is_over && self->state.iterations > 0) {
         *reason = "time";
     }
 cleanup:
@@ -279,45 +280,45 @@ cleanup:
 }
 
 /* Interrupted: the last moment to keep what there is. */
-static nadir_status tell_cut(optimum *at)
+static nadir_status tell_cut(optimum *self)
 {
     nadir_status status = NADIR_OK;
-    if (at->model->exchange != NULL) { /* others may go on: the last checkpoint stays */
+    if (self->model->exchange != NULL) { /* others may go on: the last checkpoint stays */
         return NADIR_ERROR_INTERRUPTED;
     }
-    nadir_rectangular_pause pause = show(at);
+    nadir_rectangular_pause pause = show(self);
     pause.is_cut = true;
-    if (at->settings->pause != NULL) {
-        status = at->settings->pause(at->settings->user, &pause);
+    if (self->settings->pause != NULL) {
+        status = self->settings->pause(self->settings->user, &pause);
     }
     return status != NADIR_OK ? status : NADIR_ERROR_INTERRUPTED;
 }
 
 /* Steps until v stays, or until a limit. */
-static nadir_status iterate(optimum *at, const char **reason)
+static nadir_status iterate(optimum *self, const char **reason)
 {
     nadir_status status = NADIR_OK;
-    nadir_rectangular_state *state = &at->state;
-    const bool is_free = at->set.domain == NADIR_DOMAIN_FREE;
+    nadir_rectangular_state *state = &self->state;
+    const bool is_free = self->set.domain == NADIR_DOMAIN_FREE;
     const int patience = is_free ? FREE_PATIENCE : NEWTON_PATIENCE;
     *reason = NULL;
-    if (at->settings->begin != NULL) {
-        nadir_rectangular_pause pause = show(at);
-        NADIR_CHECK(at->settings->begin(at->settings->user, &pause));
+    if (self->settings->begin != NULL) {
+        nadir_rectangular_pause pause = show(self);
+        NADIR_CHECK(self->settings->begin(self->settings->user, &pause));
     }
-    NADIR_CHECK(apply(at));
+    NADIR_CHECK(apply(self));
     for (;;) {
-        const double before = state->iterations > 0 ? at->residual : INFINITY;
-        NADIR_CHECK(watch(at, reason));
+        const double before = state->iterations > 0 ? self->residual : INFINITY;
+        NADIR_CHECK(watch(self, reason));
         if (*reason != NULL) {
             break;
         }
-        NADIR_CHECK(step(at));
-        NADIR_CHECK(apply(at));
+        NADIR_CHECK(step(self));
+        NADIR_CHECK(apply(self));
         state->iterations++;
-        *reason = reason_to_stop(at, before, at->settings->tolerance);
-        state->waited = at->residual < state->least / 2 ? 0 : state->waited + 1;
-        state->least = fmin(state->least, at->residual);
+        *reason = reason_to_stop(self, before, self->settings->tolerance);
+        state->waited = self->residual < state->least / 2 ? 0 : state->waited + 1;
+        state->least = fmin(state->least, self->residual);
         state->sure = state->sure != 0 || state->waited >= patience;
         if (*reason == NULL && is_free && state->waited >= patience) {
             *reason = "iterations";
@@ -329,17 +330,17 @@ static nadir_status iterate(optimum *at, const char **reason)
 cleanup:
     if (status == NADIR_ERROR_INTERRUPTED) {
         *reason = "interrupted";
-        return tell_cut(at);
+        return tell_cut(self);
     }
     return status;
 }
 
 /* mu . v + c: no policy does better under the kernel, which lies in the set. */
-static nadir_status bound_above(optimum *at, double *upper)
+static nadir_status bound_above(optimum *self, double *upper)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = at->context;
-    const nadir_model *model = at->model;
+    nadir_context *context = self->context;
+    const nadir_model *model = self->model;
     nadir_membership membership;
     nadir_kernel_size size;
     nadir_bellman_pass pass;
@@ -347,16 +348,17 @@ static nadir_status bound_above(optimum *at, double *upper)
     double error;
     NADIR_NEW(context, choice, model->states);
     memcpy(choice, model->state_rows, (size_t)model->states * sizeof *choice);
-    NADIR_CHECK(nadir_lmo_kernel(context, &at->bellman.rows, at->bellman.answers, &at->worst));
-    NADIR_CHECK(nadir_membership_check(context, at->worst, &at->set, 1, &membership));
-    nadir_kernel_measure(context, at->worst, &size);
-    nadir_bellman_maximise(context, at->worst, model->discount, at->v, 0, NULL, 0, choice, at->R, &pass);
+    NADIR_CHECK(nadir_lmo_kernel(context, &self->bellman.rows, self->bellman.answers, &self->worst));
+    NADIR_CHECK(nadir_membership_check(context, self->worst, &self->set, 1, &membership));
+    nadir_kernel_measure(context, self->worst, &size);
+    nadir_bellman_maximise(context, self->worst, model->discount, self->v, 0, NULL, 0, choice, self->R,
+                           &pass);
     const double rounding = nadir_bellman_rounding(&size, model->discount, 1,
                                                    nadir_global_largest(context, model->rows, model->rewards),
-                                                   nadir_global_largest(context, model->states, at->v));
+                                                   nadir_global_largest(context, model->states, self->v));
     const double c =
         nadir_check_offset(pass.highest + rounding, model->discount, size.sum_low, size.sum_high);
-    const double mean = nadir_global_dot(context, model->states, model->initial, at->v, &error);
+    const double mean = nadir_global_dot(context, model->states, model->initial, self->v, &error);
     const double mass = nadir_global_sum(context, model->states, model->initial);
     const double bound = mean + c * mass + error + 8 * UNIT * (fabs(c) + fabs(mean));
     *upper = pass.finite && isfinite(bound) ? bound : INFINITY;
@@ -366,69 +368,69 @@ cleanup:
 }
 
 /* mu . v - c: no kernel of the set does worse to the policy. */
-static nadir_status bound_below(const optimum *at, double *lower)
+static nadir_status bound_below(const optimum *self, double *lower)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = at->context;
+    nadir_context *context = self->context;
     nadir_uncertainty set = {0};
-    NADIR_CHECK(nadir_uncertainty_make(context, at->model, at->policy, at->ball, &set));
+    NADIR_CHECK(nadir_uncertainty_make(context, self->model, self->policy, self->ball, &set));
     const nadir_problem problem = {
-        .model = at->model,
-        .kernel = at->nominal,
-        .policy = at->policy,
+        .model = self->model,
+        .kernel = self->nominal,
+        .policy = self->policy,
         .uncertainty = &set,
-        .states = at->model->states,
-        .rows = at->model->rows,
-        .gamma = at->model->discount,
+        .states = self->model->states,
+        .rows = self->model->rows,
+        .gamma = self->model->discount,
         .sign = 1,
-        .rewards = at->model->rewards,
-        .mu = at->model->initial,
+        .rewards = self->model->rewards,
+        .mu = self->model->initial,
     };
-    NADIR_CHECK(nadir_rectangular_check(context, &problem, 1, at->v, lower));
+    NADIR_CHECK(nadir_rectangular_check(context, &problem, 1, self->v, lower));
 cleanup:
     nadir_uncertainty_clear(context, &set);
     return status;
 }
 
-static nadir_status bound_free(optimum *at, nadir_rectangular_optimum_result *result)
+static nadir_status bound_free(optimum *self, nadir_rectangular_optimum_result *result)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = at->context;
+    nadir_context *context = self->context;
     nadir_rectangular_optimum_result above = {0};
-    nadir_rectangular_optimum_settings settings = *at->settings;
+    nadir_rectangular_optimum_settings settings = *self->settings;
     nadir_policy *policy = NULL;
     nadir_ball ball;
     posed question = {0};
     bool exact;
     double breakdown;
-    NADIR_CHECK(pose(at, at->policy, &question));
-    NADIR_CHECK(nadir_rectangular_free_bound(context, &question.asked.problem, 1, at->best, &exact,
+    NADIR_CHECK(pose(self, self->policy, &question));
+    NADIR_CHECK(nadir_rectangular_free_bound(context, &question.asked.problem, 1, self->best, &exact,
                                              &result->lower, &breakdown));
     nadir_ball_default(&ball);
-    ball = at->ball != NULL ? *at->ball : ball;
+    ball = self->ball != NULL ? *self->ball : ball;
     ball.domain = NADIR_DOMAIN_SIMPLEX;
     settings.begin = NULL;
     settings.pause = NULL;
-    status = nadir_rectangular_optimum(context, at->model, &ball, &settings, at->R, &policy, &above);
+    status = nadir_rectangular_optimum(context, self->model, &ball, &settings, self->R, &policy, &above);
     result->upper = above.upper;
     if (status == NADIR_ERROR_NOT_CONVERGED) { /* a bound all the same */
         status = NADIR_OK;
     }
 cleanup:
     nadir_policy_free(policy);
-    unpose(at, &question);
+    unpose(self, &question);
     return status;
 }
 
-static nadir_status bound(optimum *at, nadir_rectangular_optimum_result *result)
+static nadir_status bound(optimum *self, nadir_rectangular_optimum_result *result)
 {
     nadir_status status = NADIR_OK;
-    if (at->set.domain == NADIR_DOMAIN_FREE) {
-        NADIR_CHECK(bound_free(at, result));
+    if (self->set.domain == NADIR_DOMAIN_FREE) {
+        NADIR_CHECK(bound_free(self, result));
     } else {
-        NADIR_CHECK(take_policy(at, &at->policy));
-        NADIR_CHECK(bound_below(at, &result->lower));
-        NADIR_CHECK(bound_above(at, &result->upper));
+        NADIR_CHECK(take_policy(self, &self->policy));
+        NADIR_CHECK(bound_below(self, &result->lower));
+        NADIR_CHECK(bound_above(self, &result->upper));
     }
     /* the policy attains the lower bound: it is below every upper bound, but for a rounding of both */
     result->upper = fmax(result->upper, result->lower);
@@ -437,18 +439,18 @@ cleanup:
 }
 
 /* What was found, to the caller. */
-static void give(optimum *at, nadir_rectangular_optimum_result *made, double *value, nadir_policy **policy,
+static void give(optimum *self, nadir_rectangular_optimum_result *made, double *value, nadir_policy **policy,
                  nadir_rectangular_optimum_result *result)
 {
-    const nadir_model *model = at->model;
-    const double *v = at->set.domain == NADIR_DOMAIN_FREE ? at->best : at->v;
+    const nadir_model *model = self->model;
+    const double *v = self->set.domain == NADIR_DOMAIN_FREE ? self->best : self->v;
     memcpy(value, v, (size_t)model->states * sizeof *value);
-    made->J = return_of(at, v);
-    made->evaluations = at->state.evaluations;
-    made->iterations = at->state.iterations;
+    made->J = return_of(self, v);
+    made->evaluations = self->state.evaluations;
+    made->iterations = self->state.iterations;
     *result = *made;
-    *policy = at->policy;
-    at->policy = NULL;
+    *policy = self->policy;
+    self->policy = NULL;
 }
 
 nadir_status nadir_rectangular_optimum(nadir_context *context, nadir_model *model, const nadir_ball *ball,
@@ -457,16 +459,16 @@ nadir_status nadir_rectangular_optimum(nadir_context *context, nadir_model *mode
 {
     nadir_status status = NADIR_OK;
     nadir_rectangular_optimum_result made = {.lower = -INFINITY, .upper = INFINITY};
-    optimum at = {.context = context, .model = model, .ball = ball, .settings = settings};
-    NADIR_CHECK(start(&at));
-    status = iterate(&at, &made.stop_reason);
+    optimum run = {.context = context, .model = model, .ball = ball, .settings = settings};
+    NADIR_CHECK(start(&run));
+    status = iterate(&run, &made.stop_reason);
     if (status == NADIR_OK) {
-        status = bound(&at, &made);
+        status = bound(&run, &made);
     }
     const bool is_cut =
-        status == NADIR_ERROR_INTERRUPTED && at.state.iterations > 0 && model->exchange == NULL;
+        status == NADIR_ERROR_INTERRUPTED && run.state.iterations > 0 && model->exchange == NULL;
     if (is_cut || status == NADIR_OK) {
-        give(&at, &made, value, policy, result);
+        give(&run, &made, value, policy, result);
     }
     if (status == NADIR_OK &&
         (strcmp(made.stop_reason, "iterations") == 0 || strcmp(made.stop_reason, "time") == 0)) {
@@ -474,9 +476,9 @@ nadir_status nadir_rectangular_optimum(nadir_context *context, nadir_model *mode
             nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
                        "robust policy iteration stopped after %lld steps, with a residual of %g; the best "
                        "policy so far is there, with bounds that hold for it",
-                       (long long)made.iterations, at.residual);
+                       (long long)made.iterations, run.residual);
     }
 cleanup:
-    clear(&at);
+    clear(&run);
     return status;
 }

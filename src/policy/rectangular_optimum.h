@@ -11,7 +11,7 @@
 #ifndef NADIR_POLICY_RECTANGULAR_OPTIMUM_H
 #define NADIR_POLICY_RECTANGULAR_OPTIMUM_H
 
-#include "adversary/uncertainty.h"
+#include "sets/uncertainty.h"
 
 typedef struct nadir_rectangular_optimum_result {
     double lower, upper; /* the best worst return lies between them, rounding included; infinite: not known */

@@ -3,7 +3,7 @@
 
 #include "linalg/gstd.h"
 #include "linalg/threads.h"
-#include "nominal/value.h"
+#include "solve/value.h"
 
 #include <math.h>
 #include <omp.h>
@@ -65,43 +65,44 @@ void nadir_robust_bellman_clear(nadir_context *context, nadir_robust_bellman *be
     *bellman = (nadir_robust_bellman){0};
 }
 
-/* The rows of a state, as level.h asks about them. */
+/* The rows of a state, as srect_update.h asks about them. */
 typedef struct state_rows {
     nadir_robust_bellman *bellman;
     int64_t first;
     double *room;
 } state_rows;
 
-static nadir_level_answer ask_free(void *user, int64_t action, double radius)
+static nadir_srect_response ask_free(void *user, int64_t action, double radius)
 {
-    const state_rows *of = user;
-    const double slope = nadir_uncertainty_scale(of->bellman->set, of->first + action) * of->bellman->sigma;
-    return (nadir_level_answer){radius * slope, slope, slope > 0 ? radius : 0};
+    const state_rows *self = user;
+    const double slope =
+        nadir_uncertainty_scale(self->bellman->set, self->first + action) * self->bellman->sigma;
+    return (nadir_srect_response){radius * slope, slope, slope > 0 ? radius : 0};
 }
 
 /* Rows beside each other have similar answers: one without any starts from that of the row before. */
-static nadir_level_answer ask_valid(void *user, int64_t action, double radius)
+static nadir_srect_response ask_valid(void *user, int64_t action, double radius)
 {
-    const state_rows *of = user;
-    const nadir_lmo *rows = &of->bellman->rows;
-    const int64_t row = of->first + action;
+    const state_rows *self = user;
+    const nadir_lmo *rows = &self->bellman->rows;
+    const int64_t row = self->first + action;
     const double weight = 1;
-    nadir_lmo_solution *answer = &of->bellman->answers[row];
+    nadir_lmo_solution *answer = &self->bellman->answers[row];
     nadir_lmo_budget budget;
     if (action > 0 && !(answer->step > 0)) {
         *answer = answer[-1];
     }
-    nadir_lmo_solve(rows, row, row + 1, &weight, radius, of->room, answer, &budget);
-    if (!(answer->gain > 0) || of->bellman->set->set != NADIR_SET_S) { /* no slope is wanted */
-        return (nadir_level_answer){.gain = answer->gain};
+    nadir_lmo_solve(rows, row, row + 1, &weight, radius, self->room, answer, &budget);
+    if (!(answer->gain > 0) || self->bellman->set->set != NADIR_SET_S) { /* no slope is wanted */
+        return (nadir_srect_response){.gain = answer->gain};
     }
-    const nadir_lmo_row_bound bound = nadir_lmo_bound(rows, row, answer, of->room);
-    const double alpha = nadir_uncertainty_scale(of->bellman->set, row);
-    return (nadir_level_answer){answer->gain, isinf(answer->step) ? 0 : alpha * bound.slope, answer->norm};
+    const nadir_lmo_row_bound bound = nadir_lmo_bound(rows, row, answer, self->room);
+    const double alpha = nadir_uncertainty_scale(self->bellman->set, row);
+    return (nadir_srect_response){answer->gain, isinf(answer->step) ? 0 : alpha * bound.slope, answer->norm};
 }
 
 /* Every row has a budget of its own: the best action in its own worst case. */
-static double choose(const nadir_robust_bellman *bellman, int64_t state, nadir_level_ask ask,
+static double choose(const nadir_robust_bellman *bellman, int64_t state, nadir_srect_oracle ask,
                      state_rows *user)
 {
     const int64_t *bounds = bellman->model->state_rows;
@@ -119,15 +120,15 @@ static double choose(const nadir_robust_bellman *bellman, int64_t state, nadir_l
 }
 
 static double solve_state(nadir_robust_bellman *bellman, int64_t state, double *room,
-                          nadir_level_action *actions)
+                          nadir_srect_action *actions)
 {
     const int64_t first = bellman->model->state_rows[state];
     state_rows user = {bellman, first, room};
-    const nadir_level_ask ask = bellman->set->domain == NADIR_DOMAIN_FREE ? ask_free : ask_valid;
+    const nadir_srect_oracle ask = bellman->set->domain == NADIR_DOMAIN_FREE ? ask_free : ask_valid;
     if (bellman->set->set != NADIR_SET_S) {
         return choose(bellman, state, ask, &user);
     }
-    const nadir_level level = {
+    const nadir_srect_update level = {
         .count = bellman->model->state_rows[state + 1] - first,
         .q = bellman->q + first,
         .gamma = bellman->gamma,
@@ -137,7 +138,7 @@ static double solve_state(nadir_robust_bellman *bellman, int64_t state, double *
         .user = &user,
         .actions = actions,
     };
-    return nadir_level_solve(&level, bellman->policy + first);
+    return nadir_srect_update_solve(&level, bellman->policy + first);
 }
 
 nadir_status nadir_robust_bellman_apply(nadir_context *context, nadir_robust_bellman *bellman,
@@ -157,7 +158,7 @@ nadir_status nadir_robust_bellman_apply(nadir_context *context, nadir_robust_bel
 #pragma omp parallel num_threads(bellman->threads)
     {
         double *room = bellman->room + bellman->room_each * omp_get_thread_num();
-        nadir_level_action *actions = bellman->actions + bellman->actions_each * omp_get_thread_num();
+        nadir_srect_action *actions = bellman->actions + bellman->actions_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic)
         for (int64_t s = 0; s < states; s++) {
             if (nadir_progress_team(context, "robust policy iteration", -1, &status)) {

@@ -5,15 +5,15 @@
  *     (Tv)(s) = max over pi_s of min over the rows of s, within ball and domain, of
  *               sum_a pi(a|s) (R(s, a) + gamma P_sa . v).
  *
- * Set sa: the action whose own worst is best. Set s: see level.h. On the free domain a row loses alpha r
+ * Set sa: the action whose own worst is best. Set s: see srect_update.h. On the free domain a row loses alpha r
  * sigma_q(v) within radius r, and T is no monotone operator.
  */
 #ifndef NADIR_POLICY_ROBUST_BELLMAN_H
 #define NADIR_POLICY_ROBUST_BELLMAN_H
 
-#include "adversary/rows/lmo.h"
-#include "adversary/uncertainty.h"
-#include "policy/level.h"
+#include "policy/srect_update.h"
+#include "sets/lmo.h"
+#include "sets/uncertainty.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_robust_bellman {
@@ -29,7 +29,7 @@ typedef struct nadir_robust_bellman {
     double *policy;              /* [rows] the best mixture */
     double *value;               /* [states] Tv */
     double *room;
-    nadir_level_action *actions;
+    nadir_srect_action *actions;
     int64_t room_each, actions_each; /* of a thread */
     int threads;
 } nadir_robust_bellman;

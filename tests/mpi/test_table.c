@@ -2,7 +2,7 @@
  * on any number of processes: every process knows all values, and owns a part of them. */
 #include "support/support.h"
 
-#include "base/context.h"
+#include "core/context.h"
 #include "linalg/exchange.h"
 
 #include <math.h>

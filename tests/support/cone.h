@@ -4,7 +4,7 @@
 #ifndef NADIR_TESTS_CONE_H
 #define NADIR_TESTS_CONE_H
 
-#include "base/random.h"
+#include "core/random.h"
 #include "nadir.h"
 
 enum { TEST_CONE_ORDERS = 6, TEST_CONE_LARGEST = 6 };

@@ -3,7 +3,7 @@
 
 #include "support/engine.h"
 
-#include "occupancy/backend.h"
+#include "solve/backend.h"
 #include "support/generated.h"
 #include "support/reference.h"
 

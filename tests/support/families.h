@@ -5,8 +5,8 @@
 #ifndef NADIR_TESTS_FAMILIES_H
 #define NADIR_TESTS_FAMILIES_H
 
-#include "base/random.h"
-#include "kernel/kernel.h"
+#include "core/random.h"
+#include "model/kernel.h"
 #include "nadir.h"
 
 typedef struct test_family {

@@ -2,7 +2,7 @@
 #ifndef NADIR_TESTS_GENERATED_H
 #define NADIR_TESTS_GENERATED_H
 
-#include "base/random.h"
+#include "core/random.h"
 #include "nadir.h"
 
 /* Settings with nothing set. */

@@ -1,7 +1,7 @@
 /* gstd.c: vectors to try the GSTD on; see gstd.h. */
 #include "support/support.h"
 
-#include "base/random.h"
+#include "core/random.h"
 #include "support/gstd.h"
 #include "support/norms.h"
 

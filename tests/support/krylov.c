@@ -3,7 +3,7 @@
 
 #include "support/krylov.h"
 
-#include "base/random.h"
+#include "core/random.h"
 #include "support/reference.h"
 
 #include <math.h>

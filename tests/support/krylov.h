@@ -4,7 +4,7 @@
 #ifndef NADIR_TESTS_KRYLOV_H
 #define NADIR_TESTS_KRYLOV_H
 
-#include "occupancy/backend.h"
+#include "solve/backend.h"
 #include "support/setting.h"
 
 #define TEST_KRYLOV_SEED 577

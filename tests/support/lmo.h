@@ -5,8 +5,8 @@
 #ifndef NADIR_TESTS_LMO_H
 #define NADIR_TESTS_LMO_H
 
-#include "adversary/rows/lmo.h"
-#include "base/random.h"
+#include "core/random.h"
+#include "sets/lmo.h"
 
 enum { TEST_ROWS_STATES = 40, TEST_ROWS_NORMS = 9, TEST_ROWS_VALUES = 7 };
 

@@ -4,7 +4,7 @@
 #include "support/logged.h"
 #include "support/numpy.h"
 
-#include "base/random.h"
+#include "core/random.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef NADIR_TESTS_MINIATURE_H
 #define NADIR_TESTS_MINIATURE_H
 
-#include "base/random.h"
+#include "core/random.h"
 #include "nadir.h"
 
 typedef struct test_miniature {

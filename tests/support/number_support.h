@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "base/number.h"
-#include "base/random.h"
+#include "core/number.h"
+#include "core/random.h"
 
 static inline bool same_bits(double a, double b)
 {

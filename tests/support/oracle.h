@@ -10,7 +10,7 @@
 #ifndef NADIR_TESTS_ORACLE_H
 #define NADIR_TESTS_ORACLE_H
 
-#include "base/random.h"
+#include "core/random.h"
 #include "nadir.h"
 
 /*

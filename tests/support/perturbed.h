@@ -4,8 +4,8 @@
 #ifndef NADIR_TESTS_TILTED_H
 #define NADIR_TESTS_TILTED_H
 
-#include "base/random.h"
-#include "kernel/kernel.h"
+#include "core/random.h"
+#include "model/kernel.h"
 #include "nadir.h"
 
 /* Fills a perturbed kernel of `model`. Its rows become distributions near the model's: some stay as they are,

@@ -3,8 +3,8 @@
 
 #include "support/pretended.h"
 
-#include "base/context.h"
-#include "base/device.h"
+#include "core/context.h"
+#include "core/device.h"
 #include "support/reference.h"
 
 #include <math.h>

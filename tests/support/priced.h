@@ -5,7 +5,7 @@
 #ifndef NADIR_TESTS_PRICED_H
 #define NADIR_TESTS_PRICED_H
 
-#include "base/random.h"
+#include "core/random.h"
 #include "support/oracle.h"
 #include "support/problem.h"
 

@@ -1,8 +1,8 @@
 /* problem.c: a problem of the adversary, for unit tests; see problem.h. */
 #include "support/support.h"
 
-#include "kernel/average.h"
 #include "linalg/vector.h"
+#include "model/average.h"
 #include "support/problem.h"
 #include "support/reference.h"
 

@@ -5,8 +5,8 @@
 #ifndef NADIR_TESTS_PROBLEM_H
 #define NADIR_TESTS_PROBLEM_H
 
-#include "adversary/problem.h"
-#include "nominal/value.h"
+#include "sets/problem.h"
+#include "solve/value.h"
 
 typedef struct test_problem {
     nadir_context *context; /* not owned */

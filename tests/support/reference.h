@@ -7,7 +7,7 @@
 #ifndef NADIR_TESTS_REFERENCE_H
 #define NADIR_TESTS_REFERENCE_H
 
-#include "kernel/average.h"
+#include "model/average.h"
 #include "nadir.h"
 
 /* calloc that cannot fail; to be freed with free(). */

@@ -5,7 +5,7 @@
 #ifndef NADIR_TESTS_RETURNS_H
 #define NADIR_TESTS_RETURNS_H
 
-#include "base/random.h"
+#include "core/random.h"
 #include "nadir.h"
 
 #define TEST_RETURNS_SEED 31415

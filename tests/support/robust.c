@@ -3,7 +3,7 @@
 
 #include "support/robust.h"
 
-#include "nominal/solver.h"
+#include "solve/solver.h"
 #include "support/generated.h"
 #include "support/reference.h"
 

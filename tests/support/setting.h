@@ -2,7 +2,7 @@
 #ifndef NADIR_TESTS_SETTING_H
 #define NADIR_TESTS_SETTING_H
 
-#include "kernel/average.h"
+#include "model/average.h"
 
 typedef struct test_setting {
     nadir_context *context;

@@ -1,5 +1,5 @@
 /* spectral.c: problems and solutions of the L_2 ball on the free domain; see spectral.h. */
-#include "adversary/search/spectral.h"
+#include "search/spectral.h"
 #include "support/support.h"
 
 #include "linalg/vector.h"
@@ -29,10 +29,10 @@ test_problem test_spectral_family(nadir_context *context, int family, nadir_rand
                                  NULL, sign);
 }
 
-nadir_attack test_spectral_solve(nadir_context *context, const nadir_problem *problem,
-                                 nadir_spectral_method method, double beta)
+nadir_candidate test_spectral_solve(nadir_context *context, const nadir_problem *problem,
+                                    nadir_spectral_method method, double beta)
 {
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     assert_ok(context, nadir_spectral_solve(context, problem, method, TEST_SPECTRAL_TOLERANCE,
                                             TEST_SPECTRAL_LIMIT, 1, &beta, &attack));
     assert_true(attack.converged);
@@ -43,9 +43,9 @@ nadir_attack test_spectral_solve(nadir_context *context, const nadir_problem *pr
 double test_spectral_penalty(nadir_context *context, const nadir_problem *problem,
                              nadir_spectral_method method, double beta)
 {
-    nadir_attack attack = test_spectral_solve(context, problem, method, beta);
+    nadir_candidate attack = test_spectral_solve(context, problem, method, beta);
     const double lambda = attack.lambda;
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     return lambda;
 }
 
@@ -57,7 +57,7 @@ void test_assert_relative(double a, double b, double tolerance, const char *what
 }
 
 void test_spectral_check(nadir_context *context, const nadir_problem *problem, double beta,
-                         const nadir_attack *attack)
+                         const nadir_candidate *attack)
 {
     const test_found found = test_found_measure(context, problem, attack->kernel);
     const double size = nadir_vector_largest(problem->states, problem->v) + fabs(attack->lambda);

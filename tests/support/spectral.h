@@ -2,8 +2,8 @@
 #ifndef NADIR_TESTS_SPECTRAL_H
 #define NADIR_TESTS_SPECTRAL_H
 
-#include "adversary/search/spectral.h"
-#include "base/random.h"
+#include "core/random.h"
+#include "search/spectral.h"
 #include "support/problem.h"
 
 #define TEST_SPECTRAL_SEED      20240
@@ -22,14 +22,14 @@ test_problem test_spectral_family(nadir_context *context, int family, nadir_rand
                                   const double *scales, double sign);
 
 /* The attack at one radius, which converged; and its penalty alone. */
-nadir_attack test_spectral_solve(nadir_context *context, const nadir_problem *problem,
-                                 nadir_spectral_method method, double beta);
+nadir_candidate test_spectral_solve(nadir_context *context, const nadir_problem *problem,
+                                    nadir_spectral_method method, double beta);
 double test_spectral_penalty(nadir_context *context, const nadir_problem *problem,
                              nadir_spectral_method method, double beta);
 
 /* What an attack says about itself is so. */
 void test_spectral_check(nadir_context *context, const nadir_problem *problem, double beta,
-                         const nadir_attack *attack);
+                         const nadir_candidate *attack);
 
 /* |a - b| <= tolerance |b| */
 #define assert_relative(a, b, tolerance) test_assert_relative(a, b, tolerance, #a, __FILE__, __LINE__)

@@ -2,7 +2,7 @@
 #ifndef NADIR_TESTS_STANDARD_H
 #define NADIR_TESTS_STANDARD_H
 
-#include "base/random.h"
+#include "core/random.h"
 #include "support/problem.h"
 
 /* Where no kernel costs anything. */

@@ -1,7 +1,7 @@
 /* support.c: what the unit tests share; see support.h. */
 #include "support/support.h"
 
-#include "base/context.h"
+#include "core/context.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef NADIR_TESTS_TEAM_H
 #define NADIR_TESTS_TEAM_H
 
-#include "base/context.h"
+#include "core/context.h"
 
 enum { TEST_TEAM_LIMIT = 8 };
 

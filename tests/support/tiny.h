@@ -5,7 +5,7 @@
 #ifndef NADIR_TESTS_TINY_H
 #define NADIR_TESTS_TINY_H
 
-#include "base/random.h"
+#include "core/random.h"
 #include "support/problem.h"
 
 /* Ragged, 1 to 3 actions a state; each successor is there with the chance `density`, one at least. Rewards

@@ -1,7 +1,7 @@
 /* valid.c: worst valid kernels with their proofs, for unit tests; see valid.h. */
 #include "support/support.h"
 
-#include "adversary/search/frank_wolfe.h"
+#include "search/frank_wolfe.h"
 #include "support/reference.h"
 #include "support/valid.h"
 
@@ -42,9 +42,9 @@ nadir_model *test_plain_model(nadir_context *context, int64_t states, double dis
     return model;
 }
 
-nadir_attack test_descend(nadir_context *context, const nadir_problem *problem, double beta)
+nadir_candidate test_descend(nadir_context *context, const nadir_problem *problem, double beta)
 {
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, NULL, NULL, 1e-13, 500, &attack));
     const double penalty = problem->J - attack.J;
     assert_ok(context, nadir_frank_wolfe_polish(context, problem, beta, NULL, 1e-10 * penalty, &attack));
@@ -52,7 +52,7 @@ nadir_attack test_descend(nadir_context *context, const nadir_problem *problem, 
 }
 
 nadir_certificate test_prove(nadir_context *context, const nadir_problem *problem, double beta,
-                             const nadir_attack *attack, nadir_certify effort)
+                             const nadir_candidate *attack, nadir_certify effort)
 {
     nadir_certificate proof;
     const double penalty = fmax(problem->J - attack->J, 0);
@@ -90,7 +90,7 @@ double test_find_kappa(nadir_context *context, const nadir_kkt *kkt, const nadir
 }
 
 void test_stage_make(nadir_context *context, const nadir_problem *problem, double beta,
-                     const nadir_attack *attack, const bool *unvisited, test_stage *stage)
+                     const nadir_candidate *attack, const bool *unvisited, test_stage *stage)
 {
     assert_ok(context, nadir_perturbable_rows_make(context, problem, &stage->perturbable));
     assert_ok(context, nadir_occupancy_bounds_make(context, problem, &stage->bounds));

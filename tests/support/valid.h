@@ -5,9 +5,9 @@
 #ifndef NADIR_TESTS_VALID_H
 #define NADIR_TESTS_VALID_H
 
-#include "adversary/proof/displacement.h"
-#include "adversary/search/second_order_search.h"
-#include "adversary/valid/prove.h"
+#include "proof/displacement.h"
+#include "robust/prove.h"
+#include "search/second_order_search.h"
 #include "support/miniature.h"
 #include "support/problem.h"
 
@@ -19,11 +19,11 @@ nadir_model *test_plain_model(nadir_context *context, int64_t states, double dis
                               const double *rewards, const double *mu);
 
 /* What the descent finds from the nominal kernel, stationary to first order. To be cleared. */
-nadir_attack test_descend(nadir_context *context, const nadir_problem *problem, double beta);
+nadir_candidate test_descend(nadir_context *context, const nadir_problem *problem, double beta);
 
 /* The proof, wanted to a millionth of the penalty; checks that its numbers make sense. To be cleared. */
 nadir_certificate test_prove(nadir_context *context, const nadir_problem *problem, double beta,
-                             const nadir_attack *attack, nadir_certify effort);
+                             const nadir_candidate *attack, nadir_certify effort);
 
 /* All that a proof at second order is made of, with the visits of all kernels of the set. */
 typedef struct test_stage {
@@ -45,7 +45,7 @@ double test_find_kappa(nadir_context *context, const nadir_kkt *kkt, const nadir
 
 /* unvisited: [states] of the attack. The struct must stay where it is. */
 void test_stage_make(nadir_context *context, const nadir_problem *problem, double beta,
-                     const nadir_attack *attack, const bool *unvisited, test_stage *stage);
+                     const nadir_candidate *attack, const bool *unvisited, test_stage *stage);
 void test_stage_clear(nadir_context *context, test_stage *stage);
 
 /* A kernel of these entries, [rows * states]. To be freed. */

@@ -3,8 +3,8 @@
 
 #include "support/watched.h"
 
-#include "base/context.h"
-#include "base/device.h"
+#include "core/context.h"
+#include "core/device.h"
 
 enum { ROOMS = 16 };
 

@@ -9,9 +9,9 @@
  */
 #include "support/support.h"
 
-#include "adversary/worst.h"
-#include "kernel/kernel.h"
-#include "occupancy/occupancy.h"
+#include "model/kernel.h"
+#include "robust/worst.h"
+#include "solve/occupancy.h"
 #include "support/generated.h"
 #include "support/reference.h"
 #include "support/robust.h"

@@ -1,7 +1,7 @@
 /* test_average.c: kernels averaged over policies, against the definition. */
 #include "support/support.h"
 
-#include "kernel/average.h"
+#include "model/average.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/perturbed.h"

@@ -2,7 +2,7 @@
  */
 #include "support/support.h"
 
-#include "kernel/average.h"
+#include "model/average.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/reference.h"

@@ -1,7 +1,7 @@
 /* test_backend_choice.c: backends by name, and the one that suits best. */
 #include "support/support.h"
 
-#include "occupancy/backend.h"
+#include "solve/backend.h"
 #include "support/scarce.h"
 #include "support/setting.h"
 

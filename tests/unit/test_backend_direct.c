@@ -1,9 +1,9 @@
 /* test_backend_direct.c: backends lapack and klu, against plain elimination. */
 #include "support/support.h"
 
-#include "base/random.h"
-#include "kernel/average.h"
-#include "occupancy/backend.h"
+#include "core/random.h"
+#include "model/average.h"
+#include "solve/backend.h"
 #include "support/generated.h"
 #include "support/scarce.h"
 #include "support/setting.h"

@@ -136,7 +136,7 @@ static void test_paper(void **state)
         const double exact = (double)test_l2_penalty(&of, beta, NULL, NULL);
         for (int reduced = 0; reduced < 2; reduced++) {
             nadir_trajectory track;
-            nadir_attack attack = {0};
+            nadir_candidate attack = {0};
             const nadir_budget budget = {INFINITY, 1000, 1e-9};
             nadir_trajectory_start("test", &budget, &track);
             assert_ok(context, (reduced == 1 ? nadir_search_paper_reduced
@@ -149,7 +149,7 @@ static void test_paper(void **state)
             assert_relative(track.best.value, expected, 3e-9);
             assert_that(attack.lambda >= expected * (1 - 3e-9) && attack.lambda <= exact * (1 + 1e-12),
                         "the kernel does not attain it");
-            nadir_attack_clear(context, &attack);
+            nadir_candidate_clear(context, &attack);
             nadir_trajectory_clear(context, &track);
         }
         test_l2_clear(&of);
@@ -161,10 +161,10 @@ static void test_paper(void **state)
 
 /* ------------------------------------------------------------------------------------ conservative */
 
-static nadir_attack walk(nadir_context *context, const nadir_problem *problem, double beta, int64_t steps)
+static nadir_candidate walk(nadir_context *context, const nadir_problem *problem, double beta, int64_t steps)
 {
     nadir_trajectory track;
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     const nadir_budget budget = {INFINITY, steps, 1e-9};
     nadir_trajectory_start("test", &budget, &track);
     assert_ok(context, nadir_search_conservative(context, problem, beta, &track, &attack));
@@ -214,11 +214,11 @@ static void test_conservative_step(void **state)
             }
         }
         const double expected = (double)(alpha * gap / (1 + of.gamma * alpha * feedback));
-        nadir_attack attack = walk(context, problem, radius, 1);
+        nadir_candidate attack = walk(context, problem, radius, 1);
         test_note("seed %d, alpha %g", SEED + 10 + i, (double)alpha);
         assert_true(alpha > 0 && alpha < 1);
         assert_relative(attack.lambda, expected, 1e-9);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_l2_clear(&of);
         test_problem_clear(&made);
     }
@@ -236,9 +236,9 @@ static void test_conservative_domains(void **state)
     double found[3];
     for (int i = 0; i < 3; i++) {
         test_problem made = make_problem(context, 6, 2, 0.3, SEED + 20, domains[i], &radius);
-        nadir_attack attack = walk(context, test_problem_view(&made), radius, 40);
+        nadir_candidate attack = walk(context, test_problem_view(&made), radius, 40);
         found[i] = attack.lambda;
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     assert_relative(found[1], found[0], 1e-6);
@@ -256,13 +256,13 @@ static void test_projection(void **state)
     test_problem made = make_problem(context, 5, 2, 0.9, SEED + 30, NADIR_DOMAIN_FREE, &radius);
     for (int i = 0; i < 2; i++) {
         nadir_trajectory track;
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         const nadir_budget budget = {INFINITY, 500, 1e-9};
         nadir_trajectory_start("test", &budget, &track);
         assert_ok(context, (i == 0 ? nadir_search_random_kernel : nadir_search_random_kernel_projected)(
                                context, test_problem_view(&made), radius, &track, &attack));
         found[i] = attack.lambda;
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         nadir_trajectory_clear(context, &track);
     }
     assert_true(found[0] > 0);

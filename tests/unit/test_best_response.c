@@ -4,9 +4,9 @@
  */
 #include "support/support.h"
 
-#include "adversary/search/free_search.h"
-#include "adversary/search/spectral.h"
 #include "linalg/norm.h"
+#include "search/free_search.h"
+#include "search/spectral.h"
 #include "support/families.h"
 #include "support/golden.h"
 #include "support/norms.h"
@@ -43,13 +43,13 @@ static void test_golden_values(void **state)
     for (int i = 0; i < 9; i++) {
         const int golden = i / 3;
         test_problem made = golden_problem(context, golden, norms[i % 3], NULL);
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         test_note("%s, p = %g", test_goldens[golden].name, norms[i % 3]);
         assert_ok(context, nadir_best_response_solve(context, test_problem_view(&made), TOLERANCE, LIMIT, 1,
                                                      &radii[golden], &attack));
         assert_close(attack.J, values[golden][i % 3], 1e-11);
         assert_true(attack.converged);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -66,8 +66,8 @@ static void test_spectral_value(void **state)
     for (int i = 0; i < TEST_GOLDEN; i++) {
         test_problem made = golden_problem(context, i, 2, NULL);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attacks[5] = {{0}};
-        nadir_attack expected[5] = {{0}};
+        nadir_candidate attacks[5] = {{0}};
+        nadir_candidate expected[5] = {{0}};
         double radii[5];
         for (int j = 0; j < 5; j++) {
             radii[j] = shares[j] * breakdowns[i];
@@ -79,8 +79,8 @@ static void test_spectral_value(void **state)
             test_note("%s at %g of breakdown", test_goldens[i].name, shares[j]);
             assert_close(attacks[j].lambda / expected[j].lambda, 1, 1e-10);
             assert_true(attacks[j].converged);
-            nadir_attack_clear(context, &attacks[j]);
-            nadir_attack_clear(context, &expected[j]);
+            nadir_candidate_clear(context, &attacks[j]);
+            nadir_candidate_clear(context, &expected[j]);
         }
         test_problem_clear(&made);
     }
@@ -205,7 +205,7 @@ static double climb(const dense_dual *of, nadir_random *random, double p, double
 
 /* Neither random walks, some from the pair found, nor random kernels of the ball do better. */
 static void attack_pair(nadir_context *context, const nadir_problem *problem, nadir_random *random,
-                        double radius, const nadir_attack *attack)
+                        double radius, const nadir_candidate *attack)
 {
     const int64_t n = problem->states;
     const double p = problem->uncertainty->p;
@@ -248,7 +248,7 @@ static void test_tiny_problems(void **state)
         const nadir_problem *problem = test_problem_view(&made);
         const double share = i % 2 == 0 ? 0.3 : 0.9;
         const double radius = share * safe_radius(problem);
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         test_note("case %d, p = %g, %lld states, seed %d", i, norms[i % 9], (long long)problem->states, SEED);
         assert_ok(context,
                   nadir_best_response_solve(context, problem, TOLERANCE, LIMIT, 1, &radius, &attack));
@@ -263,7 +263,7 @@ static void test_tiny_problems(void **state)
         assert_close(attack.J, (double)test_return(problem, entries), 1e-12);
         attack_pair(context, problem, &random, radius, &attack);
         free(entries);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -282,14 +282,14 @@ static void test_limits(void **state)
             const double radius = 0.003;
             test_problem made = golden_problem(context, i, norms[j], NULL);
             const nadir_problem *problem = test_problem_view(&made);
-            nadir_attack attack = {0};
+            nadir_candidate attack = {0};
             nadir_l1_enumeration_bounds facts;
             assert_ok(
                 context,
                 j == 0 ? nadir_l1_enumeration_solve(context, problem, false, 1, &radius, &attack, &facts)
                        : nadir_best_response_solve(context, problem, TOLERANCE, LIMIT, 1, &radius, &attack));
             penalties[j] = attack.lambda;
-            nadir_attack_clear(context, &attack);
+            nadir_candidate_clear(context, &attack);
             test_problem_clear(&made);
         }
         assert_close(penalties[1] / penalties[0], 1, 1e-6);
@@ -320,8 +320,8 @@ static void test_not_below_strike(void **state)
         nadir_uncertainty one = {0};
         const nadir_ball inner = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 1, &radius, NULL);
         nadir_problem inside = *problem;
-        nadir_attack attack = {0};
-        nadir_attack strike = {0};
+        nadir_candidate attack = {0};
+        nadir_candidate strike = {0};
         nadir_l1_enumeration_bounds facts;
         test_note("case %d, seed %d", i, SEED + 1);
         assert_ok(context, nadir_uncertainty_make(context, model, policy, &inner, &one));
@@ -331,8 +331,8 @@ static void test_not_below_strike(void **state)
                   nadir_best_response_solve(context, problem, TOLERANCE, LIMIT, 1, &radius, &attack));
         assert_that(attack.lambda >= strike.lambda * (1 - 1e-12), "the penalty is %.17g, less than %.17g",
                     attack.lambda, strike.lambda);
-        nadir_attack_clear(context, &attack);
-        nadir_attack_clear(context, &strike);
+        nadir_candidate_clear(context, &attack);
+        nadir_candidate_clear(context, &strike);
         nadir_uncertainty_clear(context, &one);
         test_problem_clear(&made);
     }
@@ -348,7 +348,7 @@ static void test_many_radii(void **state)
     nadir_context *context = test_context();
     test_problem made = golden_problem(context, 2, 3, "klu");
     const nadir_problem *problem = test_problem_view(&made);
-    nadir_attack attacks[RADII] = {{0}};
+    nadir_candidate attacks[RADII] = {{0}};
     double radii[RADII];
     double before = -1;
     for (int i = 0; i < RADII; i++) {
@@ -356,14 +356,14 @@ static void test_many_radii(void **state)
     }
     assert_ok(context, nadir_best_response_solve(context, problem, TOLERANCE, LIMIT, RADII, radii, attacks));
     for (int i = 0; i < RADII; i++) {
-        nadir_attack alone = {0};
+        nadir_candidate alone = {0};
         assert_ok(context,
                   nadir_best_response_solve(context, problem, TOLERANCE, LIMIT, 1, &radii[i], &alone));
         assert_close(attacks[i].lambda, alone.lambda, 1e-12);
         assert_true(attacks[i].lambda > before && attacks[i].converged);
         before = attacks[i].lambda;
-        nadir_attack_clear(context, &alone);
-        nadir_attack_clear(context, &attacks[i]);
+        nadir_candidate_clear(context, &alone);
+        nadir_candidate_clear(context, &attacks[i]);
     }
     test_problem_clear(&made);
     nadir_context_free(context);
@@ -379,12 +379,12 @@ static void test_krylov(void **state)
     for (int i = 0; i < 2; i++) {
         test_problem made = golden_problem(context, 2, norms[i], "krylov");
         const double radius = 0.079;
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         assert_ok(context, nadir_best_response_solve(context, test_problem_view(&made), 1e-9, LIMIT, 1,
                                                      &radius, &attack));
         assert_close(attack.J, values[i], 1e-11);
         assert_true(attack.converged);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     nadir_context_free(context);
@@ -400,7 +400,7 @@ static void test_breakdown_and_limit(void **state)
         test_problem made = golden_problem(context, 0, norms[i], NULL);
         const nadir_problem *problem = test_problem_view(&made);
         double radii[2] = {0.1, 30};
-        nadir_attack attacks[2] = {{0}};
+        nadir_candidate attacks[2] = {{0}};
         assert_fails(context,
                      nadir_best_response_solve(context, problem, TOLERANCE, LIMIT, 2, radii, attacks),
                      NADIR_ERROR_ILL_POSED, "at or past breakdown");
@@ -410,7 +410,7 @@ static void test_breakdown_and_limit(void **state)
         for (int j = 0; j < 2; j++) {
             assert_true(!attacks[j].converged && strcmp(attacks[j].stop_reason, "iterations") == 0);
             assert_true(attacks[j].lambda > 0);
-            nadir_attack_clear(context, &attacks[j]);
+            nadir_candidate_clear(context, &attacks[j]);
         }
         test_problem_clear(&made);
     }
@@ -427,13 +427,13 @@ static void test_degenerate(void **state)
     for (int i = 0; i < 2 * TEST_IDLE; i++) {
         test_problem made = test_problem_idle(context, &random, i / 2, NADIR_SET_NONRECT, norms[i % 2]);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         test_note("case %d, p = %g", i / 2, norms[i % 2]);
         assert_ok(context, nadir_best_response_solve(context, problem, 1e-9, LIMIT, 1,
                                                      &made.uncertainty.radius, &attack));
         assert_true(fabs(attack.lambda) <= 1e-13 * fabs(problem->J) && attack.converged);
         assert_true(attack.iterations < 100);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -450,12 +450,12 @@ static void test_scaled_rewards(void **state)
         for (int i = 0; i < TEST_REWARD_SIZES; i++) {
             const double radius = 0.5;
             test_problem made = test_problem_scaled(context, 0, i, NADIR_SET_NONRECT, norms[n], radius);
-            nadir_attack attack = {0};
+            nadir_candidate attack = {0};
             assert_ok(context, nadir_best_response_solve(context, test_problem_view(&made), TOLERANCE, LIMIT,
                                                          1, &radius, &attack));
             expected = i == 0 ? attack.lambda : expected;
             assert_close(attack.lambda / test_reward_sizes[i] / expected, 1, 1e-11);
-            nadir_attack_clear(context, &attack);
+            nadir_candidate_clear(context, &attack);
             test_problem_clear(&made);
         }
     }
@@ -470,7 +470,7 @@ static void test_scarce_memory(void **state)
     test_problem made = golden_problem(context, 0, 3, NULL);
     const nadir_problem *problem = test_problem_view(&made);
     const double radii[2] = {0.1, 0.2};
-    nadir_attack attacks[2] = {{0}};
+    nadir_candidate attacks[2] = {{0}};
     nadir_status status = NADIR_ERROR_MEMORY;
     int64_t tries = 0;
     for (; status != NADIR_OK; tries++) {
@@ -480,8 +480,8 @@ static void test_scarce_memory(void **state)
     }
     assert_true(tries > 10);
     scarce.left = INT64_MAX;
-    nadir_attack_clear(context, &attacks[0]);
-    nadir_attack_clear(context, &attacks[1]);
+    nadir_candidate_clear(context, &attacks[0]);
+    nadir_candidate_clear(context, &attacks[1]);
     test_problem_clear(&made);
     nadir_context_free(context);
     assert_int_equal(scarce.blocks, 0);

@@ -1,7 +1,7 @@
 /* test_blocks.c: threaded kernels on vectors, and products with CSR matrices. */
 #include "support/support.h"
 
-#include "base/random.h"
+#include "core/random.h"
 #include "linalg/blocks.h"
 #include "linalg/matrix.h"
 #include "support/reference.h"

@@ -1,8 +1,8 @@
 /* test_breakdown.c: the breakdown radius: proven bounds below the truth, and the truth itself. */
 #include "support/support.h"
 
-#include "adversary/proof/breakdown.h"
-#include "adversary/search/breakdown_search.h"
+#include "proof/breakdown.h"
+#include "search/breakdown_search.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/golden.h"

@@ -1,9 +1,9 @@
 /* test_builder.c: models from transitions in any order, names, and lines of text. */
 #include "support/support.h"
 
-#include "base/random.h"
-#include "io/text.h"
-#include "model/builder.h"
+#include "core/random.h"
+#include "io/text_reader.h"
+#include "model/model_builder.h"
 
 #include <stdio.h>
 #include <string.h>

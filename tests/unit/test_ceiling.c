@@ -2,7 +2,7 @@
  * that are none. */
 #include "support/support.h"
 
-#include "policy/ceiling.h"
+#include "policy/dual_bound.h"
 #include "support/problem.h"
 
 #include <math.h>
@@ -52,24 +52,24 @@ static void test_mixture(void **state)
     nadir_model *model = make_model(context);
     nadir_policy *policy = NULL;
     nadir_uncertainty set;
-    nadir_ceiling ceiling = {.model = model, .tolerance = 1e-12, .upper = INFINITY};
+    nadir_dual_bound ceiling = {.model = model, .tolerance = 1e-12, .upper = INFINITY};
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
     assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
     assert_ok(context, nadir_uncertainty_make(context, model, policy, &ball, &set));
     for (int which = 0; which < 2; which++) {
         nadir_kernel *kernel = make_kernel(context, model, which, 0.1);
-        assert_ok(context, nadir_ceiling_try(context, &ceiling, &kernel, v, NULL));
+        assert_ok(context, nadir_dual_bound_add_kernel(context, &ceiling, &kernel, v, NULL));
         assert_null(kernel);
         assert_close(ceiling.upper, 9, 1e-11);
         assert_true(ceiling.upper >= 9);
         assert_int_equal(ceiling.mixed, 1);
     }
-    assert_ok(context, nadir_ceiling_mix(context, &ceiling, 1e-9));
+    assert_ok(context, nadir_dual_bound_mix_kernels(context, &ceiling, 1e-9));
     assert_close(ceiling.upper, 9 * 0.95, 1e-5);
     assert_true(ceiling.upper >= 9 * 0.95 && ceiling.mixed > 1);
-    assert_ok(context, nadir_ceiling_check(context, &ceiling, &set));
+    assert_ok(context, nadir_dual_bound_check_kernel(context, &ceiling, &set));
     assert_close(ceiling.upper, 9 * 0.95, 1e-5);
-    nadir_ceiling_clear(context, &ceiling);
+    nadir_dual_bound_clear(context, &ceiling);
     nadir_uncertainty_clear(context, &set);
     nadir_policy_free(policy);
     nadir_model_free(model);
@@ -86,20 +86,20 @@ static void test_no_bound(void **state)
     nadir_model *model = make_model(context);
     nadir_policy *policy = NULL;
     nadir_uncertainty set;
-    nadir_ceiling ceiling = {.model = model, .tolerance = 1e-12, .upper = INFINITY};
+    nadir_dual_bound ceiling = {.model = model, .tolerance = 1e-12, .upper = INFINITY};
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
     assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
     assert_ok(context, nadir_uncertainty_make(context, model, policy, &ball, &set));
     nadir_kernel *kernel = make_kernel(context, model, 0, -0.01);
-    assert_ok(context, nadir_ceiling_try(context, &ceiling, &kernel, v, NULL));
+    assert_ok(context, nadir_dual_bound_add_kernel(context, &ceiling, &kernel, v, NULL));
     assert_true(kernel == NULL && ceiling.kernel == NULL && isinf(ceiling.upper));
-    assert_ok(context, nadir_ceiling_check(context, &ceiling, &set));
+    assert_ok(context, nadir_dual_bound_check_kernel(context, &ceiling, &set));
     kernel = make_kernel(context, model, 2, 0.1);
-    assert_ok(context, nadir_ceiling_try(context, &ceiling, &kernel, v, NULL));
+    assert_ok(context, nadir_dual_bound_add_kernel(context, &ceiling, &kernel, v, NULL));
     assert_true(ceiling.upper < 9);
-    assert_ok(context, nadir_ceiling_check(context, &ceiling, &set));
+    assert_ok(context, nadir_dual_bound_check_kernel(context, &ceiling, &set));
     assert_true(isinf(ceiling.upper));
-    nadir_ceiling_clear(context, &ceiling);
+    nadir_dual_bound_clear(context, &ceiling);
     nadir_uncertainty_clear(context, &set);
     nadir_policy_free(policy);
     nadir_model_free(model);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/context.h"
+#include "core/context.h"
 
 static void clock_advances(void **state)
 {

@@ -4,10 +4,10 @@
  */
 #include "support/support.h"
 
-#include "adversary/proof/ergodicity_bound.h"
-#include "adversary/proof/second_order.h"
-#include "adversary/search/second_order_search.h"
-#include "kernel/explicit.h"
+#include "model/kernel_rows.h"
+#include "proof/ergodicity_bound.h"
+#include "proof/second_order.h"
+#include "search/second_order_search.h"
 #include "support/oracle.h"
 #include "support/reference.h"
 #include "support/valid.h"
@@ -197,7 +197,7 @@ static void test_proven(void **state)
         test_oracle oracle = test_oracle_make(tiny.model, tiny.policy, &ball);
         test_problem made = test_problem_make(context, tiny.model, tiny.policy, &ball, "lapack", 1);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attack = test_descend(context, problem, radius);
+        nadir_candidate attack = test_descend(context, problem, radius);
         nadir_certificate proof;
         assert_ok(context, nadir_valid_prove_by_norms(context, problem, radius, &attack, &proof));
         if (isfinite(proof.lower)) {
@@ -219,7 +219,7 @@ static void test_proven(void **state)
             free(kernel);
         }
         nadir_certificate_clear(context, &proof);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_oracle_clear(&oracle);
         test_problem_clear(&made);
     }
@@ -250,7 +250,7 @@ static void test_reach(void **state)
         nadir_policy *policy = test_optimal_policy(context, model);
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attack = test_descend(context, problem, rows[i].radius);
+        nadir_candidate attack = test_descend(context, problem, rows[i].radius);
         nadir_certificate proof;
         test_note("radius %g", rows[i].radius);
         assert_ok(context, nadir_valid_prove_by_norms(context, problem, rows[i].radius, &attack, &proof));
@@ -259,7 +259,7 @@ static void test_reach(void **state)
         assert_int_equal(proof.hopeless, rows[i].hopeless);
         assert_int_equal(hopeless, rows[i].hopeless);
         nadir_certificate_clear(context, &proof);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     test_note_clear();

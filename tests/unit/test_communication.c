@@ -1,7 +1,7 @@
 /* test_communication.c: the communication table of a lone process, against plain sorting. */
 #include "support/support.h"
 
-#include "base/context.h"
+#include "core/context.h"
 
 #include <stdlib.h>
 #include <string.h>

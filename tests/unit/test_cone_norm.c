@@ -1,8 +1,8 @@
 /* test_cone_norm.c: max |A x| over x >= 0, |x| <= 1: against all supports, grids, and known tables. */
 #include "support/support.h"
 
-#include "experiments/numpy_random.h"
 #include "cone/cone.h"
+#include "experiments/numpy_random.h"
 #include "support/cone.h"
 #include "support/reference.h"
 #include "support/singular.h"

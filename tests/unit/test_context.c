@@ -1,7 +1,7 @@
 /* test_context.c: status texts, counted memory, messages, progress, settings that can grow. */
 #include "support/support.h"
 
-#include "base/context.h"
+#include "core/context.h"
 
 #include <stdio.h>
 #include <stdlib.h>

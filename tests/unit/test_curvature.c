@@ -5,11 +5,11 @@
  */
 #include "support/support.h"
 
-#include "adversary/proof/kappa_cholesky.h"
-#include "adversary/proof/lagrangian_bound.h"
-#include "adversary/search/frank_wolfe.h"
-#include "adversary/search/lagrangian_tau.h"
 #include "linalg/vector.h"
+#include "proof/kappa_cholesky.h"
+#include "proof/lagrangian_bound.h"
+#include "search/frank_wolfe.h"
+#include "search/lagrangian_tau.h"
 #include "support/miniature.h"
 #include "support/oracle.h"
 #include "support/reference.h"
@@ -218,7 +218,7 @@ static void check_tether(nadir_context *context, const pair *of, const nadir_exp
 
 /* One attack against many kernels: at random, and between those and P*. */
 static void check_attack(nadir_context *context, nadir_random *random, const nadir_problem *problem,
-                         const test_oracle *oracle, double beta, const nadir_attack *attack, claims *made)
+                         const test_oracle *oracle, double beta, const nadir_candidate *attack, claims *made)
 {
     test_stage stage;
     nadir_lagrangian found = {0};
@@ -279,7 +279,7 @@ static void test_inequalities(void **state)
         test_oracle oracle = test_oracle_make(tiny.model, tiny.policy, &ball);
         test_problem made = test_problem_make(context, tiny.model, tiny.policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         if (i % 3 == 0) { /* far from stationary */
             assert_ok(context,
                       nadir_frank_wolfe_run(context, problem, radius, NULL, NULL, 1e-13, 1, &attack));
@@ -293,7 +293,7 @@ static void test_inequalities(void **state)
             tightest = fmax(tightest, all.tightest);
             tried++;
         }
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_oracle_clear(&oracle);
         test_problem_clear(&made);
     }

@@ -1,7 +1,7 @@
 /* test_data_forms.c: the same log gives the same counts in whichever form it comes. */
 #include "support/support.h"
 
-#include "base/random.h"
+#include "core/random.h"
 #include "io/log_file.h"
 #include "io/npy.h"
 #include "support/logged.h"

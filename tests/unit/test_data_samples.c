@@ -1,7 +1,7 @@
 /* test_data_samples.c: posterior samples of a kernel, against a table made beside the file. */
 #include "support/support.h"
 
-#include "base/random.h"
+#include "core/random.h"
 #include "io/log_file.h"
 #include "support/numpy.h"
 #include "support/scarce.h"

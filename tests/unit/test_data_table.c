@@ -1,8 +1,8 @@
 /* test_data_table.c: the table of transitions against a plain array of all of them. */
 #include "support/support.h"
 
-#include "base/random.h"
-#include "data/table.h"
+#include "core/random.h"
+#include "fit/transition_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "support/support.h"
 
-#include "base/context.h"
+#include "core/context.h"
 #include "support/generated.h"
 #include "support/robust.h"
 

@@ -7,10 +7,10 @@
  */
 #include "support/support.h"
 
-#include "base/context.h"
-#include "base/random.h"
-#include "kernel/average.h"
-#include "occupancy/occupancy.h"
+#include "core/context.h"
+#include "core/random.h"
+#include "model/average.h"
+#include "solve/occupancy.h"
 #include "support/generated.h"
 #include "support/reference.h"
 #include "support/robust.h"

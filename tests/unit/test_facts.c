@@ -1,7 +1,7 @@
 /* test_facts.c: what can be said of a model before anything is solved, and its valid radius. */
 #include "support/support.h"
 
-#include "base/random.h"
+#include "core/random.h"
 #include "support/small_model.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* test_file.c: files read without trust, written whole or not at all. */
 #include "support/support.h"
 
-#include "base/context.h"
-#include "base/file.h"
+#include "core/context.h"
+#include "core/file.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
  * estimates against exact moments and against another generator, and radii against exact quantiles. */
 #include "support/support.h"
 
-#include "fit/draws.h"
+#include "fit/posterior_draws.h"
 #include "fit/quantile.h"
-#include "fit/tally.h"
+#include "fit/radii_by_draws.h"
 #include "fit/variates.h"
 
 #include <math.h>

@@ -4,10 +4,10 @@
  */
 #include "support/support.h"
 
-#include "adversary/search/frank_wolfe.h"
-#include "nominal/bellman.h"
-#include "nominal/nominal_optimum.h"
 #include "policy/response.h"
+#include "search/frank_wolfe.h"
+#include "solve/bellman.h"
+#include "solve/nominal_optimum.h"
 #include "support/problem.h"
 #include "support/reference.h"
 #include "support/robust.h"
@@ -121,11 +121,11 @@ static void check_glance(nadir_context *context, nadir_model *model, const nadir
                          const nadir_response *before, const nadir_response *glance)
 {
     nadir_policy *policy = NULL;
-    nadir_attack exact = {0};
+    nadir_candidate exact = {0};
     assert_ok(context, nadir_policy_create(context, model, glance->policy->probabilities, &policy));
     test_problem made = test_problem_make(context, nadir_model_retain(model), policy, ball, "lapack", 1);
     const nadir_problem *problem = test_problem_view(&made);
-    assert_ok(context, nadir_frank_wolfe_run(context, problem, *ball->radius, glance->verdict.attack.kernel,
+    assert_ok(context, nadir_frank_wolfe_run(context, problem, *ball->radius, glance->evaluation.candidate.kernel,
                                              NULL, 1e-9, 0, &exact));
     const double lost = problem->J - exact.J;
     assert_close(glance->J, exact.J, 1e-4 * lost);
@@ -135,7 +135,7 @@ static void check_glance(nadir_context *context, nadir_model *model, const nadir
     assert_that(glance->error <= 20 * exact.gap + 1e-8 * lost, "the gap is %g, its bound %g", exact.gap,
                 glance->error);
     double *q = test_new(model->rows, sizeof *q);
-    nadir_value_q(context, glance->verdict.attack.kernel, 0.9, glance->v, q);
+    nadir_value_q(context, glance->evaluation.candidate.kernel, 0.9, glance->v, q);
     for (int64_t s = 0; s < model->states; s++) {
         double least = INFINITY;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
@@ -150,7 +150,7 @@ static void check_glance(nadir_context *context, nadir_model *model, const nadir
         }
     }
     free(q);
-    nadir_attack_clear(context, &exact);
+    nadir_candidate_clear(context, &exact);
     test_problem_clear(&made);
 }
 
@@ -169,27 +169,27 @@ static void test_responses(void **state)
             scales[row] = row % 7 == 0 ? 0 : 0.5 + nadir_random_uniform(&random);
         }
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radii[i / 2], i < 3 ? scales : NULL);
-        nadir_duel duel = {.model = model, .ball = &ball, .backend = "lapack", .iterations_limit = 1000};
+        nadir_minmax duel = {.model = model, .ball = &ball, .backend = "lapack", .iterations_limit = 1000};
         nadir_response first = {0};
         test_note("seed %d, %s", SEED + i, test_ball_name(&ball));
         nadir_policy *start = make_policy(context, model, &random, 0.1);
         assert_ok(context, nadir_response_find(context, &duel, start, NULL, NULL, 1e-6, &first));
-        assert_true(nadir_response_can_glance(&first));
-        assert_null(nadir_duel_base(&duel));
-        assert_ok(context, nadir_duel_ready(context, &duel, &first));
+        assert_true(nadir_response_allows_inexact(&first));
+        assert_null(nadir_minmax_base(&duel));
+        assert_ok(context, nadir_minmax_prepare(context, &duel, &first));
         for (int step = 0; step < 4; step++) {
             nadir_response glance = {0};
             nadir_policy *policy = make_policy(context, model, &random, 0.1 + 0.05 * step);
             const nadir_response *before = step % 2 == 0 ? &first : NULL;
             assert_ok(context,
-                      nadir_response_glance(context, &duel, policy, first.v, first.d, before, &glance));
+                      nadir_response_find_inexact(context, &duel, policy, first.v, first.d, before, &glance));
             check_glance(context, model, &ball, before, &glance);
             nadir_response_recycle(context, &duel, &glance);
             nadir_policy_free(policy);
         }
         assert_int_equal(duel.evaluations, 5);
         nadir_response_clear(context, &first);
-        nadir_duel_clear(context, &duel);
+        nadir_minmax_clear(context, &duel);
         nadir_policy_free(start);
         free(scales);
         nadir_model_free(model);

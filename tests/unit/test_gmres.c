@@ -1,7 +1,7 @@
 /* test_gmres.c: preconditioned GMRES on operators given by their products. */
 #include "support/support.h"
 
-#include "base/random.h"
+#include "core/random.h"
 #include "linalg/iterative.h"
 #include "support/reference.h"
 

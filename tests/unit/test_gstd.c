@@ -2,7 +2,7 @@
  * forms, limits. */
 #include "support/support.h"
 
-#include "base/random.h"
+#include "core/random.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
 #include "support/gstd.h"

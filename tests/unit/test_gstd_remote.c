@@ -1,8 +1,8 @@
 /* Generalised standard deviations of long vectors by a device against those made here. */
 #include "support/support.h"
 
-#include "base/context.h"
-#include "base/random.h"
+#include "core/context.h"
+#include "core/random.h"
 #include "linalg/gstd.h"
 #include "support/reference.h"
 #include "support/watched.h"

@@ -1,9 +1,9 @@
 /* test_io_checker_write.c: writing the formats of the model checkers PRISM and Storm, and reading back. */
 #include "support/support.h"
 
-#include "base/random.h"
+#include "core/random.h"
 #include "io/format.h"
-#include "model/builder.h"
+#include "model/model_builder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #include "support/numpy.h"
 
-#include "base/engine.h"
+#include "core/engine.h"
 #include "io/npz.h"
 #include "model/policy.h"
 #include "support/bytes.h"

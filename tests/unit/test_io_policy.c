@@ -1,8 +1,8 @@
 /* test_io_policy.c: policies and initial distributions in files, right and wrong. */
 #include "support/numpy.h"
 
-#include "base/context.h"
-#include "io/initial.h"
+#include "core/context.h"
+#include "io/initial_file.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* test_kernel.c: kernels as objects: products with their rows, smallest entry, what they refuse. */
 #include "support/support.h"
 
-#include "kernel/kernel.h"
+#include "model/kernel.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/reference.h"

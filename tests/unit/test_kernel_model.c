@@ -2,7 +2,7 @@
  */
 #include "support/support.h"
 
-#include "kernel/kernel.h"
+#include "model/kernel.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/reference.h"

@@ -4,8 +4,8 @@
  */
 #include "support/support.h"
 
-#include "adversary/proof/free_bounds.h"
-#include "adversary/search/free_search.h"
+#include "proof/free_bounds.h"
+#include "search/free_search.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/golden.h"
@@ -36,7 +36,7 @@ static void test_golden_values(void **state)
     for (int i = 0; i < 6; i++) {
         const int golden = i / 2;
         test_problem made = golden_problem(context, golden, i % 2 == 1, radii[golden]);
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         nadir_l1_enumeration_bounds facts;
         double high;
         test_note("%s", test_goldens[golden].name);
@@ -47,7 +47,7 @@ static void test_golden_values(void **state)
         assert_ok(context, nadir_l1_bound(context, &made.problem, radii[golden], attack.lambda, &high));
         assert_true(high >= attack.lambda);
         assert_close(high / attack.lambda, 1, 1e-9);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -173,7 +173,7 @@ enum { RADII = 4 };
 static void compare_with_truth(nadir_context *context, const nadir_problem *problem, const truth *of,
                                const double *radii, bool exact)
 {
-    nadir_attack attacks[RADII] = {{0}};
+    nadir_candidate attacks[RADII] = {{0}};
     nadir_l1_enumeration_bounds facts[RADII];
     const double breakdown = (double)(1 / of->widest);
     assert_ok(context, nadir_l1_enumeration_solve(context, problem, exact, RADII, radii, attacks, facts));
@@ -197,7 +197,7 @@ static void compare_with_truth(nadir_context *context, const nadir_problem *prob
         assert_ok(context, nadir_l1_bound(context, problem, radii[i], attacks[i].lambda / 2, &high));
         assert_true(high >= penalty * (1 - 1e-15)); /* a claim that is wrong is not confirmed */
         free(entries);
-        nadir_attack_clear(context, &attacks[i]);
+        nadir_candidate_clear(context, &attacks[i]);
     }
 }
 
@@ -235,7 +235,7 @@ static void test_random_kernels(void **state)
         truth of = find_truth(problem);
         const double radius = 0.6 / fmax((double)of.widest, 1e-3);
         double *kernel = test_new(problem->rows * problem->states, sizeof *kernel);
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         nadir_l1_enumeration_bounds facts;
         double high;
         assert_ok(context, nadir_l1_enumeration_solve(context, problem, false, 1, &radius, &attack, &facts));
@@ -247,7 +247,7 @@ static void test_random_kernels(void **state)
                         problem->J - high, i, SEED + 1);
         }
         free(kernel);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         clear_truth(&of);
         test_problem_clear(&made);
     }
@@ -266,7 +266,7 @@ static void test_breakdown(void **state)
         const double factors[] = {1 - 1e-9, 1, 1 + 1e-9, 5};
         for (int j = 0; j < 4; j++) {
             const double radius = breakdown * factors[j];
-            nadir_attack attack = {0};
+            nadir_candidate attack = {0};
             nadir_l1_enumeration_bounds facts;
             double high;
             const nadir_status status =
@@ -283,7 +283,7 @@ static void test_breakdown(void **state)
             }
             assert_ok(context, nadir_l1_bound(context, problem, radius, 1, &high));
             assert_true(isinf(high) == (j > 0));
-            nadir_attack_clear(context, &attack);
+            nadir_candidate_clear(context, &attack);
         }
         clear_truth(&of);
         test_problem_clear(&made);
@@ -329,7 +329,7 @@ static void test_few_columns(void **state)
         test_problem made = generated_problem(context, cases[i].kind, radius);
         const nadir_problem *problem = test_problem_view(&made);
         const double states = (double)problem->states;
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         nadir_l1_enumeration_bounds facts;
         double high;
         test_note("%s, radius %g", cases[i].kind, radius);
@@ -343,7 +343,7 @@ static void test_few_columns(void **state)
         assert_that((double)solves <= cases[i].check_share * states, "the check made %lld solves",
                     (long long)solves);
         assert_close(high / attack.lambda, 1, 1e-6);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -363,7 +363,7 @@ static void test_skipped_columns(void **state)
     nadir_policy *policy = test_policy(context, model, TEST_RANDOM, &random);
     test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
-    nadir_attack attacks[60] = {{0}};
+    nadir_candidate attacks[60] = {{0}};
     nadir_l1_enumeration_bounds facts[60];
     double radii[60];
     double previous = INFINITY;
@@ -373,7 +373,7 @@ static void test_skipped_columns(void **state)
     }
     assert_ok(context, nadir_l1_enumeration_solve(context, problem, false, 60, radii, attacks, facts));
     for (int i = 0; i < 60; i++) {
-        nadir_attack alone = {0};
+        nadir_candidate alone = {0};
         nadir_l1_enumeration_bounds alone_facts;
         assert_ok(context,
                   nadir_l1_enumeration_solve(context, problem, true, 1, &radii[i], &alone, &alone_facts));
@@ -381,8 +381,8 @@ static void test_skipped_columns(void **state)
         assert_close(attacks[i].lambda / find_penalty(&of, radii[i]), 1, 1e-11);
         assert_true(attacks[i].lambda < previous);
         previous = attacks[i].lambda;
-        nadir_attack_clear(context, &alone);
-        nadir_attack_clear(context, &attacks[i]);
+        nadir_candidate_clear(context, &alone);
+        nadir_candidate_clear(context, &attacks[i]);
     }
     assert_that(facts[59].columns < 40, "%lld columns", (long long)facts[59].columns);
     clear_truth(&of);
@@ -410,7 +410,7 @@ static void test_groups(void **state)
         const nadir_problem *problem = test_problem_view(&made);
         truth of = find_truth(problem);
         const double radius = (double)(0.7 / of.widest);
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         nadir_l1_enumeration_bounds facts;
         test_note("%s", kinds[i]);
         assert_ok(context, nadir_l1_enumeration_solve(context, problem, true, 1, &radius, &attack, &facts));
@@ -420,7 +420,7 @@ static void test_groups(void **state)
         assert_true(high >= find_penalty(&of, radius));
         assert_close(facts.breakdown_low * (double)of.widest, 1, 1e-9);
         assert_true(facts.breakdown_low * (double)of.widest <= 1);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         clear_truth(&of);
         test_problem_clear(&made);
     }
@@ -438,7 +438,7 @@ static void test_degenerate(void **state)
         test_problem made = test_problem_idle(context, &random, which, NADIR_SET_NONRECT, 1);
         const nadir_problem *problem = test_problem_view(&made);
         const double radius = made.uncertainty.radius;
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         nadir_l1_enumeration_bounds facts;
         double high;
         test_note("case %d", which);
@@ -450,7 +450,7 @@ static void test_degenerate(void **state)
                     (which == TEST_ONE_STATE || which == TEST_NO_FUTURE || which == TEST_ALL_PINNED));
         assert_ok(context, nadir_l1_bound(context, problem, radius, attack.lambda, &high));
         assert_true(high >= attack.lambda && high <= slack);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -465,7 +465,7 @@ static void test_scaled_rewards(void **state)
     for (int i = 0; i < TEST_REWARD_SIZES; i++) {
         const double radius = 0.5;
         test_problem made = test_problem_scaled(context, 1, i, NADIR_SET_NONRECT, 1, radius);
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         nadir_l1_enumeration_bounds facts;
         double high;
         assert_ok(context, nadir_l1_enumeration_solve(context, test_problem_view(&made), false, 1, &radius,
@@ -474,7 +474,7 @@ static void test_scaled_rewards(void **state)
         expected = i == 0 ? attack.lambda : expected;
         assert_close(attack.lambda / test_reward_sizes[i] / expected, 1, 1e-12);
         assert_close(high / test_reward_sizes[i] / expected, 1, 1e-9);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     nadir_context_free(context);
@@ -488,7 +488,7 @@ static void test_scarce_memory(void **state)
     test_problem made = golden_problem(context, 1, false, 0.1);
     const nadir_problem *problem = test_problem_view(&made);
     const double radii[2] = {0.1, 0.2};
-    nadir_attack attacks[2] = {{0}};
+    nadir_candidate attacks[2] = {{0}};
     nadir_l1_enumeration_bounds facts[2];
     nadir_status status = NADIR_ERROR_MEMORY;
     int64_t tries = 0;
@@ -507,8 +507,8 @@ static void test_scarce_memory(void **state)
     }
     assert_true(tries > 2);
     scarce.left = INT64_MAX;
-    nadir_attack_clear(context, &attacks[0]);
-    nadir_attack_clear(context, &attacks[1]);
+    nadir_candidate_clear(context, &attacks[0]);
+    nadir_candidate_clear(context, &attacks[1]);
     test_problem_clear(&made);
     nadir_context_free(context);
     assert_int_equal(scarce.blocks, 0);

@@ -1,9 +1,9 @@
 /* The occupancy-weighted Lagrangian of the non-rectangular ball: fixed points, the best tau, starts. */
 #include "support/support.h"
 
-#include "adversary/proof/lagrangian_bound.h"
-#include "adversary/search/frank_wolfe.h"
-#include "adversary/search/lagrangian_tau.h"
+#include "proof/lagrangian_bound.h"
+#include "search/frank_wolfe.h"
+#include "search/lagrangian_tau.h"
 #include "support/families.h"
 #include "support/golden.h"
 #include "support/priced.h"
@@ -354,8 +354,8 @@ static void test_unvisited_states(void **state)
         const double d_bar[] = {100, 100, 100, 100};
         nadir_lagrangian found = {0};
         nadir_kernel *start = NULL;
-        nadir_attack naive = {0};
-        nadir_attack attack = {0};
+        nadir_candidate naive = {0};
+        nadir_candidate attack = {0};
         assert_ok(context, nadir_lagrangian_tau_best(context, problem, worst[i][0], d_bar, 0, 30, &found));
         assert_ok(context, nadir_lagrangian_kernel_in_ball(context, problem, worst[i][0], &found, &start));
         assert_ok(context,
@@ -367,8 +367,8 @@ static void test_unvisited_states(void **state)
         assert_that(found.value <= attack.J, "a bound of %g, attained is %g", found.value, attack.J);
         nadir_lagrangian_clear(context, &found);
         nadir_kernel_free(start);
-        nadir_attack_clear(context, &naive);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &naive);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     nadir_context_free(context);

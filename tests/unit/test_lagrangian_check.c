@@ -1,10 +1,10 @@
 /* The check of the Lagrangian bound: below everything that can be found, for any v and tau, and tight. */
 #include "support/support.h"
 
-#include "adversary/proof/lagrangian_bound.h"
-#include "adversary/search/frank_wolfe.h"
-#include "adversary/search/lagrangian_tau.h"
 #include "linalg/vector.h"
+#include "proof/lagrangian_bound.h"
+#include "search/frank_wolfe.h"
+#include "search/lagrangian_tau.h"
 #include "support/generated.h"
 #include "support/miniature.h"
 #include "support/priced.h"
@@ -208,7 +208,7 @@ static void test_riverswim(void **state)
     test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
     double *d_bar = test_new(problem->states, sizeof *d_bar);
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     nadir_lagrangian found = {0};
     double lower;
     bound_visits(problem, beta, d_bar);
@@ -217,7 +217,7 @@ static void test_riverswim(void **state)
     assert_ok(context, nadir_lagrangian_bound(context, problem, beta, d_bar, found.tau, found.v, &lower));
     const double share = (attack.J - lower) / (problem->J - attack.J);
     assert_that(share > 0 && share < 0.2, "the bracket is %g of the penalty", share);
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     nadir_lagrangian_clear(context, &found);
     free(d_bar);
     test_problem_clear(&made);

@@ -5,8 +5,8 @@
  */
 #include "support/support.h"
 
-#include "adversary/proof/lagrangian_bound.h"
-#include "adversary/search/lagrangian_tau.h"
+#include "proof/lagrangian_bound.h"
+#include "search/lagrangian_tau.h"
 #include "support/generated.h"
 #include "support/problem.h"
 #include "support/reference.h"

@@ -3,13 +3,13 @@
  * proven by them. The device is that of the engine that NADIR_TEST_ENGINE names, or else one that is
  * pretended (support/pretended.h): whoever touches its vectors from here ends the test.
  */
-#include "adversary/search/breakdown_search.h"
+#include "search/breakdown_search.h"
 #include "support/support.h"
 
-#include "base/context.h"
-#include "base/device.h"
-#include "kernel/average.h"
+#include "core/context.h"
+#include "core/device.h"
 #include "linalg/lanczos.h"
+#include "model/average.h"
 #include "support/generated.h"
 #include "support/pretended.h"
 #include "support/problem.h"

@@ -1,8 +1,8 @@
 /* test_lapack_blocks.c: a dense system large enough to be factored in blocks: right, and interruptible. */
 #include "support/support.h"
 
-#include "base/random.h"
-#include "occupancy/occupancy.h"
+#include "core/random.h"
+#include "solve/occupancy.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  */
 #include "support/support.h"
 
-#include "base/context.h"
-#include "occupancy/occupancy.h"
+#include "core/context.h"
+#include "solve/occupancy.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/perturbed.h"

@@ -2,11 +2,11 @@
  * device: that there are none. */
 #include "support/support.h"
 
-#include "adversary/rows/lmo_device.h"
-#include "base/random.h"
-#include "kernel/average.h"
-#include "kernel/kernel_device.h"
+#include "core/random.h"
 #include "linalg/norm.h"
+#include "model/average.h"
+#include "model/kernel_device.h"
+#include "sets/lmo_device.h"
 #include "support/generated.h"
 #include "support/reference.h"
 

@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "adversary/proof/difference_bound.h"
+#include "proof/difference_bound.h"
 #include "support/families.h"
 #include "support/reference.h"
 #include "support/tiny.h"

@@ -2,10 +2,10 @@
  * averages of its kernels, and of their mixtures. */
 #include "support/support.h"
 
-#include "adversary/rows/lmo.h"
-#include "adversary/search/kernel_mix.h"
-#include "base/random.h"
+#include "core/random.h"
 #include "model/policy.h"
+#include "search/kernel_mix.h"
+#include "sets/lmo.h"
 #include "support/generated.h"
 #include "support/reference.h"
 #include "support/scarce.h"

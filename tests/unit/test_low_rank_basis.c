@@ -1,7 +1,7 @@
 /* Many vectors in terms of few: what was taken apart comes together again, against long double. */
 #include "support/support.h"
 
-#include "base/random.h"
+#include "core/random.h"
 #include "linalg/low_rank_basis.h"
 
 #include <float.h>

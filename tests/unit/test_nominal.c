@@ -4,8 +4,8 @@
  */
 #include "support/support.h"
 
-#include "nominal/value.h"
-#include "nominal/value_check.h"
+#include "solve/value.h"
+#include "solve/value_check.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/golden.h"

@@ -1,7 +1,7 @@
 /* test_norm.c: p-norms and their dual vectors, against long double, on one process and on several. */
 #include "support/support.h"
 
-#include "base/random.h"
+#include "core/random.h"
 #include "linalg/norm.h"
 #include "support/norms.h"
 #include "support/team.h"

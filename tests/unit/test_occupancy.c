@@ -8,7 +8,7 @@
  */
 #include "support/support.h"
 
-#include "occupancy/occupancy.h"
+#include "solve/occupancy.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/reference.h"

@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "occupancy/occupancy.h"
+#include "solve/occupancy.h"
 #include "support/engine.h"
 #include "support/generated.h"
 #include "support/reference.h"

@@ -4,8 +4,8 @@
  */
 #include "support/support.h"
 
-#include "kernel/average.h"
-#include "kernel/kernel_internal.h"
+#include "model/average.h"
+#include "model/kernel_internal.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/perturbed.h"

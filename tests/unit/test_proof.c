@@ -69,7 +69,7 @@ static test_problem make_problem(nadir_context *context, const char *name, bool 
 }
 
 /* The value attained is the lower bound, to a millionth of the penalty. */
-static void assert_proven(const nadir_problem *problem, const nadir_attack *attack,
+static void assert_proven(const nadir_problem *problem, const nadir_candidate *attack,
                           const nadir_certificate *proof)
 {
     const double penalty = problem->J - attack->J;
@@ -92,7 +92,7 @@ static void test_known_proofs(void **state)
                   nadir_domain_name(known->domain), known->radius);
         test_problem made = make_problem(context, known->model, known->optimal, i % 2 == 0, &ball);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attack = test_descend(context, problem, known->radius);
+        nadir_candidate attack = test_descend(context, problem, known->radius);
         nadir_certificate proof = test_prove(context, problem, known->radius, &attack, NADIR_CERTIFY_AUTO);
         assert_close(attack.J / known->value, 1, 1e-9);
         assert_proven(problem, &attack, &proof);
@@ -106,7 +106,7 @@ static void test_known_proofs(void **state)
                         proof.kappa, known->kappa);
         }
         nadir_certificate_clear(context, &proof);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -132,7 +132,7 @@ static void test_dense(void **state)
         test_note("seed %d, case %d", 10 + i / 2, i);
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, i == 2 ? -1 : 1);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attack = test_descend(context, problem, radius);
+        nadir_candidate attack = test_descend(context, problem, radius);
         nadir_certificate proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_AUTO);
         assert_proven(problem, &attack, &proof);
         nadir_certificate_clear(context, &proof);
@@ -140,7 +140,7 @@ static void test_dense(void **state)
         assert_proven(problem, &attack, &proof);
         assert_true(proof.kappa < 0.05);
         nadir_certificate_clear(context, &proof);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -157,7 +157,7 @@ static void test_bracket(void **state)
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radii[i], NULL);
         test_problem made = make_problem(context, "riverswim", false, false, &ball);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attack = test_descend(context, problem, radii[i]);
+        nadir_candidate attack = test_descend(context, problem, radii[i]);
         nadir_certificate proof = test_prove(context, problem, radii[i], &attack, NADIR_CERTIFY_AUTO);
         const double penalty = problem->J - attack.J;
         assert_that(proof.lower < attack.J && proof.lower > attack.J - 0.06 * penalty, "lower bound %g of %g",
@@ -165,7 +165,7 @@ static void test_bracket(void **state)
         assert_string_equal(proof.bound, "lagrangian");
         assert_non_null(proof.v_tau);
         nadir_certificate_clear(context, &proof);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     nadir_context_free(context);
@@ -182,14 +182,14 @@ static void test_inactive(void **state)
             NADIR_SET_NONRECT, domain == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
         test_problem made = make_problem(context, "sparse(30,4)", false, false, &ball);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attack = test_descend(context, problem, radius);
+        nadir_candidate attack = test_descend(context, problem, radius);
         nadir_certificate proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_AUTO);
         assert_true(attack.tau == 0);
         assert_proven(problem, &attack, &proof);
         assert_string_equal(proof.bound, "lagrangian");
         assert_true(isnan(proof.kappa));
         nadir_certificate_clear(context, &proof);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     nadir_context_free(context);
@@ -215,7 +215,7 @@ static void test_many_states(void **state)
         assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attack = test_descend(context, problem, radii[i]);
+        nadir_candidate attack = test_descend(context, problem, radii[i]);
         nadir_certificate proof = test_prove(context, problem, radii[i], &attack, NADIR_CERTIFY_AUTO);
         const double estimate = proof.kappa;
         if (i == 2) { /* too far for an estimate: a bound all the same */
@@ -235,7 +235,7 @@ static void test_many_states(void **state)
             assert_true(proof.kappa <= estimate); /* occupancies are bounded better */
             nadir_certificate_clear(context, &proof);
         }
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -245,7 +245,7 @@ static void test_many_states(void **state)
 /* A problem that stays, with its attack. */
 typedef struct prepared {
     const nadir_problem *problem;
-    const nadir_attack *attack;
+    const nadir_candidate *attack;
     double radius;
 } prepared;
 
@@ -272,11 +272,11 @@ static void test_scarce_memory(void **state)
     assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
     test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
-    nadir_attack attack = test_descend(context, problem, radius);
+    nadir_candidate attack = test_descend(context, problem, radius);
     const prepared of = {problem, &attack, radius};
     assert_ok(context, prove_once(context, &of)); /* what is made once and kept is there then */
     test_run_out(prove_once, &of, NULL, "proof"); /* with everything tried, as too much is wanted */
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     test_problem_clear(&made);
     nadir_context_free(context);
 }

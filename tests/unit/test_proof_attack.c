@@ -5,13 +5,13 @@
  */
 #include "support/support.h"
 
-#include "adversary/proof/derivation_record.h"
-#include "adversary/proof/second_order.h"
-#include "adversary/search/frank_wolfe.h"
-#include "adversary/search/kappa_path_search.h"
-#include "adversary/search/lagrangian_tau.h"
-#include "adversary/search/second_order_search.h"
 #include "linalg/vector.h"
+#include "proof/derivation_record.h"
+#include "proof/second_order.h"
+#include "search/frank_wolfe.h"
+#include "search/kappa_path_search.h"
+#include "search/lagrangian_tau.h"
+#include "search/second_order_search.h"
 #include "support/miniature.h"
 #include "support/oracle.h"
 #include "support/reference.h"
@@ -35,13 +35,13 @@ typedef struct fight {
     const nadir_problem *problem;
     test_oracle oracle;
     double radius;
-    nadir_attack attacks[ATTACKS];
+    nadir_candidate attacks[ATTACKS];
     int count;
     double lowest; /* return found */
     double scale;  /* of returns */
 } fight;
 
-static void keep(fight *made, const nadir_attack *attack)
+static void keep(fight *made, const nadir_candidate *attack)
 {
     double *entries = test_kernel_entries(made->context, attack->kernel);
     made->attacks[made->count++] = *attack;
@@ -57,12 +57,12 @@ static void attack_set(fight *made)
     const double beta = made->radius;
     double *entries = test_new(problem->rows * problem->states, sizeof *entries);
     double *d_bar = test_new(problem->states, sizeof *d_bar);
-    nadir_attack attack = test_descend(context, problem, beta);
+    nadir_candidate attack = test_descend(context, problem, beta);
     keep(made, &attack);
     for (int i = 1; i < STARTS; i++) {
         test_oracle_random(&made->oracle, made->random, entries);
         nadir_kernel *start = test_entries_kernel(context, problem->model, entries);
-        attack = (nadir_attack){0};
+        attack = (nadir_candidate){0};
         assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, NULL, 1e-12, 100, &attack));
         assert_ok(context,
                   nadir_frank_wolfe_polish(context, problem, beta, NULL, 1e-12 * made->scale, &attack));
@@ -76,14 +76,14 @@ static void attack_set(fight *made)
     }
     assert_ok(context, nadir_lagrangian_tau_best(context, problem, beta, d_bar, 0, 8, &lagrangian));
     assert_ok(context, nadir_lagrangian_kernel_in_ball(context, problem, beta, &lagrangian, &start));
-    attack = (nadir_attack){0};
+    attack = (nadir_candidate){0};
     assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, NULL, 1e-12, 100, &attack));
     keep(made, &attack);
     /* one that was stopped early, and one that lies about its multiplier */
-    attack = (nadir_attack){0};
+    attack = (nadir_candidate){0};
     assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, NULL, NULL, 1e-12, 1, &attack));
     keep(made, &attack);
-    attack = (nadir_attack){0};
+    attack = (nadir_candidate){0};
     assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, NULL, 1e-12, 2, &attack));
     attack.tau *= exp(nadir_random_normal(made->random));
     keep(made, &attack);
@@ -113,7 +113,7 @@ static fight fight_make(nadir_context *context, nadir_random *random, int number
 static void fight_clear(fight *made)
 {
     for (int i = 0; i < made->count; i++) {
-        nadir_attack_clear(made->context, &made->attacks[i]);
+        nadir_candidate_clear(made->context, &made->attacks[i]);
     }
     test_oracle_clear(&made->oracle);
     test_problem_clear(&made->made);
@@ -152,7 +152,7 @@ static void judge_as_large(fight *made, tally *sums)
     assert_ok(context, nadir_perturbable_rows_make(context, problem, &perturbable));
     nadir_occupancy_bounds_limit(context, problem, made->radius, &bounds);
     for (int i = 0; i < made->count; i++) {
-        const nadir_attack *attack = &made->attacks[i];
+        const nadir_candidate *attack = &made->attacks[i];
         nadir_certificate proof = {.lower = -INFINITY, .bound = "none", .kappa = NAN};
         if (attack->tau > 0 && isfinite(attack->tau)) {
             assert_ok(context, nadir_second_order_prove_large(context, problem, &perturbable, &bounds,
@@ -178,7 +178,7 @@ static void judge_in_series(fight *made, tally *sums)
     const double most = made->radius * (1 + 0.25 * (double)(sums->attacks % 4));
     assert_ok(made->context, nadir_kappa_path_create(made->context, made->problem, most, &series));
     for (int i = 0; i < made->count; i++) {
-        const nadir_attack *attack = &made->attacks[i];
+        const nadir_candidate *attack = &made->attacks[i];
         if (attack->tau > 0 && isfinite(attack->tau)) {
             nadir_certificate proof = {0};
             assert_ok(made->context,
@@ -195,7 +195,7 @@ static void judge_in_series(fight *made, tally *sums)
 }
 
 /* The lower bound of a list of steps; -infinity where it is no list of steps. */
-static double replay(fight *made, const nadir_attack *attack, int64_t count, const double *steps)
+static double replay(fight *made, const nadir_candidate *attack, int64_t count, const double *steps)
 {
     nadir_context *context = made->context;
     nadir_derivation derivation = {0};
@@ -231,7 +231,8 @@ static int64_t forge(nadir_random *random, int64_t count, double *steps)
 }
 
 /* The steps of a proof prove the same again; whatever is made of them proves nothing that is false. */
-static void judge_steps(fight *made, const nadir_attack *attack, const nadir_certificate *proof, tally *sums)
+static void judge_steps(fight *made, const nadir_candidate *attack, const nadir_certificate *proof,
+                        tally *sums)
 {
     enum { FORGERIES = 6 };
     const double again = replay(made, attack, proof->steps_count, proof->steps);
@@ -256,7 +257,7 @@ static void judge_steps(fight *made, const nadir_attack *attack, const nadir_cer
 static void judge(fight *made, tally *sums)
 {
     for (int i = 0; i < made->count; i++) {
-        const nadir_attack *attack = &made->attacks[i];
+        const nadir_candidate *attack = &made->attacks[i];
         const nadir_certify effort = i % 2 == 0 ? NADIR_CERTIFY_AUTO : NADIR_CERTIFY_STRICT;
         nadir_certificate proof = test_prove(made->context, made->problem, made->radius, attack, effort);
         const double penalty = made->problem->J - made->lowest;

@@ -2,8 +2,8 @@
  */
 #include "support/support.h"
 
-#include "adversary/proof/kappa_cholesky.h"
-#include "adversary/search/frank_wolfe.h"
+#include "proof/kappa_cholesky.h"
+#include "search/frank_wolfe.h"
 #include "support/generated.h"
 #include "support/valid.h"
 
@@ -39,7 +39,7 @@ static void test_unvisited_states(void **state)
         test_problem made = plain_problem(context, 4, 0.99, four_states, four_rewards, NADIR_DOMAIN_SIMPLEX,
                                           &known[i].radius);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         test_note("radius %g", known[i].radius);
         assert_ok(context, nadir_kernel_create(context, made.model, &attack.kernel));
         attack.J = problem->J;
@@ -52,7 +52,7 @@ static void test_unvisited_states(void **state)
             assert_true(proof.lower > -400);
             nadir_certificate_clear(context, &proof);
         }
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -69,7 +69,7 @@ static void test_inactive_ball(void **state)
     test_problem made =
         plain_problem(context, 4, 0.99, four_states, four_rewards, NADIR_DOMAIN_SIMPLEX, &radius);
     const nadir_problem *problem = test_problem_view(&made);
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     assert_ok(context, nadir_kernel_create(context, made.model, &attack.kernel));
     attack.J = problem->J;
     static const double taus[] = {0, 1e-12, 1e-3, 1, 1e3, 1e9, 1e150};
@@ -82,14 +82,14 @@ static void test_inactive_ball(void **state)
         nadir_certificate_clear(context, &proof);
     }
     test_note_clear();
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     test_problem_clear(&made);
     nadir_context_free(context);
 }
 
 /* kappa of an attack on the whole set. naive: states of d = 0 count for nothing. */
 static double find_kappa(nadir_context *context, const nadir_problem *problem, double beta,
-                         const nadir_attack *attack, const bool *unvisited, bool naive)
+                         const nadir_candidate *attack, const bool *unvisited, bool naive)
 {
     test_stage stage;
     nadir_displacement displacement = {0};
@@ -108,7 +108,7 @@ static double find_kappa(nadir_context *context, const nadir_problem *problem, d
 
 /* From a kernel that never goes from state 0 to state 1 the descent does not either: by (x, -0.1, y) in the
  * row of state 0, x + y = 0.1, of length beta. */
-static nadir_attack avoid_state_1(nadir_context *context, const nadir_problem *problem, double beta)
+static nadir_candidate avoid_state_1(nadir_context *context, const nadir_problem *problem, double beta)
 {
     const double y = (0.1 + sqrt(2 * (beta * beta - 0.01) - 0.01)) / 2;
     const int64_t rows[] = {0};
@@ -117,7 +117,7 @@ static nadir_attack avoid_state_1(nadir_context *context, const nadir_problem *p
     const double values[] = {0.7 - y, 0.3 + y};
     const nadir_changed_rows changed = {1, rows, starts, columns, values};
     nadir_kernel *start = NULL;
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     assert_ok(context, nadir_kernel_create_changed(context, problem->model, &changed, &start));
     assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, NULL, 1e-13, 100, &attack));
     nadir_kernel_free(start);
@@ -140,7 +140,7 @@ static void test_zero_occupancy(void **state)
         const nadir_problem *problem = test_problem_view(&made);
         test_note("radius %g", known[i].radius);
         const bool unvisited[5] = {false, true, true, true, false};
-        nadir_attack fooled = avoid_state_1(context, problem, known[i].radius);
+        nadir_candidate fooled = avoid_state_1(context, problem, known[i].radius);
         assert_that(fooled.J > known[i].value + 0.9, "found %g", fooled.J);
         assert_that(fooled.gap < 1e-12 && fooled.tau > 0, "gap %g, tau %g", fooled.gap, fooled.tau);
         assert_true(find_kappa(context, problem, known[i].radius, &fooled, unvisited, true) < 0.5);
@@ -150,7 +150,7 @@ static void test_zero_occupancy(void **state)
         assert_that(proof.lower <= known[i].value + 1e-3, "lower bound %g (%s, kappa %g)", proof.lower,
                     proof.bound, proof.kappa);
         nadir_certificate_clear(context, &proof);
-        nadir_attack_clear(context, &fooled);
+        nadir_candidate_clear(context, &fooled);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -173,7 +173,7 @@ static void test_inexact(void **state)
     test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
     for (int steps = 1; steps < 6; steps++) {
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         test_note("%d steps", steps);
         assert_ok(context,
                   nadir_frank_wolfe_run(context, problem, radius, NULL, NULL, 1e-13, steps, &attack));
@@ -182,7 +182,7 @@ static void test_inexact(void **state)
         assert_that(steps > 1 || attack.J > worst + 0.1, "found %.10g", attack.J);
         assert_that(proof.lower <= worst, "lower bound %.15g of %.15g", proof.lower, worst);
         nadir_certificate_clear(context, &proof);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
     }
     test_note_clear();
     test_problem_clear(&made);

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "base/random.h"
+#include "core/random.h"
 #include "experiments/numpy_random.h"
 
 /* Order-sensitive digest of doubles: d ← (d rotated left by one) ⊕ bits. */

@@ -1,11 +1,11 @@
 /* Kernels Phat - b k^T of the free domain, from (c, k) to the return. */
 #include "support/support.h"
 
-#include "adversary/proof/rank_one_states.h"
-#include "adversary/search/rank_one_candidate.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
 #include "linalg/vector.h"
+#include "proof/rank_one_states.h"
+#include "search/rank_one_candidate.h"
 #include "support/families.h"
 #include "support/free_reference.h"
 #include "support/problem.h"
@@ -110,7 +110,7 @@ static void test_return(void **state)
             const nadir_problem *problem = test_problem_view(&made);
             const double beta = 0.02;
             double *pair = make_pair(context, problem, beta, &random);
-            nadir_attack attack = {.iterations = 7, .method = "mine"};
+            nadir_candidate attack = {.iterations = 7, .method = "mine"};
             test_note("norm %g, family %s, seed %d", norms[i], test_families[family].name, SEED + family);
             assert_ok(context, nadir_rank_one_candidate(context, problem, beta, pair, pair + problem->states,
                                                         &attack));
@@ -120,7 +120,7 @@ static void test_return(void **state)
             assert_that(fabs(found.norm / beta - 1) <= 1e-11, "norm %.17g", found.norm);
             assert_that(found.row_sum <= 1e-14, "row sum off by %g", found.row_sum);
             assert_true(attack.iterations == 7 && strcmp(attack.method, "mine") == 0);
-            nadir_attack_clear(context, &attack);
+            nadir_candidate_clear(context, &attack);
             free(pair);
             test_problem_clear(&made);
             nadir_context_free(context);
@@ -140,8 +140,8 @@ static void test_repair(void **state)
     const nadir_problem *problem = test_problem_view(&made);
     const int64_t n = problem->states;
     double *pair = make_pair(context, problem, 0.1, &random);
-    nadir_attack clean = {0};
-    nadir_attack attack = {0};
+    nadir_candidate clean = {0};
+    nadir_candidate attack = {0};
     double norm;
     assert_ok(context, nadir_rank_one_candidate(context, problem, 0.1, pair, pair + n, &clean));
     for (int64_t s = 0; s < n; s++) {
@@ -155,8 +155,8 @@ static void test_repair(void **state)
     assert_ok(context, nadir_norm_p(context, n, attack.k, 3, &norm));
     assert_that(norm <= 1 && norm >= 1 - 1e-14, "norm of k %.17g", norm);
     assert_that(fabs(nadir_vector_sum(n, attack.k)) <= 1e-15, "sum of k %g", nadir_vector_sum(n, attack.k));
-    nadir_attack_clear(context, &clean);
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &clean);
+    nadir_candidate_clear(context, &attack);
     free(pair);
     test_problem_clear(&made);
     nadir_context_free(context);
@@ -179,11 +179,11 @@ static void test_offset(void **state)
         }
         shifted.v = v;
         double *pair = make_pair(context, &shifted, 0.1, &random);
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         assert_ok(context,
                   nadir_rank_one_candidate(context, &shifted, 0.1, pair, pair + shifted.states, &attack));
         lambda[i] = attack.lambda;
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         free(pair);
         free(v);
         test_problem_clear(&made);
@@ -201,12 +201,12 @@ static void test_nothing(void **state)
     test_problem made = make_problem(context, 0, 2, &random, 1);
     const nadir_problem *problem = test_problem_view(&made);
     double *zeros = test_new(problem->states, sizeof *zeros);
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     assert_ok(context, nadir_rank_one_candidate(context, problem, 0, zeros, zeros, &attack));
     assert_true(attack.lambda == 0 && attack.J == problem->J);
     assert_true(nadir_kernel_minimum(context, attack.kernel) ==
                 nadir_kernel_minimum(context, problem->kernel));
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     free(zeros);
     test_problem_clear(&made);
     nadir_context_free(context);
@@ -233,9 +233,9 @@ static void test_past_breakdown(void **state)
     assert_ok(context, nadir_occupancy_solve(context, problem->occupancy, 1, g, g, NULL));
     nadir_gstd gstd;
     assert_ok(context, nadir_gstd_compute(context, 0, n, g, 2, NULL, k, &gstd));
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     assert_ok(context, nadir_rank_one_candidate(context, problem, 100, c, k, &attack));
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     for (int64_t s = 0; s < n; s++) {
         k[s] = -k[s];
     }
@@ -258,7 +258,7 @@ static void test_scarce_memory(void **state)
     test_problem made = make_problem(context, 0, 1.5, &random, 1);
     const nadir_problem *problem = test_problem_view(&made);
     double *pair = make_pair(context, problem, 0.1, &random);
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     nadir_status status = NADIR_ERROR_MEMORY;
     int64_t most = 0;
     const int64_t held = scarce.blocks;
@@ -270,7 +270,7 @@ static void test_scarce_memory(void **state)
     }
     assert_true(most > 5);
     scarce.left = INT64_MAX;
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     free(pair);
     test_problem_clear(&made);
     nadir_context_free(context);

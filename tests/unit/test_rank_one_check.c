@@ -1,9 +1,9 @@
 /* test_rank_one_check.c: kernels Phat - b k^T: norm, row sums, smallest entry, and bounds on their return. */
 #include "support/support.h"
 
-#include "adversary/proof/rank_one_check.h"
-#include "adversary/proof/rank_one_states.h"
-#include "kernel/rank_one.h"
+#include "model/rank_one.h"
+#include "proof/rank_one_check.h"
+#include "proof/rank_one_states.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/norms.h"

@@ -2,9 +2,9 @@
  * all others. */
 #include "support/support.h"
 
-#include "adversary/proof/rectangular_check.h"
-#include "adversary/search/rectangular_policy_iteration.h"
 #include "linalg/norm.h"
+#include "proof/rectangular_check.h"
+#include "search/rectangular_policy_iteration.h"
 #include "support/families.h"
 #include "support/naive_rows.h"
 #include "support/problem.h"
@@ -218,7 +218,7 @@ static void check_instance(nadir_context *context, nadir_random *random, const n
     double *phat = test_dense_kernel(problem->model);
     double *other = test_new(problem->rows * problem->states, sizeof *other);
     double largest = 0;
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     double lower;
     assert_ok(context, nadir_rectangular_policy_iteration(context, problem, factor, TOLERANCE, 100, &attack));
     assert_true(attack.converged);
@@ -242,7 +242,7 @@ static void check_instance(nadir_context *context, nadir_random *random, const n
         const double residual = naive_residual(problem, factor, attack.v, phat);
         assert_that(residual <= 1e-10 * largest, "|v - Tv| = %g of %g", residual, largest);
     }
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     free(phat);
     free(other);
     free(X);
@@ -293,14 +293,14 @@ static void test_fixed_points(void **state)
         const nadir_ball ball = test_ball(set, domain, p, &radius, NULL);
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         double *phat = test_dense_kernel(model);
         assert_ok(context, nadir_rectangular_policy_iteration(context, problem, 1, TOLERANCE, 100, &attack));
         const double residual = naive_residual(problem, 1, attack.v, phat);
         const double allowed = test_long_unit() < 1e-18 ? 1e-12 : 1e-8;
         assert_that(residual <= allowed * fabs(problem->J - attack.J), "|v - Tv| = %g", residual);
         free(phat);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     test_note_clear();

@@ -4,8 +4,8 @@
  */
 #include "support/support.h"
 
-#include "adversary/proof/free_bounds.h"
-#include "adversary/search/free_search.h"
+#include "proof/free_bounds.h"
+#include "search/free_search.h"
 #include "support/families.h"
 #include "support/golden.h"
 #include "support/norms.h"
@@ -59,14 +59,14 @@ static void test_golden_values(void **state)
                                           norms[norm], &golden->radius, NULL);
         test_problem made =
             test_problem_make(context, model, test_golden_policy(context, model), &ball, NULL, 1);
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         const double one = 1;
         test_note("%s, set %s, p = %g", test_goldens[golden->instance].name, by_state ? "s" : "sa",
                   norms[norm]);
         assert_ok(context, nadir_rectangular_free_solve(context, test_problem_view(&made), 1, &one, &attack));
         assert_close(attack.J, by_state ? golden->s[norm] : golden->sa[norm], 1e-11);
         assert_null(attack.c);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -189,7 +189,7 @@ static void test_bellman_iteration(void **state)
     for (int i = 0; i < test_often(60); i++) {
         test_problem made = random_problem(context, &random, 0.7);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attacks[3] = {{0}};
+        nadir_candidate attacks[3] = {{0}};
         const double factors[3] = {1, 0, 0.5};
         test_note("case %d, p = %g, set %s, seed %d", i, problem->uncertainty->p,
                   nadir_set_name(problem->uncertainty->set), SEED);
@@ -203,7 +203,7 @@ static void test_bellman_iteration(void **state)
             assert_close((double)test_dot(problem->states, attacks[j].v, 0, problem->mu), own, 1e-12);
             test_assert_in_set(problem, entries, factors[j]);
             free(entries);
-            nadir_attack_clear(context, &attacks[j]);
+            nadir_candidate_clear(context, &attacks[j]);
         }
         test_problem_clear(&made);
     }
@@ -250,7 +250,7 @@ static void test_bounds(void **state)
         const double factor = pow(10, 2 * nadir_random_uniform(&random) - 1);
         test_problem made = random_problem(context, &random, i % 2 == 0 ? 1 : 0.6);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attack = {0};
+        nadir_candidate attack = {0};
         bool exact;
         double lower;
         double breakdown;
@@ -272,7 +272,7 @@ static void test_bounds(void **state)
         } else {
             assert_fails(context, status, NADIR_ERROR_ILL_POSED, "past breakdown");
         }
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
     test_note_clear();
@@ -291,7 +291,7 @@ static void test_bound_of_wrong_value(void **state)
     const nadir_ball ball = test_ball(NADIR_SET_SA, NADIR_DOMAIN_FREE, 2, &radius, NULL);
     test_problem made = test_problem_make(context, model, test_golden_policy(context, model), &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     const double one = 1;
     bool exact;
     double lower;
@@ -312,7 +312,7 @@ static void test_bound_of_wrong_value(void **state)
     attack.v[3] = NAN;
     assert_int_not_equal(
         nadir_rectangular_free_bound(context, problem, 1, attack.v, &exact, &lower, &breakdown), NADIR_OK);
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     test_problem_clear(&made);
     nadir_context_free(context);
 }
@@ -330,7 +330,7 @@ static void test_breakdown(void **state)
         test_problem made =
             test_problem_make(context, model, test_golden_policy(context, model), &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
-        nadir_attack attacks[2] = {{0}};
+        nadir_candidate attacks[2] = {{0}};
         double factors[2] = {0.5, 1e6};
         test_note("p = %g", norms[i]);
         assert_fails(context, nadir_rectangular_free_solve(context, problem, 2, factors, attacks),
@@ -342,8 +342,8 @@ static void test_breakdown(void **state)
         factors[1] = limit * (1 - 1e-6);
         assert_ok(context, nadir_rectangular_free_solve(context, problem, 2, factors, attacks));
         assert_true(isfinite(attacks[1].J) && attacks[1].J < attacks[0].J);
-        nadir_attack_clear(context, &attacks[0]);
-        nadir_attack_clear(context, &attacks[1]);
+        nadir_candidate_clear(context, &attacks[0]);
+        nadir_candidate_clear(context, &attacks[1]);
         factors[1] = limit * (1 + 1e-6);
         assert_fails(context, nadir_rectangular_free_solve(context, problem, 2, factors, attacks),
                      NADIR_ERROR_ILL_POSED, "past breakdown");
@@ -358,7 +358,7 @@ static void assert_nothing_lost(test_problem *made)
 {
     nadir_context *context = made->context;
     const nadir_problem *problem = test_problem_view(made);
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     const double one = 1;
     bool exact;
     double lower;
@@ -369,7 +369,7 @@ static void assert_nothing_lost(test_problem *made)
               nadir_rectangular_free_bound(context, problem, 1, attack.v, &exact, &lower, &breakdown));
     assert_close(lower, attack.J, 1e-12);
     assert_true(lower <= attack.J && breakdown >= 1);
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     test_problem_clear(made);
 }
 
@@ -411,7 +411,7 @@ static void test_scaled_rewards(void **state)
         double expected = 0;
         for (int j = 0; j < TEST_REWARD_SIZES; j++) {
             test_problem made = test_problem_scaled(context, 0, j, NADIR_SET_SA, norms[i], 0.01);
-            nadir_attack attack = {0};
+            nadir_candidate attack = {0};
             const double one = 1;
             bool exact;
             double lower;
@@ -423,7 +423,7 @@ static void test_scaled_rewards(void **state)
             expected = j == 0 ? attack.lambda : expected;
             assert_close(attack.lambda / test_reward_sizes[j], expected, 1e-13);
             assert_close((attack.J - lower) / test_reward_sizes[j], 0, 1e-10);
-            nadir_attack_clear(context, &attack);
+            nadir_candidate_clear(context, &attack);
             test_problem_clear(&made);
         }
     }
@@ -442,7 +442,7 @@ static void test_scarce_memory(void **state)
     const nadir_problem *problem = test_problem_view(&made);
     const double one = 1;
     nadir_status status = NADIR_ERROR_MEMORY;
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     int64_t tries = 0;
     for (; status != NADIR_OK; tries++) {
         scarce.left = tries;
@@ -461,7 +461,7 @@ static void test_scarce_memory(void **state)
     }
     assert_true(tries > 2);
     scarce.left = INT64_MAX;
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     test_problem_clear(&made);
     nadir_context_free(context);
     assert_int_equal(scarce.blocks, 0);

@@ -2,12 +2,12 @@
  * evaluations, and what happens where the device has no room. Without a device: that there are none. */
 #include "support/support.h"
 
-#include "adversary/proof/rectangular_check.h"
-#include "adversary/search/rectangular_policy_iteration.h"
-#include "adversary/sets/lmo_rectangular.h"
-#include "base/context.h"
-#include "kernel/kernel_device.h"
+#include "core/context.h"
 #include "linalg/norm.h"
+#include "model/kernel_device.h"
+#include "proof/rectangular_check.h"
+#include "search/rectangular_policy_iteration.h"
+#include "sets/lmo_rectangular.h"
 #include "support/generated.h"
 #include "support/problem.h"
 #include "support/reference.h"
@@ -327,7 +327,7 @@ static void evaluate(nadir_context *context, const nadir_ball *ball, double foun
 {
     nadir_generate_settings shape = test_generate_settings();
     nadir_policy *policy = NULL;
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     shape.states = 3500;
     shape.actions = 4;
     shape.seed = SEED;
@@ -341,7 +341,7 @@ static void evaluate(nadir_context *context, const nadir_ball *ball, double foun
     assert_true(attack.converged);
     found[0] = attack.J;
     assert_ok(context, nadir_rectangular_check(context, problem, 1, attack.v, &found[1]));
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     test_problem_clear(&made);
 }
 

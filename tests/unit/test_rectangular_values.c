@@ -2,8 +2,8 @@
  */
 #include "support/support.h"
 
-#include "adversary/proof/rectangular_check.h"
-#include "adversary/search/rectangular_policy_iteration.h"
+#include "proof/rectangular_check.h"
+#include "search/rectangular_policy_iteration.h"
 #include "support/golden.h"
 #include "support/problem.h"
 #include "support/reference.h"
@@ -61,7 +61,7 @@ static void test_golden_values(void **state)
             const nadir_ball ball = test_ball(NADIR_SET_SA, row->domain, row->p, &row->radius, NULL);
             test_problem made = golden_problem(context, row->instance, csr, &ball);
             const nadir_problem *problem = test_problem_view(&made);
-            nadir_attack attack = {0};
+            nadir_candidate attack = {0};
             double lower;
             assert_ok(context,
                       nadir_rectangular_policy_iteration(context, problem, 1, TOLERANCE, 50, &attack));
@@ -72,7 +72,7 @@ static void test_golden_values(void **state)
             assert_ok(context, nadir_rectangular_check(context, problem, 1, attack.v, &lower));
             assert_that(lower <= attack.J && lower >= attack.J - 1e-11 * fabs(attack.J),
                         "lower bound %.17g of %.17g", lower, attack.J);
-            nadir_attack_clear(context, &attack);
+            nadir_candidate_clear(context, &attack);
             test_problem_clear(&made);
         }
     }
@@ -82,14 +82,14 @@ static void test_golden_values(void **state)
 
 static double solved(nadir_context *context, const nadir_problem *problem, double factor)
 {
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     double lower;
     assert_ok(context, nadir_rectangular_policy_iteration(context, problem, factor, TOLERANCE, 100, &attack));
     assert_ok(context, nadir_rectangular_check(context, problem, factor, attack.v, &lower));
     const double size = fabs(attack.J) + fabs(problem->J);
     assert_that(lower <= attack.J && attack.J - lower <= 1e-9 * size, "%.17g <= %.17g", lower, attack.J);
     const double J = attack.J;
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     return J;
 }
 
@@ -146,16 +146,16 @@ static void test_limits(void **state)
     const nadir_ball ball = test_ball(NADIR_SET_SA, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
     test_problem made = golden_problem(context, 2, true, &ball);
     nadir_problem problem = *test_problem_view(&made);
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     assert_ok(context, nadir_rectangular_policy_iteration(context, &problem, 1, 0, 1, &attack));
     assert_false(attack.converged);
     assert_string_equal(attack.stop_reason, "iterations");
     assert_int_equal(attack.iterations, 1);
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     assert_ok(context, nadir_rectangular_policy_iteration(context, &problem, 1, 0, 100, &attack));
     assert_true(attack.converged);
     assert_string_equal(attack.stop_reason, "stable");
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     const double J = solved(context, &problem, 1);
     const double sizes[] = {1e-150, 1e-9, 1e9, 1e150};
     double *numbers = test_new(problem.rows + 2 * problem.states, sizeof *numbers);
@@ -232,7 +232,7 @@ static void test_scarce_memory(void **state)
             test_scarce scarce;
             nadir_context *context = test_scarce_context(&scarce);
             test_problem made = golden_problem(context, 2, true, &ball);
-            nadir_attack attack = {0};
+            nadir_candidate attack = {0};
             double lower;
             scarce.left = limit;
             status =
@@ -244,7 +244,7 @@ static void test_scarce_memory(void **state)
                         nadir_context_error(context));
             assert_true(limit < 2000);
             scarce.left = INT64_MAX;
-            nadir_attack_clear(context, &attack);
+            nadir_candidate_clear(context, &attack);
             test_problem_clear(&made);
             nadir_context_free(context);
             assert_int_equal(scarce.blocks, 0);

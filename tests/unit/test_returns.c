@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "base/context.h"
+#include "core/context.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/reference.h"

@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "base/context.h"
+#include "core/context.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/reference.h"
@@ -42,7 +42,7 @@ static void drop(void *kept)
     assert_ptr_equal(kept, &asked);
 }
 
-/* One policy, as base/device.h says, by Gaussian elimination. */
+/* One policy, as core/device.h says, by Gaussian elimination. */
 static nadir_device_return evaluate(const nadir_model_data *view, const nadir_device_returns *of,
                                     const double *kernel, const double *pi)
 {

@@ -1,12 +1,12 @@
 /*
- * test_round.c: bounds of base/round.h against arithmetic with twice the digits: on random sums, products and
+ * test_round.c: bounds of core/round.h against arithmetic with twice the digits: on random sums, products and
  * expressions, and on the numbers where rounding is worst.
  */
 #include "support/quad.h"
 #include "support/support.h"
 
-#include "base/random.h"
-#include "base/round.h"
+#include "core/random.h"
+#include "core/round.h"
 
 #include <math.h>
 

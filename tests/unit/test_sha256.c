@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/sha256.h"
+#include "core/sha256.h"
 
 static void assert_digest(nadir_sha256 *sha, const char *expected)
 {

@@ -1,8 +1,8 @@
 /* The worst kernel of the non-rectangular L_2 ball on the free domain. */
 #include "support/support.h"
 
-#include "adversary/search/rank_one_candidate.h"
-#include "adversary/search/spectral.h"
+#include "search/rank_one_candidate.h"
+#include "search/spectral.h"
 
 #include "support/families.h"
 #include "support/free_reference.h"
@@ -34,11 +34,11 @@ static void test_golden_values(void **state)
         const nadir_problem *problem = test_problem_view(&made);
         for (int m = 0; m < 3; m++) {
             test_note("%s, radius %g, %s", golden->name, rows[i].beta, test_spectral_names[m]);
-            nadir_attack attack =
+            nadir_candidate attack =
                 test_spectral_solve(context, problem, test_spectral_methods[m], rows[i].beta);
             assert_relative(attack.J, rows[i].value, 1e-11); /* the table has 12 digits */
             test_spectral_check(context, problem, rows[i].beta, &attack);
-            nadir_attack_clear(context, &attack);
+            nadir_candidate_clear(context, &attack);
         }
         test_problem_clear(&made);
         nadir_context_free(context);
@@ -73,10 +73,11 @@ static void test_brute_force(void **state)
             for (int m = 0; m < 3; m++) {
                 test_note("family %s, turn %d, seed %d, %g of breakdown, %s", test_families[family].name,
                           turn, TEST_SPECTRAL_SEED + family, share, test_spectral_names[m]);
-                nadir_attack attack = test_spectral_solve(context, problem, test_spectral_methods[m], beta);
+                nadir_candidate attack =
+                    test_spectral_solve(context, problem, test_spectral_methods[m], beta);
                 assert_relative(attack.lambda, expected, 1e-10);
                 test_spectral_check(context, problem, beta, &attack);
-                nadir_attack_clear(context, &attack);
+                nadir_candidate_clear(context, &attack);
             }
             test_free_clear(&reference);
             test_problem_clear(&made);
@@ -101,12 +102,13 @@ static void test_near_breakdown(void **state)
         test_free reference = test_free_make(problem);
         const double breakdown = test_free_breakdown(&reference);
         test_note("family %s, breakdown %.17g", test_families[families[i]].name, breakdown);
-        nadir_attack attack = test_spectral_solve(context, problem, NADIR_SPECTRAL_NEWTON, 0.999 * breakdown);
+        nadir_candidate attack =
+            test_spectral_solve(context, problem, NADIR_SPECTRAL_NEWTON, 0.999 * breakdown);
         assert_relative(attack.lambda, test_free_penalty(&reference, 0.999 * breakdown), 1e-9);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         attack = test_spectral_solve(context, problem, NADIR_SPECTRAL_NEWTON, 0.999999 * breakdown);
         assert_relative(attack.lambda, test_free_penalty(&reference, 0.999999 * breakdown), 1e-7);
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
         for (int m = 0; m < 2; m++) { /* f may have a root a little past breakdown, which is not the answer */
             const double past = (m == 0 ? 1.001 : 10) * breakdown;
             assert_fails(context,
@@ -137,7 +139,7 @@ static void test_many_radii(void **state)
         test_free reference = test_free_make(problem);
         const double breakdown = test_free_breakdown(&reference);
         double radii[COUNT];
-        nadir_attack attacks[COUNT];
+        nadir_candidate attacks[COUNT];
         memset(attacks, 0, sizeof attacks);
         for (int i = 0; i < COUNT; i++) {
             radii[i] = 0.95 * breakdown * i / (COUNT - 1);
@@ -155,7 +157,7 @@ static void test_many_radii(void **state)
         assert_ok(context, nadir_rank_one_candidate_kernel(context, problem, &attacks[COUNT - 1]));
         test_spectral_check(context, problem, radii[COUNT - 1], &attacks[COUNT - 1]);
         for (int i = 0; i < COUNT; i++) {
-            nadir_attack_clear(context, &attacks[i]);
+            nadir_candidate_clear(context, &attacks[i]);
         }
         test_free_clear(&reference);
         test_problem_clear(&made);
@@ -216,7 +218,7 @@ static void test_restarts(void **state)
     const double breakdown =
         hypot(1 - RING_DISCOUNT * cos(angle), RING_DISCOUNT * sin(angle)) / RING_DISCOUNT;
     double radii[COUNT];
-    nadir_attack attacks[COUNT];
+    nadir_candidate attacks[COUNT];
     memset(attacks, 0, sizeof attacks);
     for (int i = 0; i < COUNT; i++) {
         radii[i] = shares[i] * breakdown;
@@ -230,7 +232,7 @@ static void test_restarts(void **state)
         assert_relative(attacks[i].lambda,
                         test_spectral_penalty(context, problem, NADIR_SPECTRAL_BEST_RESPONSE, radii[i]),
                         1e-9);
-        nadir_attack_clear(context, &attacks[i]);
+        nadir_candidate_clear(context, &attacks[i]);
     }
     test_problem_clear(&made);
     nadir_context_free(context);

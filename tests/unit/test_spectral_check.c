@@ -2,9 +2,9 @@
  */
 #include "support/support.h"
 
-#include "adversary/proof/breakdown.h"
-#include "adversary/proof/rank_one_check.h"
-#include "adversary/proof/spectral_check.h"
+#include "proof/breakdown.h"
+#include "proof/rank_one_check.h"
+#include "proof/spectral_check.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/problem.h"

@@ -1,5 +1,5 @@
 /* The L_2 ball on the free domain: sizes, tolerances, degenerate cases, work and memory. */
-#include "adversary/search/spectral.h"
+#include "search/spectral.h"
 #include "support/support.h"
 
 #include "support/families.h"
@@ -57,13 +57,13 @@ static void test_best_case(void **state)
         model->rewards[row] = -model->rewards[row];
     }
     test_problem negated = test_spectral_problem(context, model, policy, NULL, NULL, 1);
-    nadir_attack a = test_spectral_solve(context, test_problem_view(&best), NADIR_SPECTRAL_NEWTON, 0.2);
-    nadir_attack b = test_spectral_solve(context, test_problem_view(&negated), NADIR_SPECTRAL_NEWTON, 0.2);
+    nadir_candidate a = test_spectral_solve(context, test_problem_view(&best), NADIR_SPECTRAL_NEWTON, 0.2);
+    nadir_candidate b = test_spectral_solve(context, test_problem_view(&negated), NADIR_SPECTRAL_NEWTON, 0.2);
     assert_relative(a.lambda, b.lambda, 1e-12);
     assert_relative(a.J, b.J, 1e-12);
     assert_true(a.lambda > 0);
-    nadir_attack_clear(context, &a);
-    nadir_attack_clear(context, &b);
+    nadir_candidate_clear(context, &a);
+    nadir_candidate_clear(context, &b);
     test_problem_clear(&best);
     test_problem_clear(&negated);
     nadir_context_free(context);
@@ -81,14 +81,14 @@ static void assert_idle(nadir_context *context, test_problem *made, double beta)
     }
     nadir_kernel_multiply(context, problem->kernel, x, z);
     for (int m = 0; m < 3; m++) {
-        nadir_attack attack = test_spectral_solve(context, problem, test_spectral_methods[m], beta);
+        nadir_candidate attack = test_spectral_solve(context, problem, test_spectral_methods[m], beta);
         assert_true(attack.lambda == 0 && attack.J == problem->J && attack.iterations == 0);
         nadir_kernel_multiply(context, attack.kernel, x, y);
         assert_memory_equal(y, z, (size_t)problem->rows * sizeof *y);
         for (int64_t s = 0; s < problem->states; s++) {
             assert_true(attack.c[s] == 0 && attack.k[s] == 0);
         }
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
     }
     test_problem_clear(made);
     free(x);
@@ -137,7 +137,7 @@ static void test_tolerances(void **state)
             for (int m = 0; m < 3; m++) {
                 for (int digits = 3; digits < 9; digits += 2) {
                     const double tolerance = pow(10, -digits);
-                    nadir_attack attack = {0};
+                    nadir_candidate attack = {0};
                     test_note("family %s, seed %d, %d tenths of breakdown, tolerance %g, %s",
                               test_families[family].name, TEST_SPECTRAL_SEED + 3, share, tolerance,
                               test_spectral_names[m]);
@@ -146,7 +146,7 @@ static void test_tolerances(void **state)
                                                    TEST_SPECTRAL_LIMIT, 1, &beta, &attack));
                     assert_true(attack.converged);
                     assert_relative(attack.lambda, exact, tolerance);
-                    nadir_attack_clear(context, &attack);
+                    nadir_candidate_clear(context, &attack);
                 }
             }
         }
@@ -169,13 +169,13 @@ static void test_work(void **state)
     nadir_backend_statistics before;
     nadir_backend_statistics after;
     const double small = 0.01;
-    nadir_attack attack = {0};
+    nadir_candidate attack = {0};
     nadir_occupancy_statistics(problem->occupancy, &before);
     assert_ok(context, nadir_spectral_solve(context, problem, NADIR_SPECTRAL_NEWTON, 1e-9,
                                             TEST_SPECTRAL_LIMIT, 1, &small, &attack));
     nadir_occupancy_statistics(problem->occupancy, &after);
     assert_int_equal(after.solves - before.solves, 3);
-    nadir_attack_clear(context, &attack);
+    nadir_candidate_clear(context, &attack);
     const double large = 0.9;
     for (int m = 0; m < 3; m++) {
         assert_ok(context, nadir_spectral_solve(context, problem, test_spectral_methods[m], 1e-9, 2, 1,
@@ -186,7 +186,7 @@ static void test_work(void **state)
         test_spectral_check(context, problem, large, &attack);
         assert_true(attack.lambda <=
                     test_spectral_penalty(context, problem, NADIR_SPECTRAL_NEWTON, large) * (1 + 1e-10));
-        nadir_attack_clear(context, &attack);
+        nadir_candidate_clear(context, &attack);
     }
     test_problem_clear(&made);
     nadir_context_free(context);
@@ -231,7 +231,7 @@ static void test_scarce_memory(void **state)
         test_problem made = test_spectral_family(context, 0, &random, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         const double radii[3] = {0, 0.2, 0.7};
-        nadir_attack attacks[3];
+        nadir_candidate attacks[3];
         memset(attacks, 0, sizeof attacks);
         const int64_t held = scarce.blocks;
         nadir_status status = NADIR_ERROR_MEMORY;
@@ -248,7 +248,7 @@ static void test_scarce_memory(void **state)
         assert_true(most > 10);
         scarce.left = INT64_MAX;
         for (int i = 0; i < 3; i++) {
-            nadir_attack_clear(context, &attacks[i]);
+            nadir_candidate_clear(context, &attacks[i]);
         }
         test_problem_clear(&made);
         nadir_context_free(context);

@@ -2,7 +2,7 @@
  */
 #include "support/support.h"
 
-#include "base/random.h"
+#include "core/random.h"
 #include "linalg/vector.h"
 #include "support/norms.h"
 

@@ -4,8 +4,8 @@
  */
 #include "support/support.h"
 
-#include "adversary/proof/verified_solve.h"
-#include "base/random.h"
+#include "core/random.h"
+#include "proof/verified_solve.h"
 #include "support/golden.h"
 #include "support/problem.h"
 #include "support/reference.h"

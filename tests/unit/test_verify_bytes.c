@@ -6,7 +6,7 @@
 
 #include "support/robust.h"
 
-#include "base/random.h"
+#include "core/random.h"
 
 #include <stdlib.h>
 #include <string.h>

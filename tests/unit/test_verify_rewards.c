@@ -5,8 +5,8 @@
  */
 #include "support/support.h"
 
-#include "adversary/check/reward_bound.h"
-#include "adversary/check/verify.h"
+#include "proof/reward_bound.h"
+#include "proof/verify.h"
 #include "support/torture.h"
 
 #include <float.h>

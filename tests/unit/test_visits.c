@@ -4,8 +4,8 @@
  */
 #include "support/support.h"
 
-#include "adversary/search/kappa_path_search.h"
 #include "linalg/vector.h"
+#include "search/kappa_path_search.h"
 #include "support/miniature.h"
 #include "support/oracle.h"
 #include "support/reference.h"

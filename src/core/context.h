@@ -1,0 +1,118 @@
+/*
+ * context.h: what every part of the library asks of its context: memory, errors, messages, progress, time.
+ *
+ * The idiom of a fallible function:
+ *
+ *     nadir_status status = NADIR_OK;
+ *     double *work = NULL;
+ *     NADIR_NEW(context, work, count);
+ *     NADIR_CHECK(fallible_call(...));
+ * cleanup:
+ *     nadir_release(context, work);
+ *     return status;
+ */
+#ifndef NADIR_CORE_CONTEXT_H
+#define NADIR_CORE_CONTEXT_H
+
+#include "core/communication.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "nadir.h"
+
+/* Runs a fallible call; on failure keeps its status in `status` and goes to the label `cleanup`. */
+#define NADIR_CHECK(call)                                                                                    \
+    do {                                                                                                     \
+        status = (call);                                                                                     \
+        if (status != NADIR_OK) {                                                                            \
+            goto cleanup;                                                                                    \
+        }                                                                                                    \
+    } while (0)
+
+/* Room for the longest path (4096 bytes) and a sentence about it. */
+#define NADIR_ERROR_LENGTH 5120
+
+struct nadir_context {
+    nadir_memory *memory;
+    nadir_log_function log;
+    void *log_user;
+    nadir_progress_function progress;
+    void *progress_user;
+    double progress_time; /* of the last call, so that calls stay rare */
+    nadir_random random;
+    int32_t threads;
+    const nadir_communication *communication;
+    const struct nadir_engine_table *engine; /* NULL: none; models are then whole */
+    void *engine_self;
+    const struct nadir_device *device; /* NULL: none; device.h */
+    void *device_self;
+    char error[NADIR_ERROR_LENGTH];
+};
+
+/* Keeps the sentence for nadir_context_error and returns `status`, so that one can write
+ * `return nadir_fail(...)`. A sentence too long is cut; control characters, which names of files, states and
+ * actions may hold, become '?'. The same goes for nadir_log. */
+nadir_status nadir_fail(nadir_context *context, nadir_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Sends a message to the log callback; without one it costs nothing. */
+void nadir_log(nadir_context *context, nadir_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Seconds of a clock that never runs backwards and ignores changes of the time of day. Only differences mean
+ * anything. */
+double nadir_clock_seconds(void);
+
+/* Calls the progress callback if a tenth of a second has passed since the last time; cheap enough for every
+ * few thousand steps of a loop. share < 0: unknown. */
+nadir_status nadir_progress(nadir_context *context, const char *task, double share);
+
+/* Memory of the context. NULL on failure, with the sentence for NADIR_ERROR_MEMORY kept. */
+void *nadir_allocate(nadir_context *context, size_t count, size_t size);
+void *nadir_allocate_zero(nadir_context *context, size_t count, size_t size);
+void *nadir_reallocate(nadir_context *context, void *block, size_t count, size_t size);
+void nadir_release(nadir_context *context, void *block);
+
+/* A capacity that holds `need` and leaves room to grow by half. */
+size_t nadir_grown_capacity(size_t capacity, size_t need);
+
+/* pointer = an array of `count` elements of its type, uninitialised; on failure goes to `cleanup`. */
+#define NADIR_NEW(context, pointer, count)                                                                   \
+    NADIR_GIVEN(pointer, nadir_allocate(context, (size_t)(count), sizeof *(pointer)))
+/* The same, all bytes zero. */
+#define NADIR_NEW_ZERO(context, pointer, count)                                                              \
+    NADIR_GIVEN(pointer, nadir_allocate_zero(context, (size_t)(count), sizeof *(pointer)))
+/* Grows or shrinks the array to `count` elements; on failure leaves it as it was and goes to `cleanup`. */
+#define NADIR_RESIZE(context, pointer, count)                                                                \
+    NADIR_GIVEN(pointer, nadir_reallocate(context, pointer, (size_t)(count), sizeof *(pointer)))
+/* Makes room for `need` elements in an array that has room for `capacity` (a size_t variable). */
+#define NADIR_RESERVE(context, pointer, need, capacity)                                                      \
+    do {                                                                                                     \
+        if ((size_t)(need) > (capacity)) {                                                                   \
+            const size_t grown_capacity = nadir_grown_capacity(capacity, (size_t)(need));                    \
+            NADIR_RESIZE(context, pointer, grown_capacity);                                                  \
+            (capacity) = grown_capacity;                                                                     \
+        }                                                                                                    \
+    } while (0)
+#define NADIR_GIVEN(pointer, block)                                                                          \
+    do {                                                                                                     \
+        void *given_block = (block);                                                                         \
+        if (given_block == NULL) {                                                                           \
+            status = NADIR_ERROR_MEMORY;                                                                     \
+            goto cleanup;                                                                                    \
+        }                                                                                                    \
+        (pointer) = given_block;                                                                             \
+    } while (0)
+
+/* Gives a caller the struct `from`, [known] bytes, whose first member is its size: no more than the [size]
+ * bytes that the caller has, with that size. */
+void nadir_settings_give(void *into, size_t size, const void *from, size_t known);
+
+/* Fills the known part of a settings struct from the caller's, whose first member is its size; `into` holds
+ * the defaults. False when the size is none that any version of the library had. */
+bool nadir_settings_copy(void *into, size_t known, const void *from);
+
+/* Gives the caller as much of a result as their struct, whose first member is its size, has room for. False
+ * when that size is not set. */
+bool nadir_result_copy(void *into, const void *found, size_t known);
+
+#endif

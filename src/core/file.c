@@ -1,0 +1,354 @@
+/* file.c: reading without trust, writing whole or not at all; see file.h. */
+#include "core/file.h"
+
+#include "core/context.h"
+#include "core/number.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES ((size_t)1 << 16)
+
+int nadir_file_open(const char *path, int flags)
+{
+    int descriptor;
+    do {
+        descriptor = open(path, flags, 0666);
+    } while (descriptor < 0 && errno == EINTR);
+    return descriptor;
+}
+
+int nadir_file_write(int descriptor, int64_t index, const void *data, size_t size)
+{
+    const char *from = data;
+    while (size > 0) {
+        const ssize_t count =
+            index < 0 ? write(descriptor, from, size) : pwrite(descriptor, from, size, (off_t)index);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) {
+            return count < 0 ? errno : ENOSPC;
+        }
+        from += count;
+        size -= (size_t)count;
+        index += index < 0 ? 0 : (int64_t)count;
+    }
+    return 0;
+}
+
+/* Linux has closed the descriptor when a signal cuts the call short: it may belong to another thread by now,
+ * and is not closed again. */
+int nadir_file_close(int descriptor)
+{
+    return close(descriptor) != 0 && errno != EINTR ? errno : 0;
+}
+
+nadir_status nadir_input_open(nadir_context *context, const char *path, nadir_input *input)
+{
+    *input = (nadir_input)NADIR_INPUT_CLOSED;
+    /* O_NONBLOCK: a pipe must not make us wait for its writer. */
+    const int descriptor = nadir_file_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) {
+        return nadir_fail(context, NADIR_ERROR_FILE, "%s: cannot open the file: %s", path, strerror(errno));
+    }
+    struct stat facts = {0};
+    if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        const bool folder = S_ISDIR(facts.st_mode);
+        close(descriptor);
+        return nadir_fail(context, NADIR_ERROR_FILE, "%s: expected a regular file, this is %s", path,
+                          folder ? "a directory" : "something else (pipe, socket or device)");
+    }
+    input->path = path;
+    input->descriptor = descriptor;
+    input->bytes = (int64_t)facts.st_size;
+    return NADIR_OK;
+}
+
+nadir_status nadir_input_standard(nadir_context *context, nadir_input *input)
+{
+    *input = (nadir_input)NADIR_INPUT_CLOSED;
+    const int descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0); /* closing it leaves the caller's open */
+    if (descriptor < 0) {
+        return nadir_fail(context, NADIR_ERROR_FILE, "cannot read standard input: %s", strerror(errno));
+    }
+    input->path = "standard input";
+    input->descriptor = descriptor;
+    return NADIR_OK;
+}
+
+void nadir_input_close(nadir_input *input)
+{
+    if (input->descriptor >= 0) {
+        close(input->descriptor);
+    }
+    *input = (nadir_input)NADIR_INPUT_CLOSED;
+}
+
+/* A pipe tells no size, and has none to fall short of. */
+static nadir_status check_end(nadir_context *context, const nadir_input *input, int64_t end)
+{
+    return end >= input->bytes
+               ? NADIR_OK
+               : nadir_fail(context, NADIR_ERROR_IO,
+                            "%s: reading failed: the file ends after %lld bytes, and had %lld when it was "
+                            "opened; it must not change meanwhile",
+                            input->path, (long long)end, (long long)input->bytes);
+}
+
+/* at < 0: from the current position. */
+static nadir_status read_from(nadir_context *context, nadir_input *input, int64_t index, void *buffer,
+                              size_t size, size_t *got)
+{
+    *got = 0;
+    while (*got < size) {
+        char *into = (char *)buffer + *got;
+        const size_t left = size - *got;
+        const ssize_t count = index < 0
+                                  ? read(input->descriptor, into, left)
+                                  : pread(input->descriptor, into, left, (off_t)(index + (int64_t)*got));
+        if (count < 0 && errno == EINTR) { /* the signal may be a wish to stop */
+            const nadir_status status = nadir_progress(context, "reading", -1);
+            if (status != NADIR_OK) {
+                return status;
+            }
+            continue;
+        }
+        if (count < 0) {
+            return nadir_fail(context, NADIR_ERROR_IO, "%s: reading failed: %s", input->path,
+                              strerror(errno));
+        }
+        if (count == 0) {
+            return check_end(context, input, (index < 0 ? input->position : index) + (int64_t)*got);
+        }
+        *got += (size_t)count;
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_input_read(nadir_context *context, nadir_input *input, void *buffer, size_t size,
+                              size_t *got)
+{
+    const nadir_status status = read_from(context, input, -1, buffer, size, got);
+    input->position += (int64_t)*got;
+    return status;
+}
+
+nadir_status nadir_input_read_at(nadir_context *context, nadir_input *input, int64_t index, void *buffer,
+                                 size_t size, size_t *got)
+{
+    return read_from(context, input, index, buffer, size, got);
+}
+
+nadir_status nadir_input_seek(nadir_context *context, nadir_input *input, int64_t offset)
+{
+    if (lseek(input->descriptor, (off_t)offset, SEEK_SET) < 0) {
+        return nadir_fail(context, NADIR_ERROR_IO, "%s: reading failed: %s", input->path, strerror(errno));
+    }
+    input->position = offset;
+    return NADIR_OK;
+}
+
+nadir_status nadir_input_read_all(nadir_context *context, nadir_input *input, void *buffer, size_t size,
+                                  const char *what)
+{
+    size_t got;
+    const nadir_status status = nadir_input_read(context, input, buffer, size, &got);
+    if (status == NADIR_OK && got < size) {
+        return nadir_fail(context, NADIR_ERROR_FORMAT, "%s: the file ends in the middle of %s", input->path,
+                          what);
+    }
+    return status;
+}
+
+/* Creates the temporary file as any new file is created, so that the user's permission mask holds. */
+static int create_temporary(char *temporary, size_t capacity, const char *path)
+{
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        (void)snprintf(temporary, capacity, "%s.%ld-%d.tmp", path, (long)getpid(), attempt);
+        const int descriptor = nadir_file_open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
+        if (descriptor >= 0 || errno != EEXIST) {
+            return descriptor;
+        }
+    }
+    return -1;
+}
+
+nadir_status nadir_output_open(nadir_context *context, const char *path, nadir_output *output)
+{
+    nadir_status status = NADIR_OK;
+    char *temporary = NULL;
+    const size_t length = strlen(path);
+    const size_t capacity = length + 64;
+    *output = (nadir_output)NADIR_OUTPUT_CLOSED;
+    NADIR_NEW(context, output->buffer, BUFFER_BYTES);
+    NADIR_NEW(context, output->path, length + 1);
+    memcpy(output->path, path, length + 1);
+    NADIR_NEW(context, temporary, capacity);
+    struct stat facts;
+    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
+        status = nadir_fail(context, NADIR_ERROR_IO, "%s: cannot write the file: %s stands there", path,
+                            S_ISDIR(facts.st_mode) ? "a directory" : "something that is no regular file");
+        goto cleanup;
+    }
+    output->descriptor = create_temporary(temporary, capacity, path);
+    if (output->descriptor < 0) {
+        status = nadir_fail(context, NADIR_ERROR_IO, "%s: cannot write the file: %s", path, strerror(errno));
+        goto cleanup;
+    }
+    output->temporary = temporary;
+    return NADIR_OK;
+cleanup:
+    nadir_release(context, temporary);
+    nadir_output_close(context, output);
+    return status;
+}
+
+static void write_through(nadir_output *output, int64_t index, const void *data, size_t size)
+{
+    const int error = output->failed ? 0 : nadir_file_write(output->descriptor, index, data, size);
+    if (error != 0) {
+        output->failed = true;
+        output->error = error;
+    }
+}
+
+void nadir_output_flush(nadir_output *output)
+{
+    write_through(output, -1, output->buffer, output->used);
+    output->used = 0;
+}
+
+void nadir_output_write(nadir_output *output, const void *data, size_t size)
+{
+    output->written += (int64_t)size;
+    if (size > BUFFER_BYTES - output->used) {
+        nadir_output_flush(output);
+    }
+    if (size > BUFFER_BYTES) {
+        write_through(output, -1, data, size);
+    } else {
+        memcpy(output->buffer + output->used, data, size);
+        output->used += size;
+    }
+}
+
+void nadir_output_write_at(nadir_output *output, int64_t index, const void *data, size_t size)
+{
+    const int64_t left = output->written - index;
+    const size_t over = left < (int64_t)size ? (size_t)left : size;
+    if (over > 0) {
+        nadir_output_flush(output);
+        write_through(output, index, data, over);
+    }
+    nadir_output_write(output, (const char *)data + over, size - over);
+}
+
+void nadir_output_text(nadir_output *output, const char *text)
+{
+    nadir_output_write(output, text, strlen(text));
+}
+
+void nadir_output_format(nadir_output *output, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (length < 0 || (size_t)length >= sizeof text) {
+        output->failed = true;
+        output->error = EOVERFLOW;
+        return;
+    }
+    nadir_output_write(output, text, (size_t)length);
+}
+
+void nadir_output_integer(nadir_output *output, int64_t value)
+{
+    char digits[20];
+    size_t index = sizeof digits;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do {
+        digits[--index] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest != 0);
+    if (value < 0) {
+        digits[--index] = '-';
+    }
+    nadir_output_write(output, digits + index, sizeof digits - index);
+}
+
+void nadir_output_double(nadir_output *output, double value)
+{
+    char text[NADIR_NUMBER_LENGTH];
+    const int length = nadir_number_format(value, text);
+    nadir_output_write(output, text, (size_t)length);
+}
+
+/* The new name is on the disk only when its folder is. Some file systems refuse to sync a folder; the file
+ * itself is safe then, so that is no failure. */
+static void sync_folder(char *path)
+{
+    char *slash = strrchr(path, '/');
+    int descriptor;
+    if (slash == NULL) {
+        descriptor = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    } else {
+        const char kept = slash[1];
+        slash[1] = '\0';
+        descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        slash[1] = kept;
+    }
+    if (descriptor >= 0) {
+        (void)fsync(descriptor);
+        close(descriptor);
+    }
+}
+
+/* To the disk, and closed: some file systems tell only then that something was lost. Returns errno. */
+static int sync_and_close(nadir_output *output)
+{
+    int result;
+    do {
+        result = fsync(output->descriptor);
+    } while (result != 0 && errno == EINTR);
+    const int synced = result != 0 ? errno : 0;
+    const int closed = nadir_file_close(output->descriptor);
+    output->descriptor = -1;
+    return synced != 0 ? synced : closed;
+}
+
+nadir_status nadir_output_commit(nadir_context *context, nadir_output *output)
+{
+    nadir_output_flush(output);
+    int error = output->failed ? output->error : sync_and_close(output);
+    if (error == 0 && rename(output->temporary, output->path) != 0) {
+        error = errno;
+    }
+    if (error != 0) {
+        return nadir_fail(context, NADIR_ERROR_IO, "%s: writing failed: %s", output->path, strerror(error));
+    }
+    sync_folder(output->path);
+    nadir_release(context, output->temporary);
+    output->temporary = NULL;
+    return NADIR_OK;
+}
+
+void nadir_output_close(nadir_context *context, nadir_output *output)
+{
+    if (output->descriptor >= 0) {
+        close(output->descriptor);
+    }
+    if (output->temporary != NULL) {
+        (void)unlink(output->temporary);
+    }
+    nadir_release(context, output->temporary);
+    nadir_release(context, output->path);
+    nadir_release(context, output->buffer);
+    *output = (nadir_output)NADIR_OUTPUT_CLOSED;
+}

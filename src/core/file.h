@@ -1,0 +1,96 @@
+/*
+ * file.h: files that are read without trust and written whole or not at all.
+ *
+ * Reading never maps a file into memory: a file that shrinks meanwhile is then an error, not a signal.
+ * Writing goes to a temporary name in the same folder; only a commit, after everything is on the disk,
+ * gives it the final name.
+ */
+#ifndef NADIR_CORE_FILE_H
+#define NADIR_CORE_FILE_H
+
+#include "nadir.h"
+
+#include <stdio.h>
+
+/* The system's calls, made again when a signal cuts them short. */
+
+/* open(2). */
+int nadir_file_open(const char *path, int flags);
+/* All bytes, at a place or, at < 0, where the file stands. Returns errno, 0: done. */
+int nadir_file_write(int descriptor, int64_t index, const void *data, size_t size);
+/* close(2); returns errno. */
+int nadir_file_close(int descriptor);
+
+/* An open regular file. */
+typedef struct nadir_input {
+    const char *path; /* as given; the caller keeps it alive */
+    int descriptor;   /* -1: closed */
+    int64_t bytes;    /* size when it was opened; a file that is now shorter is NADIR_ERROR_IO to read */
+    int64_t position; /* of what is read next */
+} nadir_input;
+
+#define NADIR_INPUT_CLOSED                                                                                   \
+    {                                                                                                        \
+        NULL, -1, 0, 0                                                                                       \
+    }
+
+/* NADIR_ERROR_FILE when there is no such file, no permission, or it is a directory, pipe or device. */
+nadir_status nadir_input_open(nadir_context *context, const char *path, nadir_input *input);
+/* Standard input, which may also be a pipe; `bytes` is 0 and the path is "standard input". */
+nadir_status nadir_input_standard(nadir_context *context, nadir_input *input);
+void nadir_input_close(nadir_input *input);
+
+/* Up to `size` bytes from the current position; *got less than `size` only at the end of the file. */
+nadir_status nadir_input_read(nadir_context *context, nadir_input *input, void *buffer, size_t size,
+                              size_t *got);
+
+/* The same from any place of a regular file; the current position stays where it is. */
+nadir_status nadir_input_read_at(nadir_context *context, nadir_input *input, int64_t index, void *buffer,
+                                 size_t size, size_t *got);
+
+/* The next bytes are those at `offset`. */
+nadir_status nadir_input_seek(nadir_context *context, nadir_input *input, int64_t offset);
+
+/* Exactly `size` bytes; NADIR_ERROR_FORMAT "ends in the middle of `what`" when the file is shorter. */
+nadir_status nadir_input_read_all(nadir_context *context, nadir_input *input, void *buffer, size_t size,
+                                  const char *what);
+
+/* A file being written. */
+typedef struct nadir_output {
+    char *path;      /* the final name */
+    char *temporary; /* the name meanwhile; NULL: not open */
+    int descriptor;  /* of the temporary file; -1: closed */
+    char *buffer;
+    size_t used;
+    int64_t written; /* bytes so far */
+    bool failed;     /* an earlier write failed; commit will say so */
+    int error;       /* errno of it */
+} nadir_output;
+
+#define NADIR_OUTPUT_CLOSED                                                                                  \
+    {                                                                                                        \
+        NULL, NULL, -1, NULL, 0, 0, false, 0                                                                 \
+    }
+
+nadir_status nadir_output_open(nadir_context *context, const char *path, nadir_output *output);
+
+/* Errors are kept until the commit, so that writers need not check every line. */
+void nadir_output_write(nadir_output *output, const void *data, size_t size);
+void nadir_output_text(nadir_output *output, const char *text);
+void nadir_output_format(nadir_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void nadir_output_integer(nadir_output *output, int64_t value);
+/* As nadir_number_format. */
+void nadir_output_double(nadir_output *output, double value);
+
+/* Overwrites what was written, or goes on at its end; at <= written. */
+void nadir_output_write_at(nadir_output *output, int64_t index, const void *data, size_t size);
+
+/* What was written so far is in the temporary file, for those who look at it by its name. */
+void nadir_output_flush(nadir_output *output);
+
+/* Everything to the disk, then the final name; on any failure there is no file and NADIR_ERROR_IO. */
+nadir_status nadir_output_commit(nadir_context *context, nadir_output *output);
+/* Removes the temporary file unless it was committed; frees the rest. Always call it. */
+void nadir_output_close(nadir_context *context, nadir_output *output);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * random.h: the random numbers of nadir's own generators, xoshiro256++ (Blackman and Vigna, 2021).
+ *
+ * The same seed gives the same bits on every platform, for the normal and exponential variates too: they use
+ * only operations that IEEE 754 defines exactly. A stream is plain data; copy it to repeat it. Not for
+ * cryptography, and not safe to share between threads: give each thread its own by jumping.
+ */
+#ifndef NADIR_CORE_RANDOM_H
+#define NADIR_CORE_RANDOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct nadir_random {
+    uint64_t state[4];
+    double spare; /* the second normal variate of a pair, while has_spare */
+    bool has_spare;
+} nadir_random;
+
+/* Starts the stream of this seed; any seed is as good as any other. */
+void nadir_random_seed(nadir_random *random, uint64_t seed);
+
+/* Moves 2¹²⁸ draws ahead: streams that are k jumps apart never meet in practice. Drops the spare variate. */
+void nadir_random_jump(nadir_random *random);
+
+/* 64 random bits. */
+uint64_t nadir_random_next(nadir_random *random);
+
+/* Uniform in [0, 1), a multiple of 2⁻⁵³. */
+double nadir_random_uniform(nadir_random *random);
+
+/* Uniform in 0, …, bound − 1 without bias; 0 for bound 0. */
+uint64_t nadir_random_below(nadir_random *random, uint64_t bound);
+
+/* Standard normal. */
+double nadir_random_normal(nadir_random *random);
+
+/* Exponential with mean 1; never negative, always finite. */
+double nadir_random_exponential(nadir_random *random);
+
+/* All 128 bits of a product: a b = 2⁶⁴ × result + *low. */
+static inline uint64_t nadir_multiply_wide(uint64_t a, uint64_t b, uint64_t *low)
+{
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)a * b;
+    *low = (uint64_t)product;
+    return (uint64_t)(product >> 64);
+#else
+    uint64_t a_low = a & 0xffffffffU, a_high = a >> 32;
+    uint64_t b_low = b & 0xffffffffU, b_high = b >> 32;
+    uint64_t bottom = a_low * b_low;
+    uint64_t middle = a_high * b_low + (bottom >> 32);
+    uint64_t other = a_low * b_high + (middle & 0xffffffffU);
+    *low = (other << 32) | (bottom & 0xffffffffU);
+    return a_high * b_high + (middle >> 32) + (other >> 32);
+#endif
+}
+
+#endif

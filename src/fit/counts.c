@@ -1,0 +1,143 @@
+/* counts.c: from the table of transitions to counts in rows; see data.h. */
+#include "fit/count_transitions.h"
+
+#include <math.h>
+
+void nadir_counts_free(nadir_context *context, nadir_counts *counts)
+{
+    if (counts == NULL) {
+        return;
+    }
+    nadir_release(context, counts->state_rows);
+    nadir_release(context, counts->row_starts);
+    nadir_release(context, counts->columns);
+    nadir_release(context, counts->counts);
+    nadir_release(context, counts->reward_sums);
+    nadir_release(context, counts->initial);
+    nadir_release(context, counts);
+}
+
+static nadir_status check_states(const nadir_data_collector *collector, int64_t states)
+{
+    if (collector->settings.states == 0 && states > nadir_data_states_limit(collector)) {
+        return nadir_fail(
+            collector->context, NADIR_ERROR_FORMAT,
+            "%s: state %lld, but only %lld different transitions; states are numbered from 0 without "
+            "large gaps, unless the number of states is given",
+            collector->path, (long long)states - 1, (long long)collector->table.count);
+    }
+    return NADIR_OK;
+}
+
+/* The first row of each state. */
+static nadir_status lay_out_states(const nadir_data_collector *collector, nadir_counts *counts)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_data_settings *settings = &collector->settings;
+    int64_t *starts = NULL;
+    NADIR_NEW_ZERO(collector->context, starts, counts->states + 1);
+    counts->state_rows = starts;
+    for (int64_t i = 0; settings->ragged && i < collector->table.count; i++) {
+        const nadir_data_entry *entry = &collector->table.entries[i];
+        const int64_t actions = (int64_t)entry->action + 1;
+        starts[entry->state + 1] = actions > starts[entry->state + 1] ? actions : starts[entry->state + 1];
+    }
+    const int64_t actions = settings->actions > 0 ? settings->actions : collector->actions;
+    for (int64_t s = 0; s < counts->states; s++) {
+        const int64_t here = starts[s + 1] > 0 ? starts[s + 1] : 1;
+        starts[s + 1] = starts[s] + (settings->ragged ? here : actions);
+    }
+    counts->rows = starts[counts->states];
+    const bool given = settings->actions > 0 && !settings->ragged;
+    if (!given && counts->rows > nadir_data_rows_limit(collector, counts->states)) {
+        status =
+            nadir_fail(collector->context, NADIR_ERROR_FORMAT,
+                       "%s: action %lld, but only %lld different transitions; actions are numbered from 0 "
+                       "without large gaps, unless their number is given",
+                       collector->path, (long long)collector->actions - 1, (long long)collector->table.count);
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status fill_rows(const nadir_data_collector *collector, nadir_counts *counts)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = collector->context;
+    const nadir_data_table *table = &collector->table;
+    int64_t *entry_rows = NULL;
+    int64_t *order = NULL;
+    NADIR_NEW(context, entry_rows, table->count);
+    NADIR_NEW(context, order, table->count);
+    NADIR_NEW(context, counts->row_starts, counts->rows + 1);
+    for (int64_t i = 0; i < table->count; i++) {
+        entry_rows[i] = counts->state_rows[table->entries[i].state] + table->entries[i].action;
+    }
+    NADIR_CHECK(nadir_data_table_order(context, table, counts->states, counts->rows, entry_rows, order,
+                                       counts->row_starts));
+    counts->nonzeros = counts->row_starts[counts->rows];
+    NADIR_NEW(context, counts->columns, counts->nonzeros);
+    NADIR_NEW(context, counts->counts, counts->nonzeros);
+    if (NADIR_DATA_HAS(collector->columns, NADIR_DATA_REWARD)) {
+        NADIR_NEW(context, counts->reward_sums, counts->nonzeros);
+    }
+    double rewards = 0;
+    for (int64_t i = 0; i < counts->nonzeros; i++) {
+        const nadir_data_entry *entry = &table->entries[order[i]];
+        counts->columns[i] = entry->successor;
+        counts->counts[i] = entry->count;
+        counts->total += entry->count;
+        rewards += fabs(entry->reward);
+        if (counts->reward_sums != NULL) {
+            counts->reward_sums[i] = entry->reward;
+        }
+    }
+    if (!isfinite(counts->total) || !isfinite(rewards)) {
+        status = nadir_fail(context, NADIR_ERROR_FORMAT, "%s: the sum of the %s is larger than any number",
+                            collector->path, isfinite(counts->total) ? "rewards" : "counts");
+    }
+cleanup:
+    nadir_release(context, entry_rows);
+    nadir_release(context, order);
+    return status;
+}
+
+static nadir_status fill_initial(const nadir_data_collector *collector, nadir_counts *counts)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_NEW_ZERO(collector->context, counts->initial, counts->states);
+    for (int64_t i = 0; i < collector->starts.count; i++) {
+        counts->initial[collector->starts.entries[i].state] = collector->starts.entries[i].count;
+    }
+    counts->episodes = collector->episodes;
+cleanup:
+    return status;
+}
+
+nadir_status nadir_counts_make(nadir_data_collector *collector, nadir_counts **counts)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = collector->context;
+    nadir_counts *made = NULL;
+    NADIR_NEW_ZERO(context, made, 1);
+    made->states = collector->settings.states > 0 ? collector->settings.states : collector->states;
+    made->observations = collector->observations;
+    NADIR_CHECK(check_states(collector, made->states));
+    NADIR_CHECK(lay_out_states(collector, made));
+    NADIR_CHECK(fill_rows(collector, made));
+    if (!(made->total > 0)) {
+        status = nadir_fail(context, NADIR_ERROR_FORMAT, "%s: all counts are 0", collector->path);
+        goto cleanup;
+    }
+    for (int64_t row = 0; row < made->rows; row++) {
+        made->visited += made->row_starts[row + 1] > made->row_starts[row];
+    }
+    if (collector->kind == NADIR_DATA_TRAJECTORIES) {
+        NADIR_CHECK(fill_initial(collector, made));
+    }
+    *counts = made;
+    made = NULL;
+cleanup:
+    nadir_counts_free(context, made);
+    return status;
+}

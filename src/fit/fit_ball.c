@@ -1,0 +1,416 @@
+/*
+ * fit_ball.c: the ball of a fit: radii of the asked confidence, and the scales whose guarantee is best.
+ *
+ * Posterior and bootstrap: for every choice of scales the ball is a set B_i that the data determine and that
+ * holds the asked share of the posterior given the data. So does the one chosen, whichever way the choice
+ * depends on the data: P(P in B_chosen | data) >= confidence, and on average over the data too.
+ * Distribution-free: a radius of scales that depend on the data must come from radii of rows that hold all at
+ * once; those of `ones` and `deviation`, which depend on the numbers of visits alone, may be joint bounds. To
+ * choose among them the risk is shared by these three statements.
+ */
+#include "core/context.h"
+#include "fit/concentration.h"
+#include "fit/fit.h"
+#include "fit/radii_by_draws.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What is found on the way. */
+typedef struct search {
+    nadir_fit *fit;
+    nadir_policy *own_policy;   /* the nominal optimum, where none was given */
+    const nadir_policy *policy; /* NULL: there can be no guarantees */
+    nadir_solver *solver;
+    double *deviation;                /* [rows] */
+    double *x;                        /* [rows] */
+    double *scales[NADIR_FIT_SCALES]; /* [rows] of each candidate */
+    double *state_scales;             /* [rows] inside the s-rectangular set */
+    double *row_scales;               /* [rows] of the sa-rectangular one: 1, or 0 for known rows */
+    double *state_radii;              /* [states] */
+    double *row_radii;                /* [rows] */
+    double radii[NADIR_FIT_SCALES];
+    nadir_fit_result result;
+} search;
+
+static void clear(nadir_context *context, search *self)
+{
+    nadir_solver_free(self->solver);
+    nadir_policy_free(self->own_policy);
+    for (int i = 0; i < NADIR_FIT_SCALES; i++) {
+        nadir_release(context, self->scales[i]);
+    }
+    nadir_release(context, self->deviation);
+    nadir_release(context, self->x);
+    nadir_release(context, self->state_scales);
+    nadir_release(context, self->row_scales);
+    nadir_release(context, self->state_radii);
+    nadir_release(context, self->row_radii);
+}
+
+/* ------------------------------------------------------------------------------------------ policy */
+
+static nadir_status solve(nadir_context *context, const nadir_policy *policy, search *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *model = self->fit->nominal;
+    nadir_nominal nominal = {.size = sizeof nominal};
+    self->result.nominal_return = NAN;
+    if (model->rewards == NULL || isnan(model->discount)) {
+        const int choice = self->fit->question.scales;
+        return choice == NADIR_SCALES_OCCUPANCY || choice == NADIR_SCALES_SENSITIVITY
+                   ? nadir_fail(context, NADIR_ERROR_MODEL,
+                                "scales %s need a discount and data with rewards; give a discount, or take "
+                                "deviation",
+                                nadir_scales_name(choice))
+                   : NADIR_OK;
+    }
+    if (policy == NULL) {
+        nadir_optimum_result optimum = {.size = sizeof optimum};
+        NADIR_CHECK(nadir_optimum(context, model, NULL, &self->own_policy, &optimum));
+    }
+    self->policy = policy != NULL ? policy : self->own_policy;
+    NADIR_CHECK(nadir_solver_create(context, model, self->policy, NULL, &self->solver));
+    NADIR_CHECK(nadir_solver_nominal(context, self->solver, &nominal));
+    self->result.nominal_return = nominal.nominal_return;
+cleanup:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ scales */
+
+/* Which choices of scales are looked at. */
+static void list_candidates(search *self)
+{
+    const int asked = self->fit->question.scales;
+    nadir_fit_result *result = &self->result;
+    for (int choice = 0; choice < NADIR_SCALES_COUNT; choice++) {
+        const bool possible = self->solver != NULL || choice == NADIR_SCALES_DEVIATION;
+        if (asked == NADIR_SCALES_COUNT ? possible : choice == asked) {
+            result->candidates[result->candidates_count++] =
+                (nadir_fit_guarantee){.set = NADIR_SET_NONRECT,
+                                      .scales = nadir_scales_name(choice),
+                                      .robust_return = NAN,
+                                      .lower_bound = NAN};
+        }
+    }
+}
+
+static nadir_status make_scales(nadir_context *context, search *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_evidence *evidence = &self->fit->evidence;
+    const double norm = self->fit->question.norm;
+    int64_t place = 0;
+    NADIR_NEW(context, self->deviation, evidence->rows);
+    NADIR_NEW(context, self->x, evidence->rows);
+    NADIR_NEW(context, self->state_scales, evidence->rows);
+    NADIR_NEW(context, self->row_scales, evidence->rows);
+    for (int64_t row = 0; row < evidence->rows; row++) {
+        self->row_scales[row] = evidence->kinds[row] != NADIR_ROW_KNOWN ? 1 : 0;
+    }
+    if (self->fit->question.method == NADIR_FIT_FREE) {
+        for (int64_t row = 0; row < evidence->rows; row++) {
+            self->deviation[row] = nadir_concentration_deviation(evidence, norm, row);
+        }
+    } else {
+        nadir_scales_deviation(evidence, norm, self->deviation);
+    }
+    nadir_scales_make(evidence, norm, self->deviation, NULL, self->state_scales);
+    for (int choice = 0; choice < NADIR_SCALES_COUNT && place < self->result.candidates_count; choice++) {
+        if (self->result.candidates[place].scales != nadir_scales_name(choice)) {
+            continue;
+        }
+        double *scales;
+        NADIR_NEW(context, self->scales[place], evidence->rows);
+        scales = self->scales[place++];
+        if (choice == NADIR_SCALES_ONES) {
+            for (int64_t row = 0; row < evidence->rows; row++) {
+                scales[row] = self->row_scales[row];
+            }
+            continue;
+        }
+        if (choice != NADIR_SCALES_DEVIATION) {
+            NADIR_CHECK(nadir_scales_exposure(context, evidence, self->solver, self->policy, norm,
+                                              choice == NADIR_SCALES_SENSITIVITY, self->x));
+        }
+        nadir_scales_make(evidence, norm, self->deviation, choice != NADIR_SCALES_DEVIATION ? self->x : NULL,
+                          scales);
+    }
+cleanup:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------- radii */
+
+/* Enough for three digits of the quantile; fewer where rows are many and long, but at least 1000: the more
+ * rows there are, the less the distance varies. More where the confidence needs them. */
+static nadir_status choose_samples(nadir_context *context, const nadir_evidence *evidence, double confidence,
+                                   int64_t *samples)
+{
+    const double least = fmax(1000, 2 * log(NADIR_TALLY_RISK) / log(confidence));
+    const double affordable = 2e8; /* variates */
+    const double most = 2e7;       /* draws: a gigabyte of sums for each thread */
+    double each = 1;
+    for (int64_t row = 0; row < evidence->rows; row++) {
+        each += (double)nadir_evidence_seen(evidence, row) +
+                fmin((double)nadir_evidence_unseen(evidence, row), 100);
+    }
+    if (least > most) {
+        return nadir_fail(
+            context, NADIR_ERROR_ARGUMENT,
+            "a confidence of %.15g would need %.0f draws; take method distribution-free, or ask "
+            "for less",
+            confidence, least);
+    }
+    *samples = (int64_t)fmax(least, fmin(10000, affordable / each));
+    return NADIR_OK;
+}
+
+/* By draws: all at once. */
+static nadir_status draw_radii(nadir_context *context, search *self)
+{
+    const nadir_fit_question *question = &self->fit->question;
+    const nadir_evidence *evidence = &self->fit->evidence;
+    nadir_status status = NADIR_OK;
+    int64_t own = evidence->samples != NULL ? evidence->samples->outcomes : question->samples;
+    if (own == 0) {
+        NADIR_CHECK(choose_samples(context, evidence, question->confidence, &own));
+    }
+    const nadir_draws draws = {.evidence = evidence,
+                               .bootstrap = question->method == NADIR_FIT_BOOTSTRAP,
+                               .norm = question->norm,
+                               .count = own,
+                               .seed = nadir_random_next(&context->random)};
+    nadir_tally tally = {.confidence = question->confidence,
+                         .candidates = (int)self->result.candidates_count,
+                         .state_scales = self->state_scales,
+                         .state_radii = self->state_radii,
+                         .row_radii = self->row_radii};
+    for (int i = 0; i < tally.candidates; i++) {
+        tally.scales[i] = self->scales[i];
+    }
+    NADIR_CHECK(nadir_tally_find(context, &draws, &tally));
+    self->result.samples = draws.count;
+    for (int i = 0; i < tally.candidates; i++) {
+        self->radii[i] = tally.radii[i];
+    }
+cleanup:
+    return status;
+}
+
+/* By bounds: the risk of a radius is shared by the rows, or the states, that must hold together. */
+static void bound_radii(search *self)
+{
+    const nadir_evidence *evidence = &self->fit->evidence;
+    const double norm = self->fit->question.norm;
+    const double risk = 1 - self->fit->question.confidence;
+    const double share = self->result.candidates_count > 1 ? risk / 3 : risk;
+    double unknown = 0;
+    double states = 0;
+    for (int64_t state = 0; state < evidence->states; state++) {
+        const double before = unknown;
+        for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
+            unknown += evidence->kinds[row] == NADIR_ROW_DRAWN ? 1 : 0;
+        }
+        states += unknown > before ? 1 : 0;
+    }
+    for (int64_t row = 0; row < evidence->rows; row++) {
+        self->row_radii[row] =
+            nadir_concentration_radius(evidence, norm, row, row + 1, NULL, share / fmax(unknown, 1));
+    }
+    for (int i = 0; i < self->result.candidates_count; i++) {
+        const char *name = self->result.candidates[i].scales;
+        const bool fixed =
+            name == nadir_scales_name(NADIR_SCALES_ONES) || name == nadir_scales_name(NADIR_SCALES_DEVIATION);
+        self->radii[i] =
+            fixed ? nadir_concentration_radius(evidence, norm, 0, evidence->rows, self->scales[i], share)
+                  : nadir_concentration_gather(evidence, norm, self->scales[i], self->row_radii);
+    }
+    for (int64_t row = 0; row < evidence->rows; row++) {
+        self->row_radii[row] =
+            nadir_concentration_radius(evidence, norm, row, row + 1, NULL, risk / fmax(unknown, 1));
+    }
+    for (int64_t state = 0; state < evidence->states; state++) {
+        self->state_radii[state] = nadir_concentration_radius(evidence, norm, evidence->state_rows[state],
+                                                              evidence->state_rows[state + 1],
+                                                              self->state_scales, risk / fmax(states, 1));
+    }
+}
+
+static nadir_status find_radii(nadir_context *context, search *self)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_NEW(context, self->state_radii, self->fit->evidence.states);
+    NADIR_NEW(context, self->row_radii, self->fit->evidence.rows);
+    if (self->fit->question.method == NADIR_FIT_FREE) {
+        bound_radii(self);
+    } else {
+        NADIR_CHECK(draw_radii(context, self));
+    }
+cleanup:
+    return status;
+}
+
+/* -------------------------------------------------------------------------------------- guarantees */
+
+static double largest(int64_t count, const double *values)
+{
+    double most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        most = fmax(most, values[i]);
+    }
+    return most;
+}
+
+/* The ball of a set; candidate: of the non-rectangular one. */
+static nadir_ball ball_of(const search *self, nadir_set set, int64_t candidate)
+{
+    nadir_ball ball;
+    nadir_ball_default(&ball);
+    ball.set = set;
+    ball.domain = self->fit->question.domain;
+    ball.norm = self->fit->question.norm;
+    ball.radius = set == NADIR_SET_NONRECT ? &self->radii[candidate]
+                  : set == NADIR_SET_S     ? self->state_radii
+                                           : self->row_radii;
+    ball.radius_count = set == NADIR_SET_NONRECT ? 1
+                        : set == NADIR_SET_S     ? self->fit->evidence.states
+                                                 : self->fit->evidence.rows;
+    ball.scales = set == NADIR_SET_NONRECT ? self->scales[candidate]
+                  : set == NADIR_SET_S     ? self->state_scales
+                                           : self->row_scales;
+    return ball;
+}
+
+/* What a ball promises; a search that has not converged has bounds too. */
+static nadir_status promise(nadir_context *context, search *self, const nadir_ball *ball,
+                            nadir_fit_guarantee *guarantee)
+{
+    nadir_robust robust = {.size = sizeof robust};
+    guarantee->set = ball->set;
+    guarantee->radius = largest(ball->radius_count, ball->radius);
+    guarantee->robust_return = NAN;
+    guarantee->lower_bound = NAN;
+    if (self->solver == NULL) {
+        return NADIR_OK;
+    }
+    const nadir_status status = nadir_solver_robust(context, self->solver, ball, NULL, &robust, NULL);
+    if (status != NADIR_OK && (status != NADIR_ERROR_NOT_CONVERGED || robust.stop_reason == NULL)) {
+        return status;
+    }
+    guarantee->robust_return = robust.robust_return;
+    guarantee->lower_bound = robust.lower_bound;
+    guarantee->certified = robust.certified;
+    return NADIR_OK;
+}
+
+static nadir_status find_guarantees(nadir_context *context, search *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_fit_result *result = &self->result;
+    for (int64_t i = 0; i < result->candidates_count; i++) {
+        const nadir_ball ball = ball_of(self, NADIR_SET_NONRECT, i);
+        NADIR_CHECK(promise(context, self, &ball, &result->candidates[i]));
+        const double best = result->candidates[result->chosen].lower_bound;
+        result->chosen = isnan(best) || result->candidates[i].lower_bound > best ? i : result->chosen;
+    }
+    result->sets[0] = result->candidates[result->chosen];
+    for (int i = 1; i < 3; i++) {
+        const nadir_ball ball = ball_of(self, (nadir_set)(NADIR_SET_NONRECT + i), 0);
+        result->sets[i].scales = "";
+        NADIR_CHECK(promise(context, self, &ball, &result->sets[i]));
+    }
+cleanup:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ result */
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What the data are; the array x serves as work space. */
+static void describe(search *self)
+{
+    const nadir_fit *fit = self->fit;
+    const nadir_counts *counts = fit->data.counts;
+    nadir_fit_result *result = &self->result;
+    result->data = nadir_data_kind_name(fit->data.kind);
+    result->states = fit->evidence.states;
+    result->rows = fit->evidence.rows;
+    for (int64_t row = 0; row < result->rows; row++) {
+        result->rows_known += fit->evidence.kinds[row] == NADIR_ROW_KNOWN ? 1 : 0;
+        if (nadir_evidence_seen(&fit->evidence, row) > 0) {
+            self->x[result->rows_visited++] = fit->evidence.visits[row];
+        }
+    }
+    qsort(self->x, (size_t)result->rows_visited, sizeof *self->x, compare_doubles);
+    result->visits_min = counts != NULL ? self->x[0] : NAN;
+    result->visits_median = counts != NULL ? self->x[result->rows_visited / 2] : NAN;
+    result->observations = counts != NULL ? counts->observations : 0;
+    result->total = counts != NULL ? counts->total : 0;
+    result->episodes = counts != NULL ? counts->episodes : 0;
+    result->method = nadir_fit_method_name(fit->question.method);
+    result->confidence = fit->question.confidence;
+    result->prior = counts != NULL && isnan(fit->question.concentration) ? fit->question.prior : NAN;
+    result->domain = fit->question.domain;
+    result->norm = fit->question.norm;
+}
+
+static nadir_status make_model(nadir_context *context, const search *self, nadir_set set, nadir_model **model)
+{
+    nadir_model_data data;
+    const nadir_ball ball = ball_of(self, set, self->result.chosen);
+    nadir_model_data_default(&data);
+    nadir_model_view(self->fit->nominal, &data);
+    data.scales = ball.scales;
+    data.radius = ball.radius;
+    data.radius_count = ball.radius_count;
+    data.norm = ball.norm;
+    data.set = ball.set;
+    data.domain = ball.domain;
+    return nadir_model_create(context, &data, model);
+}
+
+nadir_status nadir_fit_models(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
+                              nadir_fit_result *result, int count, const nadir_set *sets,
+                              nadir_model **models)
+{
+    nadir_status status = NADIR_OK;
+    search run = {.fit = fit, .result = {.size = sizeof run.result}};
+    int made = 0;
+    NADIR_CHECK(solve(context, policy, &run));
+    list_candidates(&run);
+    const double begun = nadir_clock_seconds();
+    NADIR_CHECK(make_scales(context, &run));
+    NADIR_CHECK(find_radii(context, &run));
+    run.result.seconds_radii = nadir_clock_seconds() - begun;
+    NADIR_CHECK(find_guarantees(context, &run));
+    run.result.seconds_guarantees = nadir_clock_seconds() - begun - run.result.seconds_radii;
+    describe(&run);
+    if (!nadir_result_copy(result, &run.result, sizeof run.result)) {
+        NADIR_CHECK(nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the fit result is not set"));
+    }
+    while (made < count) {
+        NADIR_CHECK(make_model(context, &run, sets[made], &models[made]));
+        made++;
+    }
+cleanup:
+    while (status != NADIR_OK && made > 0) {
+        nadir_model_free(models[--made]);
+    }
+    clear(context, &run);
+    return status;
+}
+
+nadir_status nadir_fit_model(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
+                             nadir_fit_result *result, nadir_model **model)
+{
+    return nadir_fit_models(context, fit, policy, result, 1, &fit->question.set, model);
+}

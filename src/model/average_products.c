@@ -1,0 +1,235 @@
+/* average_products.c: products with an average; see average.h. */
+#include "model/average.h"
+
+#include "linalg/blocks.h"
+#include "linalg/distributed.h"
+#include "linalg/threads.h"
+#include "model/kernel_device.h"
+
+#include <string.h>
+
+void nadir_average_rewards(const nadir_model *model, const nadir_policy *policy, double *result)
+{
+    for (int64_t s = 0; s < model->states; s++) {
+        double sum = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            sum += policy->probabilities[row] * model->rewards[row];
+        }
+        result[s] = sum;
+    }
+}
+
+/* y <- y - left (right . x), for each column. */
+static void subtract_rank_one(const nadir_context *context, int64_t n, const double *left,
+                              const double *right, int64_t count, const double *x, double *y)
+{
+    for (int64_t j = 0; j < count; j++) {
+        const double dot = nadir_blocks_dot(context, n, right, x + j * n);
+        nadir_blocks_add(context, n, -dot, left, y + j * n);
+    }
+}
+
+/* Whether products with M are to be made from its transpose, column after column. Rows that lead to states of
+ * all processes ask for entries of x all over memory; of y a process has its part alone, which stays in its
+ * cache, and x is read in order, where it stands. A product of a million states, 20 entries a row, takes each
+ * of two processes 20 to 24 ms instead of 33 to 50. Threads would write to the same y. */
+static bool by_columns(const nadir_context *context, const nadir_average *average)
+{
+    const nadir_exchange *exchange = average->exchange;
+    return exchange != NULL && average->device_matrix == NULL && exchange->ghosts > exchange->count / 2 &&
+           nadir_threads_for(context, average->matrix.starts[average->states]) == 1;
+}
+
+nadir_status nadir_average_prepare(nadir_context *context, nadir_average *average)
+{
+    nadir_average *owner = average->lender != NULL ? average->lender : average;
+    const bool missing = owner->transpose.starts == NULL && owner->transposed_row == 0;
+    const nadir_status status = missing && by_columns(context, owner)
+                                    ? nadir_matrix_transpose(context, &owner->matrix, &owner->transpose)
+                                    : NADIR_OK;
+    return status == NADIR_ERROR_MEMORY ? NADIR_OK : status; /* products by rows will do */
+}
+
+/* Y = shift X + scale M X from the transpose of M; the same bits as from M. */
+static void combine_by_columns(const nadir_average *average, const nadir_entries *transpose, int64_t count,
+                               double shift, double scale, const double *x, double *y)
+{
+    const int64_t n = average->states;
+    const nadir_matrix matrix = {average->matrix.width, NULL, transpose->starts, transpose->columns,
+                                 transpose->values,     0};
+    for (int64_t j = 0; j < count; j++) {
+        const double *own = x + j * n;
+        double *sums = y + j * n;
+        nadir_exchange_piece pieces[NADIR_EXCHANGE_PIECES];
+        const int many = nadir_exchange_pieces(average->exchange, own, pieces);
+        int64_t column = 0;
+        memset(sums, 0, (size_t)n * sizeof *sums);
+        for (int i = 0; i < many; i++) {
+            nadir_matrix_scatter(&matrix, column, pieces[i].count, pieces[i].values, sums);
+            column += pieces[i].count;
+        }
+        for (int64_t s = 0; s < n; s++) {
+            sums[s] = shift == 0 ? scale * sums[s] : shift * own[s] + scale * sums[s];
+        }
+    }
+}
+
+/* Y = shift X + scale M X where M has columns of other processes: one vector after the other. */
+static void combine_distributed(const nadir_context *context, const nadir_average *average, int64_t count,
+                                double shift, double scale, const double *x, double *y)
+{
+    const int64_t n = average->states;
+    const nadir_average *owner = average->lender != NULL ? average->lender : average;
+    if (owner->transpose.starts != NULL && by_columns(context, average)) {
+        combine_by_columns(average, &owner->transpose, count, shift, scale, x, y);
+        return;
+    }
+    for (int64_t j = 0; j < count; j++) {
+        const double *extended = nadir_exchange_extend(average->exchange, x + j * n);
+        nadir_matrix_combine(context, &average->matrix, 1, shift, scale, extended, y + j * n);
+    }
+}
+
+/* Y = shift X + scale M^T X likewise: `transpose` has rows for columns of other processes, whose sums go
+ * home. */
+static void combine_distributed_transposed(const nadir_context *context, const nadir_average *owner,
+                                           const nadir_matrix *transpose, int64_t count, double shift,
+                                           double scale, const double *x, double *y)
+{
+    const nadir_exchange *exchange = owner->exchange;
+    const int64_t n = owner->states;
+    for (int64_t j = 0; j < count; j++) {
+        double *sums = nadir_exchange_buffer(exchange);
+        nadir_matrix_combine(context, transpose, 1, 0, scale, x + j * n, sums);
+        for (int64_t s = 0; s < n; s++) {
+            y[j * n + s] = shift * x[j * n + s] + sums[s];
+        }
+        exchange->table->add(exchange->table->self, exchange->plan, sums + n, y + j * n);
+    }
+}
+
+/* Y = shift X + scale M X; of NaN where a device fails. */
+static nadir_status combine_plain(const nadir_context *context, const nadir_average *average, int64_t count,
+                                  double shift, double scale, const double *x, double *y)
+{
+    if (average->device_matrix != NULL) {
+        return nadir_kernel_device_combine(context, average, false, count, shift, scale, x, y);
+    }
+    if (average->exchange != NULL) {
+        combine_distributed(context, average, count, shift, scale, x, y);
+    } else {
+        nadir_matrix_combine(context, &average->matrix, count, shift, scale, x, y);
+    }
+    return NADIR_OK;
+}
+
+/* Y = shift X + scale M^T X. */
+static nadir_status combine_transposed(nadir_context *context, nadir_average *average, int64_t count,
+                                       double shift, double scale, const double *x, double *y)
+{
+    nadir_status status = NADIR_OK;
+    nadir_average *owner = average->lender != NULL ? average->lender : average;
+    const nadir_entries *entries = &owner->transpose;
+    if (owner->device_matrix != NULL) {
+        return nadir_kernel_device_combine(context, owner, true, count, shift, scale, x, y);
+    }
+    if (owner->dense != NULL) {
+        nadir_matrix_combine_transposed(context, &owner->matrix, count, shift, scale, x, y);
+        return NADIR_OK;
+    }
+    if (entries->starts == NULL) {
+        NADIR_CHECK(nadir_matrix_transpose(context, &owner->matrix, &owner->transpose));
+    }
+    const int64_t rows = owner->exchange != NULL ? owner->matrix.width : owner->states;
+    const nadir_matrix transpose = {rows, NULL, entries->starts, entries->columns, entries->values, 0};
+    if (owner->exchange != NULL) {
+        combine_distributed_transposed(context, owner, &transpose, count, shift, scale, x, y);
+    } else {
+        nadir_matrix_combine(context, &transpose, count, shift, scale, x, y);
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_average_combine(nadir_context *context, nadir_average *average, bool transposed,
+                                   int64_t count, double shift, double scale, const double *x, double *y)
+{
+    if (!transposed) {
+        const nadir_status made = combine_plain(context, average, count, shift, scale, x, y);
+        nadir_offsupport_tail_add(context, &average->tail, count, scale, x, y);
+        return made;
+    }
+    const nadir_status status = combine_transposed(context, average, count, shift, scale, x, y);
+    return status != NADIR_OK
+               ? status
+               : nadir_offsupport_tail_add_transposed(context, &average->tail, count, scale, x, y);
+}
+
+void nadir_average_multiply(const nadir_context *context, const nadir_average *average, int64_t count,
+                            const double *x, double *y)
+{
+    (void)combine_plain(context, average, count, 0, 1, x, y);
+    nadir_offsupport_tail_add(context, &average->tail, count, 1, x, y);
+    if (average->b != NULL) {
+        subtract_rank_one(context, average->states, average->b, average->k, count, x, y);
+    }
+}
+
+nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average, int64_t count,
+                                               const double *x, double *y)
+{
+    const nadir_status status = nadir_average_combine(context, average, true, count, 0, 1, x, y);
+    if (status == NADIR_OK && average->b != NULL) {
+        subtract_rank_one(context, average->states, average->k, average->b, count, x, y);
+    }
+    return status;
+}
+
+void nadir_average_forget_transpose(nadir_context *context, nadir_average *average)
+{
+    if (average->transpose.starts != NULL) {
+        const nadir_matrix transpose = {.size = average->exchange != NULL ? average->matrix.width
+                                                                          : average->states,
+                                        .starts = average->transpose.starts};
+        average->transposed_row = nadir_matrix_row_length(&transpose) + 1;
+        nadir_entries_clear(context, &average->transpose);
+    }
+}
+
+/* The most entries in a row of M^T. With several processes each has a part of every row: at most as many as
+ * their longest together, and an addition for each of them. */
+static int64_t longest_transposed(const nadir_context *context, const nadir_average *owner)
+{
+    const bool distributed = owner->exchange != NULL;
+    const nadir_matrix transpose = {.size = distributed ? owner->matrix.width : owner->states,
+                                    .starts = owner->transpose.starts};
+    int64_t known;
+    if (owner->device_matrix != NULL && owner->device->matrix_longest_column(owner->device_matrix, &known)) {
+        return known;
+    }
+    if (transpose.starts == NULL && owner->transposed_row == 0) {
+        return distributed ? owner->exchange->total : owner->states;
+    }
+    const int64_t longest =
+        transpose.starts != NULL ? nadir_matrix_row_length(&transpose) : owner->transposed_row - 1;
+    return distributed ? (int64_t)nadir_allreduce_sum(context, (double)(longest + 1)) : longest;
+}
+
+double nadir_average_roundings(const nadir_context *context, const nadir_average *average, bool transposed)
+{
+    const nadir_average *owner = average->lender != NULL ? average->lender : average;
+    const int64_t total = average->exchange != NULL ? average->exchange->total : average->states;
+    const double longest = transposed
+                               ? (double)longest_transposed(context, owner)
+                               : nadir_allreduce_maximum(context, (double)nadir_average_row_length(average));
+    const int64_t corrected = average->b != NULL ? total : 0; /* a sum over all states */
+    return longest + (double)(corrected + 4) + nadir_offsupport_tail_roundings(&average->tail, transposed);
+}
+
+double nadir_average_terms(const nadir_average *average)
+{
+    if (average->tail.states > 0) {
+        return average->tail.terms;
+    }
+    return average->norm + (average->b != NULL ? 2 : 0); /* beside a nominal M, |b k^T| is at most |P| + 1 */
+}

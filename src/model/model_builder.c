@@ -1,0 +1,309 @@
+/* model_builder.c: a model from transitions in any order; see model_builder.h. */
+#include "model/model_builder.h"
+
+#include <string.h>
+
+nadir_status nadir_builder_start(nadir_context *context, const char *path, nadir_builder *builder)
+{
+    *builder = (nadir_builder){.context = context, .path = path, .sorted = true, .terminal_ok = true};
+    return nadir_model_start(context, &builder->model);
+}
+
+void nadir_builder_clear(nadir_builder *builder)
+{
+    if (builder->context != NULL) {
+        nadir_release(builder->context, builder->transitions);
+        nadir_model_free(builder->model);
+    }
+    *builder = (nadir_builder){0};
+}
+
+static int compare(const nadir_transition *a, const nadir_transition *b)
+{
+    if (a->state != b->state) {
+        return a->state < b->state ? -1 : 1;
+    }
+    if (a->action != b->action) {
+        return a->action < b->action ? -1 : 1;
+    }
+    return (a->successor > b->successor) - (a->successor < b->successor);
+}
+
+nadir_status nadir_builder_add(nadir_builder *builder, int64_t state, int64_t action, int64_t successor,
+                               double probability, double reward, int64_t line)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t largest = state > successor ? state : successor;
+    if (state < 0 || successor < 0 || largest >= NADIR_STATES_LIMIT || action < 0 || action > INT32_MAX) {
+        return nadir_fail(builder->context, NADIR_ERROR_FORMAT,
+                          "%s:%lld: state %lld, action %lld, successor %lld: expected numbers from 0 to %d",
+                          builder->path, (long long)line, (long long)state, (long long)action,
+                          (long long)successor, NADIR_STATES_LIMIT - 1);
+    }
+    NADIR_RESERVE(builder->context, builder->transitions, builder->count + 1, builder->capacity);
+    builder->transitions[builder->count] = (nadir_transition){
+        .state = (int32_t)state,
+        .action = (int32_t)action,
+        .successor = (int32_t)successor,
+        .line = line > UINT32_MAX ? UINT32_MAX : (uint32_t)line,
+        .probability = probability,
+        .reward = reward,
+    };
+    const nadir_transition *added = &builder->transitions[builder->count++];
+    builder->sorted = builder->sorted && (builder->count == 1 || compare(added - 1, added) <= 0);
+    if (largest >= builder->states) {
+        builder->states = largest + 1;
+    }
+cleanup:
+    return status;
+}
+
+/* Stable merge of from[left, middle) and from[middle, right) into the same places of `into`. */
+static void merge_runs(const nadir_transition *from, nadir_transition *into, size_t left, size_t middle,
+                       size_t right)
+{
+    size_t i = left;
+    size_t j = middle;
+    for (size_t k = left; k < right; k++) {
+        const bool take_left = i < middle && (j >= right || compare(&from[i], &from[j]) <= 0);
+        into[k] = take_left ? from[i++] : from[j++];
+    }
+}
+
+/* Stable sort of list[0..count) with as much room beside it; bottom up. The result is in `list`. */
+static void sort_range(nadir_transition *list, nadir_transition *buffer, size_t count)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < count && sorted; i++) {
+        sorted = compare(&list[i - 1], &list[i]) <= 0;
+    }
+    if (sorted) {
+        return;
+    }
+    nadir_transition *from = list;
+    nadir_transition *into = buffer;
+    for (size_t width = 1; width < count; width *= 2) {
+        for (size_t left = 0; left < count; left += 2 * width) {
+            const size_t middle = left + width < count ? left + width : count;
+            const size_t right = middle + width < count ? middle + width : count;
+            merge_runs(from, into, left, middle, right);
+        }
+        nadir_transition *swap = from;
+        from = into;
+        into = swap;
+    }
+    if (from != list) {
+        memcpy(list, from, count * sizeof *list);
+    }
+}
+
+static nadir_status check_gaps(const nadir_builder *builder)
+{
+    if (builder->states > nadir_builder_states_limit((int64_t)builder->count)) {
+        return nadir_fail(
+            builder->context, NADIR_ERROR_FORMAT,
+            "%s: %lld states but only %lld transitions; states are numbered from 0 without large gaps",
+            builder->path, (long long)builder->states, (long long)builder->count);
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_builder_sort(nadir_builder *builder)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = builder->context;
+    nadir_transition *grouped = NULL;
+    size_t *starts = NULL;
+    NADIR_CHECK(check_gaps(builder));
+    if (builder->sorted) {
+        return NADIR_OK;
+    }
+    /* Counting sort by state, then each state by itself. */
+    const size_t count = builder->count;
+    const size_t states = (size_t)builder->states;
+    NADIR_NEW(context, grouped, count);
+    NADIR_NEW_ZERO(context, starts, states + 1);
+    for (size_t i = 0; i < count; i++) {
+        starts[builder->transitions[i].state + 1]++;
+    }
+    for (size_t s = 0; s < states; s++) {
+        starts[s + 1] += starts[s];
+    }
+    for (size_t i = 0; i < count; i++) {
+        grouped[starts[builder->transitions[i].state]++] = builder->transitions[i];
+    }
+    for (size_t s = 0; s < states; s++) { /* starts[s] is now where state s ends */
+        const size_t first = s == 0 ? 0 : starts[s - 1];
+        sort_range(grouped + first, builder->transitions + first, starts[s] - first);
+    }
+    nadir_transition *old = builder->transitions;
+    builder->transitions = grouped;
+    builder->capacity = count;
+    builder->sorted = true;
+    grouped = old;
+cleanup:
+    nadir_release(context, grouped);
+    nadir_release(context, starts);
+    return status;
+}
+
+int64_t nadir_builder_find(const nadir_builder *builder, int64_t state, int64_t action, int64_t successor)
+{
+    if (state < 0 || state > INT32_MAX || action < 0 || action > INT32_MAX || successor < 0 ||
+        successor > INT32_MAX) {
+        return -1;
+    }
+    const nadir_transition wanted = {
+        .state = (int32_t)state, .action = (int32_t)action, .successor = (int32_t)successor};
+    size_t low = 0;
+    size_t high = builder->count;
+    while (low < high) { /* the first transition not before the wanted one */
+        const size_t middle = low + (high - low) / 2;
+        if (compare(&builder->transitions[middle], &wanted) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < builder->count && compare(&builder->transitions[low], &wanted) == 0 ? (int64_t)low : -1;
+}
+
+bool nadir_builder_add_reward(nadir_builder *builder, int64_t state, int64_t action, int64_t successor,
+                              double reward)
+{
+    const int64_t found = nadir_builder_find(builder, state, action, successor);
+    if (found < 0) {
+        return false;
+    }
+    size_t index = (size_t)found;
+    do {
+        builder->transitions[index++].reward += reward;
+    } while (index < builder->count &&
+             compare(&builder->transitions[index - 1], &builder->transitions[index]) == 0);
+    return true;
+}
+
+void nadir_builder_add_state_rewards(nadir_builder *builder, int64_t count, const double *rewards)
+{
+    for (size_t i = 0; i < builder->count; i++) {
+        nadir_transition *self = &builder->transitions[i];
+        self->reward += self->state < count ? rewards[self->state] : 0;
+    }
+}
+
+/* Counts rows; row_lines and the arrays of the model are sized by it. Terminal states get one row each. */
+static int64_t count_rows(const nadir_builder *builder, int64_t *terminal)
+{
+    int64_t rows = 0;
+    int64_t with_actions = 0;
+    for (size_t i = 0; i < builder->count; i++) {
+        const nadir_transition *self = &builder->transitions[i];
+        const bool new_state = i == 0 || self->state != self[-1].state;
+        rows += new_state || self->action != self[-1].action;
+        with_actions += new_state;
+    }
+    *terminal = builder->states - with_actions;
+    return rows + *terminal;
+}
+
+/* Where the next row, transition and state go while rows are laid out. */
+typedef struct layout {
+    nadir_model *model;
+    uint32_t *row_lines;
+    int64_t row, transition, state;
+} layout;
+
+static void open_row(layout *self, int32_t action, uint32_t line)
+{
+    self->model->row_actions[self->row] = action;
+    self->model->row_starts[self->row] = self->transition;
+    self->row_lines[self->row] = line;
+    self->row++;
+}
+
+/* Terminal rows for all states before `until`. */
+static void open_terminal_states(layout *self, int64_t until)
+{
+    nadir_model *model = self->model;
+    while (self->state < until) {
+        model->state_rows[self->state] = self->row;
+        model->scales[self->row] = 0;
+        open_row(self, 0, 0);
+        model->columns[self->transition] = (int32_t)self->state++;
+        model->probabilities[self->transition] = 1;
+        model->transition_rewards[self->transition++] = 0;
+    }
+}
+
+static void lay_out(const nadir_builder *builder, layout *self)
+{
+    nadir_model *model = self->model;
+    for (size_t i = 0; i < builder->count; i++) {
+        const nadir_transition *given = &builder->transitions[i];
+        if (i == 0 || given->state != given[-1].state) {
+            open_terminal_states(self, given->state);
+            model->state_rows[self->state++] = self->row;
+            open_row(self, given->action, given->line);
+        } else if (given->action != given[-1].action) {
+            open_row(self, given->action, given->line);
+        }
+        model->columns[self->transition] = given->successor;
+        model->probabilities[self->transition] = given->probability;
+        model->transition_rewards[self->transition++] = given->reward;
+    }
+    open_terminal_states(self, model->states);
+    model->state_rows[model->states] = self->row;
+    model->row_starts[model->rows] = self->transition;
+}
+
+nadir_status nadir_builder_finish(nadir_builder *builder, bool keep_transition_rewards, nadir_model **model)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = builder->context;
+    uint32_t *row_lines = NULL;
+    nadir_model *made = builder->model;
+    int64_t terminal;
+    NADIR_CHECK(nadir_builder_sort(builder));
+    made->states = builder->states;
+    made->rows = count_rows(builder, &terminal);
+    if (terminal > 0 && !builder->terminal_ok) {
+        status = nadir_fail(context, NADIR_ERROR_MODEL, "%s: %lld states have no action", builder->path,
+                            (long long)terminal);
+        goto cleanup;
+    }
+    const int64_t transitions = (int64_t)builder->count + terminal;
+    NADIR_NEW(context, made->state_rows, made->states + 1);
+    NADIR_NEW(context, made->row_actions, made->rows);
+    NADIR_NEW(context, made->row_starts, made->rows + 1);
+    NADIR_NEW(context, made->columns, transitions);
+    NADIR_NEW(context, made->probabilities, transitions);
+    NADIR_NEW(context, made->transition_rewards, transitions);
+    NADIR_NEW(context, row_lines, made->rows);
+    if (terminal > 0 && made->scales == NULL) {
+        NADIR_NEW(context, made->scales, made->rows);
+        for (int64_t row = 0; row < made->rows; row++) {
+            made->scales[row] = 1;
+        }
+    }
+    layout run = {.model = made, .row_lines = row_lines};
+    lay_out(builder, &run);
+    nadir_release(context, builder->transitions); /* before the checks, to keep the peak low */
+    builder->transitions = NULL;
+    if (builder->no_rewards) {
+        nadir_release(context, made->transition_rewards);
+        made->transition_rewards = NULL;
+    }
+    if (terminal > 0) {
+        nadir_log(context, NADIR_LOG_WARNING,
+                  "%s: %lld state%s no action: terminal, staying for ever with reward 0 and known exactly",
+                  builder->path, (long long)terminal, terminal == 1 ? " has" : "s have");
+    }
+    const nadir_source source = {builder->path, row_lines, keep_transition_rewards};
+    NADIR_CHECK(nadir_model_finish(context, made, &source));
+    *model = made;
+    builder->model = NULL;
+cleanup:
+    nadir_release(context, row_lines);
+    nadir_builder_clear(builder);
+    return status;
+}

@@ -1,0 +1,367 @@
+/* model_finish.c: checking a model that was filled in; see model.h. */
+#include "linalg/distributed.h"
+#include "linalg/vector.h"
+#include "model/model.h"
+#include "model/model_finish_rows.h"
+
+#include "core/round.h"
+
+#include <math.h>
+#include <string.h>
+
+static nadir_status model_fail(nadir_context *context, const nadir_source *source, const char *what,
+                               int64_t index, double value, const char *expected)
+{
+    return nadir_fail(context, NADIR_ERROR_MODEL, "%s: %s %lld is %.10g; expected %s", source->path, what,
+                      (long long)index, value, expected);
+}
+
+static nadir_status check_shape(nadir_context *context, nadir_model *model, const nadir_source *source)
+{
+    const char *path = source->path;
+    if (nadir_model_total(model) < 1 || model->states > NADIR_STATES_LIMIT) {
+        return nadir_fail(context, NADIR_ERROR_MODEL, "%s: %lld states; expected 1 to %d", path,
+                          (long long)model->states, NADIR_STATES_LIMIT);
+    }
+    if (model->state_rows[0] != 0 || model->state_rows[model->states] != model->rows) {
+        return nadir_fail(context, NADIR_ERROR_MODEL, "%s: the rows of the states do not cover all %lld rows",
+                          path, (long long)model->rows);
+    }
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t first = model->state_rows[s]; /* 0 or more, as those before */
+        const int64_t end = model->state_rows[s + 1];
+        if (end <= first || end > model->rows) {
+            return nadir_fail(
+                context, NADIR_ERROR_MODEL,
+                "%s: state %lld begins with row %lld and ends before row %lld; expected at least one row, "
+                "of %lld",
+                path, (long long)s, (long long)first, (long long)end, (long long)model->rows);
+        }
+        if (end - first > INT32_MAX) {
+            return nadir_fail(context, NADIR_ERROR_MODEL,
+                              "%s: state %lld has %lld actions; expected at most %d", path, (long long)s,
+                              (long long)(end - first), INT32_MAX);
+        }
+    }
+    if (model->dense == NULL) {
+        if (model->row_starts[0] != 0) {
+            return nadir_fail(context, NADIR_ERROR_MODEL,
+                              "%s: the first row starts at transition %lld, not 0", path,
+                              (long long)model->row_starts[0]);
+        }
+        for (int64_t row = 0; row < model->rows; row++) {
+            if (model->row_starts[row + 1] < model->row_starts[row]) {
+                return nadir_fail(context, NADIR_ERROR_MODEL, "%s: row %lld ends before it starts", path,
+                                  (long long)row);
+            }
+        }
+    }
+    return NADIR_OK;
+}
+
+/* Action numbers must rise within a state; the plain 0, 1, 2, ... need no array. */
+static nadir_status check_actions(nadir_context *context, nadir_model *model, const nadir_source *source)
+{
+    if (model->row_actions == NULL) {
+        return NADIR_OK;
+    }
+    bool plain = true;
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const int32_t action = model->row_actions[row];
+            const bool first = row == model->state_rows[s];
+            if (action < 0 || (!first && action <= model->row_actions[row - 1])) {
+                return nadir_row_fail(context, model, source, row,
+                                      "action numbers must be 0 or more and rise within a state");
+            }
+            plain = plain && action == row - model->state_rows[s];
+        }
+    }
+    if (plain) {
+        nadir_release(context, model->row_actions);
+        model->row_actions = NULL;
+    }
+    return NADIR_OK;
+}
+
+/* mu of all processes together; as nadir_normalise. */
+static bool normalise_initial(const nadir_context *context, nadir_model *model, nadir_sum_report *report,
+                              double *sum)
+{
+    if (model->exchange == NULL) {
+        return nadir_normalise(model->states, model->initial, 0, report, sum);
+    }
+    *sum = nadir_global_sum(context, model->states, model->initial);
+    const double off = fabs(*sum - 1);
+    if (off > NADIR_SUM_ROUNDING && off <= NADIR_SUM_TOLERANCE) {
+        nadir_vector_divide(model->states, *sum, model->initial);
+    }
+    report->repaired = off > NADIR_SUM_UNSAID;
+    return off <= NADIR_SUM_TOLERANCE;
+}
+
+static nadir_status check_initial(nadir_context *context, nadir_model *model, const nadir_source *source)
+{
+    nadir_status status = NADIR_OK;
+    if (model->initial == NULL) {
+        NADIR_NEW(context, model->initial, model->states);
+        for (int64_t s = 0; s < model->states; s++) {
+            model->initial[s] = 1.0 / (double)nadir_model_total(model);
+        }
+    }
+    for (int64_t s = 0; s < model->states; s++) {
+        if (!(model->initial[s] >= 0) || !isfinite(model->initial[s])) {
+            return model_fail(context, source, "the initial probability of state", s, model->initial[s],
+                              "a number from 0 to 1");
+        }
+    }
+    nadir_sum_report report = {0};
+    double sum;
+    if (!normalise_initial(context, model, &report, &sum)) {
+        return nadir_fail(context, NADIR_ERROR_MODEL,
+                          "%s: the initial distribution sums to %.10g; expected 1 (within 1e-5)",
+                          source->path, sum);
+    }
+    if (report.repaired > 0) {
+        nadir_log(context, NADIR_LOG_WARNING,
+                  "%s: the initial distribution was normalised; its sum was %.15g", source->path, sum);
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_model_check_discount(nadir_context *context, const nadir_model *model, const char *path)
+{
+    if (!isnan(model->discount) && !(model->discount >= 0 && model->discount < 1)) {
+        return nadir_fail(context, NADIR_ERROR_MODEL,
+                          "%s: the discount is %.10g; expected 0 <= discount < 1 (--discount overrides it)",
+                          path, model->discount);
+    }
+    return NADIR_OK;
+}
+
+/* Scales and the defaults of the ball. */
+static nadir_status check_numbers(nadir_context *context, nadir_model *model, const nadir_source *source)
+{
+    const char *path = source->path;
+    if (!isnan(model->norm) && !(model->norm >= 1)) {
+        return nadir_fail(context, NADIR_ERROR_MODEL, "%s: the norm is %.10g; expected 1 to infinity", path,
+                          model->norm);
+    }
+    for (int64_t row = 0; model->scales != NULL && row < model->rows; row++) {
+        if (!(model->scales[row] >= 0) || !isfinite(model->scales[row])) {
+            return nadir_row_fail(context, model, source, row,
+                                  "the scale is %g; expected a finite number, 0 or more", model->scales[row]);
+        }
+    }
+    const int64_t count = model->radius_count;
+    const int64_t states = nadir_model_total(model);
+    const int64_t rows = nadir_global_count(context, model->rows);
+    if (count != 0 && count != 1 && count != states && count != rows) {
+        return nadir_fail(context, NADIR_ERROR_MODEL,
+                          "%s: %lld radii; expected one, one for each of %lld states or of %lld rows", path,
+                          (long long)count, (long long)states, (long long)rows);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (!(model->radius[i] >= 0) || !isfinite(model->radius[i])) {
+            return model_fail(context, source, "radius", i, model->radius[i], "a finite number, 0 or more");
+        }
+    }
+    return NADIR_OK;
+}
+
+/* Scales that are all one, on all processes, need no array. */
+static void drop_plain_scales(nadir_context *context, nadir_model *model)
+{
+    int64_t row = 0;
+    while (model->scales != NULL && row < model->rows && model->scales[row] == 1) {
+        row++;
+    }
+    if (model->scales != NULL && nadir_allreduce_and(context, row == model->rows)) {
+        nadir_release(context, model->scales);
+        model->scales = NULL;
+    }
+}
+
+/* Transition rewards that say no more than their row's reward, or that nobody asked for, are dropped. */
+static void drop_transition_rewards(nadir_context *context, nadir_model *model, bool keep)
+{
+    if (model->transition_rewards == NULL) {
+        return;
+    }
+    bool differ = false;
+    for (int64_t row = 0; keep && !differ && row < model->rows; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        for (int64_t i = 0; i < entries.count; i++) {
+            differ = differ || (entries.values[i] > 0 && entries.rewards[i] != model->rewards[row]);
+        }
+    }
+    if (!differ) {
+        nadir_release(context, model->transition_rewards);
+        model->transition_rewards = NULL;
+    }
+}
+
+nadir_status nadir_model_to_sparse(nadir_context *context, nadir_model *model, int64_t width)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t entries = model->rows * width;
+    double *rewards = NULL;
+    int64_t nonzeros = 0;
+    for (int64_t i = 0; i < entries; i++) {
+        nonzeros += model->dense[i] != 0;
+    }
+    NADIR_NEW(context, model->row_starts, model->rows + 1);
+    NADIR_NEW(context, model->columns, nonzeros);
+    NADIR_NEW(context, model->probabilities, nonzeros);
+    if (model->transition_rewards != NULL) {
+        NADIR_NEW(context, rewards, nonzeros);
+    }
+    int64_t to = 0;
+    for (int64_t row = 0; row < model->rows; row++) {
+        model->row_starts[row] = to;
+        for (int64_t i = row * width; i < (row + 1) * width; i++) {
+            if (model->dense[i] != 0) {
+                model->columns[to] = (int32_t)(i - row * width);
+                model->probabilities[to] = model->dense[i];
+                if (rewards != NULL) {
+                    rewards[to] = model->transition_rewards[i];
+                }
+                to++;
+            }
+        }
+    }
+    model->row_starts[model->rows] = to;
+    nadir_release(context, model->dense);
+    nadir_release(context, model->transition_rewards);
+    model->dense = NULL;
+    model->transition_rewards = rewards;
+    rewards = NULL;
+cleanup:
+    nadir_release(context, rewards);
+    return status;
+}
+
+static nadir_status to_dense(nadir_context *context, nadir_model *model)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t states = model->states;
+    double *dense = NULL;
+    double *rewards = NULL;
+    NADIR_NEW_ZERO(context, dense, model->rows * states);
+    if (model->transition_rewards != NULL) {
+        NADIR_NEW_ZERO(context, rewards, model->rows * states);
+    }
+    for (int64_t row = 0; row < model->rows; row++) {
+        for (int64_t i = model->row_starts[row]; i < model->row_starts[row + 1]; i++) {
+            dense[row * states + model->columns[i]] = model->probabilities[i];
+            if (rewards != NULL) {
+                rewards[row * states + model->columns[i]] = model->transition_rewards[i];
+            }
+        }
+    }
+    nadir_release(context, model->row_starts);
+    nadir_release(context, model->columns);
+    nadir_release(context, model->probabilities);
+    nadir_release(context, model->transition_rewards);
+    model->row_starts = NULL;
+    model->columns = NULL;
+    model->probabilities = NULL;
+    model->dense = dense;
+    model->transition_rewards = rewards;
+    dense = NULL;
+    rewards = NULL;
+cleanup:
+    nadir_release(context, dense);
+    nadir_release(context, rewards);
+    return status;
+}
+
+bool nadir_storage_suits(bool dense, int64_t states, int64_t rows, int64_t nonzeros)
+{
+    const double density = (double)nonzeros / ((double)rows * (double)states);
+    return dense ? density >= NADIR_SPARSE_BELOW : density < NADIR_DENSE_FROM;
+}
+
+static nadir_status choose_storage(nadir_context *context, nadir_model *model)
+{
+    if (model->exchange != NULL) {
+        return NADIR_OK; /* rows of a part are always CSR */
+    }
+    const bool dense = model->dense != NULL;
+    if (nadir_storage_suits(dense, model->states, model->rows, model->nonzeros)) {
+        return NADIR_OK;
+    }
+    return dense ? nadir_model_to_sparse(context, model, model->states) : to_dense(context, model);
+}
+
+/* The smallest of count numbers and their sum, in lanes: one alone would wait for every step. */
+static void measure_row(int64_t count, const double *values, double *minimum, double *sum)
+{
+    enum { LANES = 8 };
+    double lows[LANES];
+    double sums[LANES] = {0};
+    int64_t i = 0;
+    for (int lane = 0; lane < LANES; lane++) {
+        lows[lane] = INFINITY;
+    }
+    for (; i + LANES <= count; i += LANES) {
+        for (int lane = 0; lane < LANES; lane++) {
+            lows[lane] = values[i + lane] < lows[lane] ? values[i + lane] : lows[lane];
+            sums[lane] += values[i + lane];
+        }
+    }
+    for (; i < count; i++) {
+        lows[0] = values[i] < lows[0] ? values[i] : lows[0];
+        sums[0] += values[i];
+    }
+    *minimum = INFINITY;
+    *sum = 0;
+    for (int lane = 0; lane < LANES; lane++) {
+        *minimum = fmin(*minimum, lows[lane]);
+        *sum += sums[lane];
+    }
+}
+
+static nadir_status find_limits(nadir_context *context, nadir_model *model)
+{
+    nadir_status status = NADIR_OK;
+    nadir_row_limits limits = {.sum_low = INFINITY, .minimum = INFINITY};
+    if (model->dense != NULL) {
+        NADIR_NEW(context, limits.minima, model->rows);
+    }
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        double minimum;
+        double sum;
+        measure_row(entries.count, entries.values, &minimum, &sum);
+        minimum = entries.count < nadir_model_total(model) ? 0 : minimum;
+        const double rounding = ((double)entries.count + 10) * NADIR_ROUND_UNIT * sum * (1 + 1e-6);
+        limits.sum_low = fmin(limits.sum_low, sum - rounding);
+        limits.sum_high = fmax(limits.sum_high, sum + rounding);
+        limits.rounding = fmax(limits.rounding, rounding);
+        limits.minimum = fmin(limits.minimum, minimum);
+        if (limits.minima != NULL) {
+            limits.minima[row] = minimum;
+        }
+    }
+    model->limits = limits;
+cleanup:
+    return status;
+}
+
+nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, const nadir_source *source)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(check_shape(context, model, source));
+    NADIR_CHECK(check_actions(context, model, source));
+    NADIR_CHECK(nadir_rows_finish(context, model, source));
+    NADIR_CHECK(check_initial(context, model, source));
+    NADIR_CHECK(check_numbers(context, model, source));
+    drop_plain_scales(context, model);
+    drop_transition_rewards(context, model, source->keep_transition_rewards);
+    NADIR_CHECK(choose_storage(context, model));
+    NADIR_CHECK(find_limits(context, model));
+cleanup:
+    return status;
+}

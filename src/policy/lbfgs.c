@@ -1,0 +1,260 @@
+/* lbfgs.c: a quadratic model of the worst return, and its best policy; see lbfgs.h. */
+#include "policy/lbfgs.h"
+
+#include "linalg/blocks.h"
+#include "linalg/distributed.h"
+#include "linalg/simplex_projection.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Projected gradients of the model: at most so many, or until a step promises this share of the first. */
+enum { STEPS = 60 };
+#define ENOUGH 1e-8
+/* A gradient that falls by less than this share of what the model had foreseen is taken to fall by that
+ * (Powell): so the model forgets a curvature that is no longer there, if not at once. */
+#define LEAST 0.05
+/* Beyond this an action is hopeless anyway, and squares stay finite. */
+#define FAR 1e6
+
+nadir_status nadir_lbfgs_make(nadir_context *context, const nadir_model *model, int most, nadir_lbfgs *lbfgs)
+{
+    nadir_status status = NADIR_OK;
+    int64_t actions = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t count = model->state_rows[s + 1] - model->state_rows[s];
+        actions = count > actions ? count : actions;
+    }
+    lbfgs->model = model;
+    lbfgs->rows = model->rows;
+    lbfgs->most = most;
+    NADIR_NEW(context, lbfgs->room, actions);
+cleanup:
+    return status;
+}
+
+nadir_status nadir_lbfgs_reserve(nadir_context *context, nadir_lbfgs *lbfgs, int pairs)
+{
+    nadir_status status = NADIR_OK;
+    for (int i = 0; i < 3 && pairs > 0; i++) {
+        if (lbfgs->work[i] == NULL) {
+            NADIR_NEW(context, lbfgs->work[i], lbfgs->rows);
+        }
+    }
+    for (int i = 0; i < pairs; i++) {
+        double **own[] = {&lbfgs->s[i], &lbfgs->y[i], &lbfgs->b[i]};
+        for (int j = 0; j < 3; j++) {
+            if (*own[j] == NULL) {
+                NADIR_NEW(context, *own[j], lbfgs->rows);
+            }
+        }
+    }
+cleanup:
+    return status;
+}
+
+void nadir_lbfgs_forget(nadir_context *context, nadir_lbfgs *lbfgs)
+{
+    for (int i = 0; i < NADIR_LBFGS_PAIRS; i++) {
+        double **own[] = {&lbfgs->s[i], &lbfgs->y[i], &lbfgs->b[i]};
+        for (int j = 0; j < 3; j++) {
+            nadir_release(context, *own[j]);
+            *own[j] = NULL;
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        nadir_release(context, lbfgs->work[i]);
+        lbfgs->work[i] = NULL;
+    }
+    lbfgs->count = 0;
+}
+
+void nadir_lbfgs_clear(nadir_context *context, nadir_lbfgs *lbfgs)
+{
+    nadir_lbfgs_forget(context, lbfgs);
+    nadir_release(context, lbfgs->room);
+    *lbfgs = (nadir_lbfgs){0};
+}
+
+static void swap(double **a, double **b)
+{
+    double *kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+nadir_status nadir_lbfgs_push(nadir_context *context, nadir_lbfgs *lbfgs)
+{
+    nadir_status status = NADIR_OK;
+    if (lbfgs->count == lbfgs->most) {
+        for (int i = 1; i < lbfgs->most; i++) {
+            swap(&lbfgs->s[i - 1], &lbfgs->s[i]);
+            swap(&lbfgs->y[i - 1], &lbfgs->y[i]);
+        }
+        lbfgs->count--;
+    }
+    NADIR_CHECK(nadir_lbfgs_reserve(context, lbfgs, lbfgs->count + 1));
+    lbfgs->count++;
+cleanup:
+    return status;
+}
+
+/* result = B x with the first `count` pairs: diagonal x + sum (y . x / s_y) y - (b . x / s_b) b. */
+static void multiply(const nadir_context *context, const nadir_lbfgs *lbfgs, int count, const double *x,
+                     double *result)
+{
+    const int64_t rows = lbfgs->rows;
+    const nadir_model *model = lbfgs->model;
+    const double *vectors[2 * NADIR_LBFGS_PAIRS] = {NULL};
+    double along[2 * NADIR_LBFGS_PAIRS];
+    for (int64_t s = 0; s < model->states; s++) {
+        const double diagonal = lbfgs->metric[s] / lbfgs->alpha;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            result[row] = diagonal * x[row];
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        vectors[2 * i] = lbfgs->y[i];
+        vectors[2 * i + 1] = lbfgs->b[i];
+    }
+    nadir_blocks_dots(context, rows, 2 * count, vectors, x, along);
+    for (int i = 0; i < count; i++) {
+        along[2 * i] /= lbfgs->s_y[i];
+        along[2 * i + 1] /= -lbfgs->s_b[i];
+    }
+    if (count > 0) {
+        (void)nadir_blocks_add_many(context, rows, 2 * count, vectors, along, result);
+    }
+}
+
+/* The products of a pair whose b is there; y is bent towards b where it shows too little curvature. False: no
+ * curvature at all, the pair is of no use. */
+static bool settle(const nadir_context *context, nadir_lbfgs *lbfgs, int i)
+{
+    const int64_t rows = lbfgs->rows;
+    double *y = lbfgs->y[i];
+    lbfgs->s_b[i] = nadir_blocks_dot(context, rows, lbfgs->s[i], lbfgs->b[i]);
+    lbfgs->s_y[i] = nadir_blocks_dot(context, rows, lbfgs->s[i], y);
+    if (lbfgs->s_y[i] < LEAST * lbfgs->s_b[i]) {
+        const double share = (1 - LEAST) * lbfgs->s_b[i] / (lbfgs->s_b[i] - lbfgs->s_y[i]);
+        for (int64_t row = 0; row < rows; row++) {
+            y[row] = share * y[row] + (1 - share) * lbfgs->b[i][row];
+        }
+        lbfgs->s_y[i] = LEAST * lbfgs->s_b[i];
+    }
+    return lbfgs->s_b[i] > 0 && lbfgs->s_y[i] > 0;
+}
+
+void nadir_lbfgs_prepare(const nadir_context *context, nadir_lbfgs *lbfgs, const double *metric, double alpha)
+{
+    int count = 0;
+    lbfgs->metric = metric;
+    lbfgs->alpha = alpha;
+    for (int i = 0; i < lbfgs->count; i++) {
+        swap(&lbfgs->s[count], &lbfgs->s[i]);
+        swap(&lbfgs->y[count], &lbfgs->y[i]);
+        multiply(context, lbfgs, count, lbfgs->s[count], lbfgs->b[count]);
+        count += settle(context, lbfgs, count);
+    }
+    lbfgs->count = count;
+}
+
+/* Where a look for a step starts: the gradient of the model there, by rows or, where that is NULL, as it is
+ * said. */
+typedef struct looking {
+    const double *pi;    /* [rows] */
+    const double *delta; /* [rows] from there; NULL: zeros */
+    const double *slope; /* [rows] */
+    const nadir_policy_gradient *g;
+} looking;
+
+static double slope_at(const looking *from, int64_t s, int64_t row)
+{
+    return from->slope != NULL ? from->slope[row] : nadir_policy_gradient_entry(from->g, s, row);
+}
+
+static double chance_at(const looking *from, int64_t row)
+{
+    return from->delta != NULL ? from->pi[row] + from->delta[row] : from->pi[row];
+}
+
+/* way = Proj(pi + delta + alpha slope / metric) - pi - delta; returns its first-order promise. */
+static double look(const nadir_context *context, const nadir_lbfgs *lbfgs, double alpha, const looking *from,
+                   double *way)
+{
+    const nadir_model *model = lbfgs->model;
+    double promise = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t first = model->state_rows[s];
+        const int64_t count = model->state_rows[s + 1] - first;
+        const double step = alpha / lbfgs->metric[s];
+        double largest = -INFINITY;
+        for (int64_t row = first; row < first + count; row++) {
+            const double slope = slope_at(from, s, row);
+            largest = slope > largest ? slope : largest;
+        }
+        for (int64_t row = first; row < first + count; row++) {
+            const double fall = step * (slope_at(from, s, row) - largest);
+            way[row] = chance_at(from, row) + (fall > -FAR ? fall : -FAR);
+        }
+        nadir_simplex_project(count, way + first, lbfgs->room);
+        for (int64_t row = first; row < first + count; row++) {
+            way[row] -= chance_at(from, row);
+            promise += way[row] * slope_at(from, s, row);
+        }
+    }
+    return nadir_allreduce_sum(context, promise);
+}
+
+/* slope <- g. */
+static void write_slope(const nadir_model *model, const nadir_policy_gradient *g, double *slope)
+{
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            slope[row] = nadir_policy_gradient_entry(g, s, row);
+        }
+    }
+}
+
+nadir_status nadir_lbfgs_step(nadir_context *context, nadir_lbfgs *lbfgs, const double *pi,
+                              const nadir_policy_gradient *g, double *delta)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = lbfgs->model;
+    double *slope = lbfgs->work[0]; /* of the model at delta */
+    double *way = lbfgs->work[1];
+    double *product = lbfgs->work[2];
+    double alpha = lbfgs->alpha;
+    double first = 0;
+    if (lbfgs->count == 0) { /* states are apart, and one projection is the best */
+        const looking from = {.pi = pi, .g = g};
+        (void)look(context, lbfgs, alpha, &from, delta);
+        return nadir_progress(context, "improving the policy", -1);
+    }
+    const looking from = {pi, delta, slope, g};
+    memset(delta, 0, (size_t)lbfgs->rows * sizeof *delta);
+    write_slope(model, g, slope);
+    for (int i = 0; i < STEPS; i++) {
+        const double promise = look(context, lbfgs, alpha, &from, way);
+        first = i == 0 ? promise : first;
+        if (!(promise > ENOUGH * first)) {
+            break;
+        }
+        NADIR_CHECK(nadir_progress(context, "improving the policy", -1));
+        multiply(context, lbfgs, lbfgs->count, way, product);
+        const double curvature = nadir_blocks_dot(context, lbfgs->rows, way, product);
+        const double t = curvature > promise ? promise / curvature : 1;
+        double length = 0;
+        for (int64_t s = 0; s < model->states; s++) {
+            for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+                delta[row] += t * way[row];
+                slope[row] -= t * product[row];
+                length += lbfgs->metric[s] * way[row] * way[row];
+            }
+        }
+        length = nadir_allreduce_sum(context, length);
+        alpha = curvature > 0 ? length / curvature : alpha;
+    }
+cleanup:
+    return status;
+}

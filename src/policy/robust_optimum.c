@@ -1,0 +1,485 @@
+/* robust_optimum.c: the public search for the robust policy: settles what is asked, chooses the method, evaluates
+ * the policy found with proof, and puts the bounds together. */
+#include "core/context.h"
+#include "linalg/distributed.h"
+#include "policy/ascent.h"
+#include "policy/checkpoint.h"
+#include "policy/rectangular_search.h"
+#include "robust/robust.h"
+#include "robust/worst.h"
+#include "solve/nominal_optimum.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of each search for a worst kernel. */
+#define SEARCH_ITERATIONS 10000
+/* No evaluation is asked to be better. */
+#define FINEST 1e-12
+/* How often a worst kernel found from nothing may send the search back. */
+enum { AGAIN = 3 };
+
+typedef struct optimization {
+    nadir_context *context;
+    nadir_model *model;
+    const nadir_ball *ball;
+    nadir_robust_optimum_settings settings;
+    nadir_policy *start; /* owned */
+    nadir_occupancy
+        *occupancy;      /* of the nominal optimum, if it is there; the duel's from when there is one */
+    nadir_policy *found; /* owned */
+    nadir_uncertainty uncertainty;
+    nadir_ascent ascent;
+    bool bellman;
+    double upper;                /* no policy's worst return is above */
+    double known;                /* worst return of the policy found, as far as the search knows */
+    double known_nominal;        /* its nominal return; NaN: not known */
+    nadir_solver *solver;        /* of the policy found */
+    nadir_warm_start warm_start; /* of its evaluation: what the ascent found last */
+    nadir_robust evaluation;
+    nadir_worst *worst;
+    nadir_robust_optimum_result result;
+} optimization;
+
+void nadir_robust_optimum_settings_fill(nadir_robust_optimum_settings *settings, size_t size)
+{
+    const nadir_robust_optimum_settings made = {.gap = 1e-6,
+                                                .evaluations_limit = 1000,
+                                                .time_limit = INFINITY,
+                                                .certify = NADIR_CERTIFY_AUTO,
+                                                .checkpoint_seconds = 1};
+    nadir_settings_give(settings, size, &made, sizeof made);
+}
+
+/* ---------------------------------------------------------------------------------------- the question */
+
+static nadir_status check_settings(const optimization *self)
+{
+    const nadir_robust_optimum_settings *use = &self->settings;
+    if (!(use->gap > 0) || use->evaluations_limit < 1 || !(use->time_limit >= 0)) {
+        return nadir_fail(self->context, NADIR_ERROR_ARGUMENT,
+                          "the gap is %g, the limit of evaluations %lld and that of time %g; expected more "
+                          "than 0",
+                          use->gap, (long long)use->evaluations_limit, use->time_limit);
+    }
+    if (!(use->step >= 0) || isinf(use->step) || !(use->checkpoint_seconds >= 0)) {
+        return nadir_fail(self->context, NADIR_ERROR_ARGUMENT,
+                          "the step is %g and the time between checkpoints %g; expected 0 or more", use->step,
+                          use->checkpoint_seconds);
+    }
+    if (use->certify < NADIR_CERTIFY_OFF || use->certify > NADIR_CERTIFY_STRICT) {
+        return nadir_fail(self->context, NADIR_ERROR_ARGUMENT, "certify is %d; expected off, auto or strict",
+                          (int)use->certify);
+    }
+    return NADIR_OK;
+}
+
+/* The method: robust policy iteration where the set allows it. */
+static nadir_status choose_method(optimization *self)
+{
+    nadir_robust_optimum_settings *use = &self->settings;
+    const bool rectangular = self->uncertainty.set != NADIR_SET_NONRECT;
+    const char *method = use->method != NULL ? use->method : "auto";
+    if (strcmp(method, "auto") == 0) {
+        const bool bellman =
+            rectangular && !self->uncertainty.idle && self->uncertainty.domain != NADIR_DOMAIN_FREE;
+        method = bellman ? "bellman" : "quasi-newton";
+    }
+    self->bellman = strcmp(method, "bellman") == 0;
+    if (self->bellman && !rectangular) {
+        return nadir_fail(self->context, NADIR_ERROR_UNSUPPORTED,
+                          "method bellman is for rectangular sets; expected set s or sa, or another method");
+    }
+    static const char *const names[] = {"quasi-newton", "spectral", "paper"};
+    bool known = self->bellman;
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(method, names[i]) == 0) {
+            self->ascent.kind = (nadir_ascent_kind)i;
+            method = names[i];
+            known = true;
+        }
+    }
+    if (!known) {
+        return nadir_fail(self->context, NADIR_ERROR_ARGUMENT,
+                          "there is no method %s; expected auto, quasi-newton, spectral, paper or bellman",
+                          method);
+    }
+    self->result.method = self->bellman ? "bellman" : method;
+    return NADIR_OK;
+}
+
+/* The nominal optimum, which is also where the search begins unless the caller knows better. */
+static nadir_status solve_nominal(optimization *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_optimum_settings settings;
+    nadir_optimum_result found = {.size = sizeof found};
+    const double begun = nadir_clock_seconds();
+    nadir_optimum_settings_default(&settings);
+    settings.backend = self->settings.backend;
+    NADIR_CHECK(nadir_optimum_with_operator(self->context, self->model, &settings, &self->start, &found,
+                                            &self->occupancy));
+    self->result.nominal_optimum = found.nominal_optimum;
+    self->upper = found.upper_bound;
+    self->result.seconds_nominal = nadir_clock_seconds() - begun;
+    if (self->settings.start != NULL) {
+        nadir_occupancy_free(self->context, self->occupancy);
+        self->occupancy = NULL;
+        nadir_policy_free(self->start);
+        self->start = NULL;
+        NADIR_CHECK(nadir_policy_share(self->context, self->model, self->settings.start, &self->start));
+    }
+cleanup:
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------- the search */
+
+/* The worst return of the policy that the user would have begun with, which this search has no use for. */
+static nadir_status measure_start(optimization *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_response first = {0};
+    nadir_minmax *minmax = &self->ascent.minmax;
+    status = nadir_response_find(self->context, minmax, self->start, NULL, NULL, 1e-9, &first);
+    minmax->evaluations = 0;
+    if (status == NADIR_ERROR_ILL_POSED) { /* it breaks down; others may not */
+        self->result.initial_robust_return = NAN;
+        return NADIR_OK;
+    }
+    NADIR_CHECK(status);
+    self->result.initial_robust_return = first.J;
+cleanup:
+    nadir_response_clear(self->context, &first);
+    return status;
+}
+
+static nadir_status search_bellman(optimization *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_rectangular_optimum_result found = {0};
+    nadir_bellman_search search = {.context = self->context,
+                                   .model = self->model,
+                                   .ball = self->ball,
+                                   .settings = &self->settings,
+                                   .identity = self->ascent.identity,
+                                   .store = &self->ascent.store,
+                                   .nominal_optimum = self->result.nominal_optimum};
+    NADIR_CHECK(measure_start(self));
+    status = nadir_bellman_search_run(&search, &self->found, &found);
+    if (self->found == NULL) {
+        goto cleanup;
+    }
+    self->upper = fmin(self->upper, found.upper);
+    self->known = found.J;
+    self->known_nominal = NAN;
+    self->result.iterations = found.iterations;
+    self->result.evaluations = found.evaluations;
+    self->result.stop_reason =
+        strcmp(found.stop_reason, "iterations") == 0 ? "evaluations"
+        : strcmp(found.stop_reason, "tolerance") == 0 || strcmp(found.stop_reason, "stable") == 0
+            ? "gap"
+            : found.stop_reason;
+    if (status == NADIR_ERROR_NOT_CONVERGED) { /* the evaluation is still to come */
+        status = NADIR_OK;
+    } else if (status == NADIR_ERROR_INTERRUPTED) {
+        self->result.stop_reason = "interrupted";
+    }
+cleanup:
+    return status;
+}
+
+/* Half a range of rewards over the effective horizon: a step that changes policies, and not at once. */
+static double default_step(const nadir_context *context, const nadir_model *model)
+{
+    double low = INFINITY;
+    double high = -INFINITY;
+    for (int64_t row = 0; row < model->rows; row++) {
+        low = fmin(low, model->rewards[row]);
+        high = fmax(high, model->rewards[row]);
+    }
+    low = nadir_allreduce_minimum(context, low);
+    high = nadir_allreduce_maximum(context, high);
+    return high > low ? (1 - model->discount) / (high - low) : 1;
+}
+
+static nadir_status search_ascent(optimization *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_ascent *ascent = &self->ascent;
+    ascent->settings = &self->settings;
+    ascent->nominal_optimum = self->result.nominal_optimum;
+    if (self->settings.step == 0) {
+        self->settings.step = default_step(self->context, self->model);
+    }
+    status = nadir_ascent_run(ascent, self->start);
+    if (ascent->stop_reason != NULL) {
+        const nadir_status taken = nadir_ascent_take_best(&self->ascent, &self->found);
+        status = status == NADIR_OK ? taken : status;
+    }
+    self->result.initial_robust_return = ascent->state.initial;
+    self->known = ascent->state.best;
+    self->known_nominal = ascent->state.best_nominal;
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------- the answer */
+
+/* The solver of the policy found: that of the search, if it has one. */
+static nadir_status take_solver(optimization *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_response *current = self->ascent.current;
+    nadir_solver_settings settings;
+    nadir_solver_settings_default(&settings);
+    settings.backend = self->settings.backend;
+    nadir_solver_free(self->solver);
+    self->solver = NULL;
+    const bool same = current != NULL && current->solver != NULL &&
+                      memcmp(current->policy->probabilities, self->found->probabilities,
+                             (size_t)self->model->rows * sizeof *self->found->probabilities) == 0;
+    if (nadir_allreduce_and(self->context, same) && same) {
+        self->solver = current->solver;
+        current->solver = NULL;
+    } else {
+        NADIR_CHECK(nadir_solver_create(self->context, self->model, self->found, &settings, &self->solver));
+    }
+    if (current != NULL && self->solver != NULL) {
+        self->warm_start =
+            (nadir_warm_start){current->v, current->d, nadir_minmax_frank_wolfe(&self->ascent.minmax)};
+        self->solver->warm_start = &self->warm_start;
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status evaluate(optimization *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_robust_settings settings;
+    nadir_robust_settings_default(&settings);
+    settings.certify = self->settings.certify;
+    settings.width = fmin(settings.width, self->settings.gap);
+    settings.tolerance = fmin(settings.tolerance, fmax(0.1 * self->settings.gap, FINEST));
+    nadir_worst_free(self->worst);
+    self->worst = NULL;
+    NADIR_CHECK(take_solver(self));
+    nadir_ascent_release_work(&self->ascent);
+    self->evaluation = (nadir_robust){.size = sizeof self->evaluation};
+    NADIR_CHECK(nadir_robust_run(self->context, self->solver, self->ball, &settings, NULL, &self->evaluation,
+                                 &self->worst));
+cleanup:
+    return status;
+}
+
+static double scale(const optimization *self)
+{
+    return fmax(fabs(self->result.nominal_optimum), fabs(self->evaluation.robust_return));
+}
+
+/* Where the search from nothing found a worse kernel than the ascent had followed, the ascent goes on. */
+static nadir_status evaluate_again(optimization *self)
+{
+    nadir_status status = NADIR_OK;
+    const double wanted = 0.5 * self->settings.gap * scale(self);
+    for (int i = 0; i < AGAIN && !self->bellman && strcmp(self->ascent.stop_reason, "gap") == 0 &&
+                    self->evaluation.robust_return < self->ascent.state.best - wanted;
+         i++) {
+        NADIR_CHECK(nadir_ascent_restart(&self->ascent));
+        NADIR_CHECK(nadir_ascent_take_best(&self->ascent, &self->found));
+        self->known = self->ascent.state.best;
+        self->known_nominal = self->ascent.state.best_nominal;
+        NADIR_CHECK(evaluate(self));
+    }
+cleanup:
+    return status;
+}
+
+/* What the search knows to be an upper bound already, if it is low enough. */
+static nadir_status take_dual_bound(optimization *self, double wanted, bool *enough)
+{
+    nadir_status status = NADIR_OK;
+    nadir_dual_bound *dual_bound = &self->ascent.dual_bound;
+    *enough = false;
+    if (dual_bound->kernel != NULL && dual_bound->upper <= wanted) {
+        NADIR_CHECK(nadir_dual_bound_check_kernel(self->context, dual_bound, &self->uncertainty));
+        *enough = dual_bound->upper <= wanted;
+    }
+    if (*enough) {
+        self->upper = fmin(self->upper, dual_bound->upper);
+        self->result.mixed_kernels = dual_bound->mixed;
+    }
+cleanup:
+    return status;
+}
+
+/* The upper bound: the optimum of the worst kernel, which has been found to be in the set; if that is not low
+ * enough, of those that the search has met, and mixtures of them. */
+static nadir_status bound(optimization *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_dual_bound *dual_bound = &self->ascent.dual_bound;
+    const double wanted = 0.5 * self->settings.gap * scale(self);
+    const double lower = self->evaluation.robust_return;
+    double *value = NULL;
+    double upper;
+    bool enough;
+    NADIR_CHECK(take_dual_bound(self, lower + wanted, &enough));
+    if (enough) {
+        goto cleanup;
+    }
+    NADIR_NEW(self->context, value, self->model->states);
+    memcpy(value, self->ascent.current->v, (size_t)self->model->states * sizeof *value);
+    NADIR_CHECK(nadir_dual_bound_of_kernel(self->context, dual_bound, nadir_worst_kernel(self->worst), NULL,
+                                           value, &upper));
+    self->upper = fmin(self->upper, upper);
+    self->result.mixed_kernels = 1;
+    if (self->upper - lower > wanted && dual_bound->kernel != NULL) {
+        if (dual_bound->upper - lower > wanted) {
+            NADIR_CHECK(nadir_dual_bound_mix_kernels(self->context, dual_bound, 0.1 * wanted));
+        }
+        NADIR_CHECK(nadir_dual_bound_check_kernel(self->context, dual_bound, &self->uncertainty));
+        self->result.mixed_kernels = dual_bound->upper < self->upper ? dual_bound->mixed : 1;
+        self->upper = fmin(self->upper, dual_bound->upper);
+    }
+cleanup:
+    nadir_release(self->context, value);
+    return status;
+}
+
+static int64_t count_stochastic(const nadir_model *model, const nadir_policy *policy)
+{
+    int64_t count = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        int64_t chances = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            chances += policy->probabilities[row] > 0;
+        }
+        count += chances > 1;
+    }
+    return count;
+}
+
+static void conclude(optimization *self)
+{
+    nadir_robust_optimum_result *result = &self->result;
+    const nadir_robust *evaluation = &self->evaluation;
+    const bool evaluated = evaluation->stop_reason != NULL;
+    const bool process = evaluation->domain != NADIR_DOMAIN_FREE || evaluation->kernel_valid;
+    result->robust_return = evaluated ? evaluation->robust_return : self->known;
+    const bool solved = self->solver != NULL && self->solver->value.v != NULL;
+    result->nominal_return = evaluated ? evaluation->nominal_return
+                             : solved  ? self->solver->value.J
+                                       : self->known_nominal;
+    result->lower_bound = evaluated ? evaluation->lower_bound : -INFINITY;
+    result->optimality_upper_bound = fmax(self->upper, result->robust_return);
+    result->optimality_gap = result->optimality_upper_bound - result->lower_bound;
+    result->certified = evaluated && evaluation->certified && process &&
+                        result->optimality_gap <= self->settings.gap * scale(self) * (1 + 1e-9);
+    result->certificate = evaluated && process ? evaluation->certificate : "none";
+    result->stochastic_states = nadir_global_count(self->context, count_stochastic(self->model, self->found));
+    if (!self->bellman) {
+        result->stop_reason = self->ascent.stop_reason;
+        result->iterations = self->ascent.state.iterations;
+        result->evaluations = self->ascent.minmax.evaluations;
+    }
+    /* Only the last evaluation, and the mixtures after it, tell whether the bounds have met. */
+    const bool is_met =
+        result->optimality_upper_bound - result->robust_return <= self->settings.gap * scale(self);
+    const bool is_done =
+        strcmp(result->stop_reason, "gap") == 0 || strcmp(result->stop_reason, "stationary") == 0;
+    if (evaluated && is_done) {
+        result->stop_reason = is_met ? "gap" : "stationary";
+    }
+}
+
+static nadir_status run(optimization *self)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(check_settings(self));
+    NADIR_CHECK(nadir_value_check_model(self->context, self->model));
+    NADIR_CHECK(solve_nominal(self));
+    NADIR_CHECK(
+        nadir_uncertainty_make(self->context, self->model, self->start, self->ball, &self->uncertainty));
+    NADIR_CHECK(choose_method(self));
+    NADIR_CHECK(nadir_robust_check_distributed(self->context, self->model, &self->uncertainty));
+    self->ascent.context = self->context;
+    self->ascent.minmax = (nadir_minmax){.model = self->model,
+                                         .ball = self->ball,
+                                         .backend = self->settings.backend,
+                                         .iterations_limit = SEARCH_ITERATIONS,
+                                         .known = self->start,
+                                         .occupancy = self->occupancy};
+    self->occupancy = NULL;
+    if (self->ascent.store.write != NULL || self->ascent.store.read != NULL) {
+        NADIR_CHECK(nadir_search_identify(self->context, self->model, &self->uncertainty,
+                                          self->bellman ? -1 : (int64_t)self->ascent.kind,
+                                          self->ascent.identity));
+    }
+    double begun = nadir_clock_seconds();
+    status = self->bellman ? search_bellman(self) : search_ascent(self);
+    self->result.seconds_search = nadir_clock_seconds() - begun;
+    if (status != NADIR_OK) {
+        goto cleanup;
+    }
+    begun = nadir_clock_seconds();
+    NADIR_CHECK(evaluate(self));
+    NADIR_CHECK(evaluate_again(self));
+    NADIR_CHECK(self->bellman ? NADIR_OK : bound(self));
+    self->result.seconds_certify = nadir_clock_seconds() - begun;
+cleanup:
+    return status;
+}
+
+/* Limits are no failures of the search, but the caller must know. */
+static nadir_status judge(const optimization *self)
+{
+    const char *reason = self->result.stop_reason;
+    if (strcmp(reason, "evaluations") == 0 || strcmp(reason, "time") == 0) {
+        return nadir_fail(self->context, NADIR_ERROR_NOT_CONVERGED,
+                          "the search for the robust policy stopped at its limit of %s before the gap of %g "
+                          "was reached; the best policy so far is reported, with bounds that hold for it",
+                          reason, self->settings.gap);
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_robust_optimum_run(nadir_context *context, nadir_model *model, const nadir_ball *ball,
+                                      const nadir_robust_optimum_settings *settings,
+                                      const nadir_checkpoint_store *store, nadir_policy **policy,
+                                      nadir_robust_optimum_result *result, nadir_robust *evaluation,
+                                      nadir_worst **worst)
+{
+    optimization work = {.context = context,
+                         .model = model,
+                         .ball = ball,
+                         .settings = *settings,
+                         .upper = INFINITY,
+                         .ascent = {.context = context, .store = *store},
+                         .result = {.size = sizeof work.result, .mixed_kernels = 1}};
+    *policy = NULL;
+    nadir_status status = run(&work);
+    if (work.found != NULL &&
+        (status == NADIR_OK || status == NADIR_ERROR_INTERRUPTED || status == NADIR_ERROR_NOT_CONVERGED)) {
+        conclude(&work);
+        status = status == NADIR_OK ? judge(&work) : status;
+        *policy = work.found;
+        work.found = NULL;
+        if (!nadir_result_copy(result, &work.result, sizeof work.result) ||
+            (evaluation != NULL &&
+             !nadir_result_copy(evaluation, &work.evaluation, sizeof work.evaluation))) {
+            status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of a result is not set");
+        } else if (worst != NULL) {
+            *worst = work.worst;
+            work.worst = NULL;
+        }
+    }
+    nadir_ascent_clear(&work.ascent);
+    nadir_occupancy_free(context, work.occupancy);
+    nadir_uncertainty_clear(context, &work.uncertainty);
+    nadir_solver_free(work.solver);
+    nadir_worst_free(work.worst);
+    nadir_policy_free(work.start);
+    nadir_policy_free(work.found);
+    return status;
+}

@@ -1,0 +1,404 @@
+/* derivation.c: lower bounds inferred step by step; see derivation.h. */
+#include "proof/derivation.h"
+
+#include "core/round.h"
+#include "proof/derivation_record.h"
+#include "proof/lagrangian_bound.h"
+#include "proof/second_order.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PASSES_AROUND = 3 }; /* around a kernel that is not P* */
+
+void nadir_derivation_clear(nadir_context *context, nadir_derivation *self)
+{
+    nadir_kappa_matrix_clear(context, &self->matrix);
+    nadir_occupancy_bounds_clear(context, &self->below);
+    nadir_displacement_clear(context, &self->displacement);
+    nadir_stationary_point_clear(context, &self->star);
+    nadir_occupancy_bounds_clear(context, &self->set);
+    nadir_perturbable_rows_clear(context, &self->perturbable);
+    nadir_release(context, self->slope);
+    nadir_release(context, self->up);
+    nadir_release(context, self->down);
+    nadir_release(context, self->inverse);
+    nadir_release(context, self->up_weighted);
+    nadir_release(context, self->down_weighted);
+    *self = (nadir_derivation){0};
+}
+
+/* The radius of an L_2 ball that holds the L_p ball: beta for p <= 2, else beta n^(1/2 - 1/p) with n the
+ * number of entries that can change. */
+static double radius_2(const nadir_problem *problem, double beta)
+{
+    const double p = problem->uncertainty->p;
+    const double n = (double)problem->uncertainty->entries;
+    /* a power and two products */
+    return p <= 2 ? beta : nadir_round_up(beta * pow(n, 0.5 - 1 / p), NADIR_PROOF_ROUNDINGS);
+}
+
+/* d_bar of the certificate: d_P <= high for all kernels of the set. */
+static void take_set(nadir_derivation *self)
+{
+    memcpy(self->certificate->d_bar, self->set.high, (size_t)self->set.states * sizeof *self->set.high);
+}
+
+nadir_status nadir_derivation_make(nadir_context *context, const nadir_problem *problem, double beta,
+                                   const nadir_candidate *candidate, const nadir_occupancy_bounds *known,
+                                   nadir_certificate *certificate, nadir_derivation *self)
+{
+    nadir_status status = NADIR_OK;
+    *self = (nadir_derivation){.problem = problem,
+                               .candidate = candidate,
+                               .beta = beta,
+                               .certificate = certificate,
+                               .kappa = INFINITY};
+    NADIR_CHECK(nadir_certificate_make(context, problem->states, certificate));
+    NADIR_CHECK(known != NULL ? nadir_occupancy_bounds_copy(context, known, &self->set)
+                              : nadir_occupancy_bounds_make(context, problem, &self->set));
+    nadir_occupancy_bounds_limit(context, problem, radius_2(problem, beta), &self->set);
+    take_set(self);
+cleanup:
+    if (status != NADIR_OK) {
+        nadir_derivation_clear(context, self);
+        nadir_certificate_clear(context, certificate);
+    }
+    return status;
+}
+
+static nadir_status make_rows(nadir_context *context, nadir_derivation *self)
+{
+    nadir_status status = NADIR_OK;
+    if (!self->has_rows) {
+        NADIR_CHECK(nadir_perturbable_rows_make(context, self->problem, &self->perturbable));
+        self->has_rows = true;
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_derivation_set_passes(nadir_context *context, nadir_derivation *self, int64_t passes,
+                                         double settled)
+{
+    nadir_status status = NADIR_OK;
+    int64_t done;
+    NADIR_CHECK(make_rows(context, self));
+    NADIR_CHECK(nadir_occupancy_bounds_pass(context, self->problem, &self->perturbable,
+                                            radius_2(self->problem, self->beta), passes, settled, &self->set,
+                                            &done));
+    take_set(self);
+    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_SET_PASSES, 1, (double[]){(double)done}));
+cleanup:
+    return status;
+}
+
+/* Offers a Lagrangian bound and keeps its v and tau if it is better than what there is. */
+static nadir_status offer_lagrangian(nadir_context *context, nadir_derivation *self, double tau,
+                                     const double *v, double lower)
+{
+    nadir_status status = NADIR_OK;
+    nadir_certificate *certificate = self->certificate;
+    const int64_t n = self->problem->states;
+    if (lower > certificate->lower) {
+        if (certificate->v_tau == NULL) {
+            NADIR_NEW(context, certificate->v_tau, n);
+        }
+        memcpy(certificate->v_tau, v, (size_t)n * sizeof *v);
+        certificate->tau = tau;
+        nadir_certificate_offer(certificate, lower, NADIR_PROOF_RIGOROUS, "lagrangian");
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_derivation_lagrangian(nadir_context *context, nadir_derivation *self, double tau,
+                                         const double *v)
+{
+    nadir_status status = NADIR_OK;
+    double lower;
+    NADIR_CHECK(
+        nadir_lagrangian_bound(context, self->problem, self->beta, self->certificate->d_bar, tau, v, &lower));
+    NADIR_CHECK(offer_lagrangian(context, self, tau, v, lower));
+    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_LAGRANGIAN, 1, &tau));
+    NADIR_CHECK(nadir_derivation_record_vector(context, self, v));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_derivation_by_norms(nadir_context *context, nadir_derivation *self)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(make_rows(context, self));
+    NADIR_CHECK(nadir_kappa_by_norms_prove(context, self->problem, &self->perturbable, &self->set, self->beta,
+                                           self->candidate, self->certificate));
+    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_BY_NORMS, 0, NULL));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_derivation_large(nadir_context *context, nadir_derivation *self)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(make_rows(context, self));
+    NADIR_CHECK(nadir_second_order_prove_large(context, self->problem, &self->perturbable, &self->set,
+                                               self->beta, self->candidate, self->certificate));
+    nadir_perturbable_rows_clear(context, &self->perturbable);
+    self->has_rows = false;
+    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_LARGE, 0, NULL));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_derivation_expand(nadir_context *context, nadir_derivation *self)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = self->problem->states;
+    NADIR_CHECK(make_rows(context, self));
+    NADIR_NEW(context, self->slope, n);
+    NADIR_CHECK(nadir_stationary_point_make(context, self->problem, &self->perturbable, self->candidate,
+                                            NADIR_OCCUPANCY_COLUMNS, &self->star));
+    NADIR_NEW(context, self->up, n * n);
+    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_EXPAND, 0, NULL));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_derivation_tabulate(nadir_context *context, nadir_derivation *self, bool coarse)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = self->problem->states;
+    if (coarse) {
+        nadir_sensitivity_coarse(&self->perturbable, n, self->star.point.D, self->up);
+    } else {
+        if (!self->star.sensitivity.symmetric && self->down == NULL) {
+            NADIR_NEW(context, self->down, n * n);
+        }
+        NADIR_CHECK(nadir_sensitivity_tables(context, &self->star.sensitivity, n, self->star.point.D,
+                                             self->up, self->down));
+    }
+    self->tabulated = true;
+    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_TABULATE, 1, (double[]){coarse ? 1 : 0}));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_derivation_use_weights(nadir_context *context, nadir_derivation *self)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = self->problem->states;
+    NADIR_NEW(context, self->inverse, self->perturbable.entries);
+    NADIR_NEW(context, self->up_weighted, n * n);
+    if (self->down != NULL) {
+        NADIR_NEW(context, self->down_weighted, n * n);
+    }
+    self->weighted = true;
+    self->measured = false;
+    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_USE_WEIGHTS, 0, NULL));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kappa_matrix_clear(context, &self->matrix);
+    nadir_occupancy_bounds_clear(context, &self->below);
+    self->begun = false;
+    self->measured = false;
+    NADIR_CHECK(nadir_occupancy_bounds_copy(context, &self->set, &self->below));
+    NADIR_CHECK(
+        nadir_stationary_point_kkt(context, &self->set, self->beta, self->candidate->tau, &self->star));
+    self->level = nadir_stationary_point_level(&self->star);
+    /* two kernels of the ball, each in it up to rounding */
+    self->radius = nadir_round_up(2 * self->beta, NADIR_PROOF_ROUNDINGS);
+    self->kappa = INFINITY;
+    self->begun = true;
+    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_BEGIN, 0, NULL));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_derivation_measure(nadir_context *context, nadir_derivation *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kappa_matrix_clear(context, &self->matrix); /* it is of other weights */
+    if (self->weighted) {
+        nadir_kkt_weigh(&self->star.kkt, &self->below, self->radius, self->inverse);
+    }
+    NADIR_CHECK(nadir_displacement_make(context, &self->star.kkt, self->inverse, &self->displacement));
+    self->radius_weighted =
+        nadir_displacement_radius(context, &self->star.kkt, &self->displacement, &self->below);
+    /* weights are 1 up to rounding, or more */
+    self->radius = fmin(self->radius, nadir_round_up(self->radius_weighted, NADIR_PROOF_ROUNDINGS));
+    self->measured = true;
+    self->fresh = false;
+    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_MEASURE, 0, NULL));
+cleanup:
+    return status;
+}
+
+/* k^2 with weights: at most that without them. */
+static nadir_status weigh_tables(nadir_context *context, nadir_derivation *self)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = self->problem->states;
+    NADIR_CHECK(nadir_sensitivity_weighted(context, &self->perturbable, self->inverse, n, self->star.point.D,
+                                           self->up_weighted));
+    for (int64_t i = 0; i < n * n && self->down != NULL; i++) {
+        self->down_weighted[i] = fmin(self->down[i], self->up_weighted[i]);
+    }
+    for (int64_t i = 0; i < n * n; i++) {
+        self->up_weighted[i] = fmin(self->up[i], self->up_weighted[i]);
+    }
+    self->fresh = true;
+cleanup:
+    return status;
+}
+
+/* |d_P(t) - d(t)| <= slope_t |delta| gives kappa <= |(slope_t w_t)_t|, in the norm of the displacement. */
+static void use_slopes(nadir_derivation *self, const nadir_displacement *displacement)
+{
+    double square = 0;
+    for (int64_t t = 0; t < self->problem->states; t++) {
+        const double part = self->slope[t] * displacement->w[t];
+        square += part * part;
+    }
+    /* a norm over all states */
+    self->kappa = fmin(self->kappa, nadir_round_up(sqrt(square), NADIR_PROOF_ROUNDINGS));
+}
+
+nadir_status nadir_derivation_pass(nadir_context *context, nadir_derivation *self)
+{
+    nadir_status status = NADIR_OK;
+    double moved = 0;
+    if (self->weighted && !self->fresh) {
+        NADIR_CHECK(weigh_tables(context, self));
+    }
+    NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &self->below, &self->star.point, self->up, self->down,
+                                              NULL, self->radius, self->slope, &moved));
+    self->moved_most = moved;
+    use_slopes(self, &self->star.displacement);
+    if (self->weighted && self->radius_weighted < 8 * self->beta) {
+        NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &self->below, &self->star.point, self->up_weighted,
+                                                  self->down_weighted, NULL, self->radius_weighted,
+                                                  self->slope, &moved));
+        self->moved_most = fmax(self->moved_most, moved);
+        use_slopes(self, &self->displacement);
+    }
+    self->moved = moved;
+    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_PASS, 0, NULL));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_derivation_lagrangian_below(nadir_context *context, nadir_derivation *self, double tau,
+                                               const double *v)
+{
+    nadir_status status = NADIR_OK;
+    double lower;
+    NADIR_CHECK(nadir_lagrangian_bound(context, self->problem, self->beta, self->below.high, tau, v, &lower));
+    if (lower >= self->level) { /* none of them exists */
+        self->below.empty = true;
+    } else {
+        NADIR_CHECK(offer_lagrangian(context, self, tau, v, lower));
+    }
+    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_LAGRANGIAN_BELOW, 1, &tau));
+    NADIR_CHECK(nadir_derivation_record_vector(context, self, v));
+cleanup:
+    return status;
+}
+
+/* Passes around a kernel, where kernels P below the level have sum_s d_P(s) / high(s) |P_s - X_s|^2 <=
+ * radius^2. */
+static nadir_status narrow_around(nadir_context *context, nadir_derivation *self,
+                                  nadir_expansion_point *point, double radius)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = self->problem->states;
+    nadir_sensitivity sensitivity = {0};
+    double *up = NULL;
+    double *down = NULL;
+    double *high = NULL;
+    double moved;
+    NADIR_NEW(context, high, n);
+    NADIR_CHECK(nadir_expansion_point_columns(context, point));
+    NADIR_CHECK(nadir_sensitivity_make(context, &self->perturbable, point->X, &sensitivity));
+    NADIR_NEW(context, up, n * n);
+    if (!sensitivity.symmetric) {
+        NADIR_NEW(context, down, n * n);
+    }
+    NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, point->D, up, down));
+    memcpy(high, self->below.high, (size_t)n * sizeof *high); /* the radius is about these */
+    for (int i = 0; i < PASSES_AROUND && !self->below.empty; i++) {
+        NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &self->below, point, up, down, high, radius, NULL,
+                                                  &moved));
+    }
+cleanup:
+    nadir_sensitivity_clear(context, &sensitivity);
+    nadir_release(context, up);
+    nadir_release(context, down);
+    nadir_release(context, high);
+    return status;
+}
+
+nadir_status nadir_derivation_pass_around(nadir_context *context, nadir_derivation *self,
+                                          const nadir_kernel *kernel, double tau, const double *v,
+                                          const double *answered)
+{
+    nadir_status status = NADIR_OK;
+    nadir_expansion_point point = {0};
+    double radius;
+    NADIR_CHECK(nadir_expansion_point_make(context, self->problem, &self->perturbable, kernel, NULL, &point));
+    NADIR_CHECK(
+        nadir_sublevel_radius(context, &point, &self->below, self->beta, tau, v, self->level, &radius));
+    self->below.empty = self->below.empty || radius < 0;
+    NADIR_CHECK(narrow_around(context, self, &point, radius));
+    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_PASS_AROUND, 1, &tau));
+    NADIR_CHECK(nadir_derivation_record_vector(context, self, v));
+    NADIR_CHECK(nadir_derivation_record_vector(context, self, answered));
+cleanup:
+    nadir_expansion_point_clear(context, &point);
+    return status;
+}
+
+nadir_status nadir_derivation_conclude(nadir_context *context, nadir_derivation *self)
+{
+    nadir_certificate *certificate = self->certificate;
+    if (self->below.empty || self->kappa <= 0.5) {
+        certificate->kappa = self->below.empty ? certificate->kappa : self->kappa;
+        nadir_certificate_offer(certificate, self->level, NADIR_PROOF_RIGOROUS, "second-order");
+    }
+    return nadir_derivation_record(context, self, NADIR_STEP_CONCLUDE, 0, NULL);
+}
+
+nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *self, bool shared)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kappa_matrix_clear(context, &self->matrix);
+    NADIR_CHECK(nadir_kappa_matrix_make(context, &self->star.kkt, &self->below,
+                                        shared ? &self->star.displacement : &self->displacement,
+                                        shared ? NULL : self->inverse, shared, &self->matrix));
+    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_MATRIX, 1, (double[]){shared ? 1 : 0}));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_derivation *self)
+{
+    nadir_certificate *certificate = self->certificate;
+    const nadir_kappa_matrix *matrix = &self->matrix;
+    const double kappa = matrix->proven;
+    const double tau = self->star.kkt.tau;
+    const double size = matrix->shared ? self->radius : self->radius_weighted;
+    const double radius = matrix->shared ? nadir_displacement_radius(context, &self->star.kkt,
+                                                                     &self->star.displacement, &self->below)
+                                         : self->radius_weighted;
+    const double by_kappa = kappa <= 0.5 ? 0 : 2 * tau * (kappa - 0.5) * size * size;
+    /* a few products */
+    const double loss = nadir_round_up(fmin(by_kappa, tau * radius * radius / 4), NADIR_PROOF_ROUNDINGS);
+    const double numbers[] = {isfinite(kappa) ? kappa : 0, matrix->theta, matrix->theta_unvisited};
+    certificate->kappa = isnan(certificate->kappa) ? kappa : fmin(certificate->kappa, kappa);
+    nadir_certificate_offer(certificate, self->level - loss, NADIR_PROOF_RIGOROUS, "second-order");
+    return nadir_derivation_record(context, self, NADIR_STEP_CONCLUDE_KAPPA, 3, numbers);
+}

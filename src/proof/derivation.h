@@ -1,0 +1,118 @@
+/*
+ * derivation.h: lower bounds on the return of every kernel of the non-rectangular ball, simplex and support,
+ * inferred step by step from a candidate P* and a witness.
+ *
+ * Every function below is one inference: it holds whatever the steps before were and whatever numbers it is
+ * given, so that any list of steps is a proof. Which steps are worth taking, and with which numbers, is for a
+ * search (search/second_order_search.h). Each step is recorded in the certificate: the list is the witness
+ * that nadir_derivation_replay proves the same bounds from, without a search.
+ *
+ *     bounds on d_P of all kernels of the set       limit (when it is made), set_pass
+ *     J_U >= mu . v - tau beta^p                    lagrangian
+ *     kappa by norms, kappa by Lanczos              by_norms, large
+ *
+ * The others are about the kernels P of the set, p = 2, with J_P < level = J* - error (kkt.h): all of them
+ * have |delta| <= radius, delta = P - P*, and occupancies within `below`. Where no kernel is left, or kappa
+ * <= 1/2 for those that are, J_U >= level. Otherwise
+ *
+ *     J_P >= level - 2 tau (kappa - 1/2) radius^2    and    J_P >= level - tau radius^2 / 4,
+ *
+ * the minimum of tau x^2 - tau radius x over x = |delta|.
+ */
+#ifndef NADIR_PROOF_DERIVATION_H
+#define NADIR_PROOF_DERIVATION_H
+
+#include "proof/certificate.h"
+#include "proof/kappa_cholesky.h"
+#include "proof/stationary_point.h"
+
+/* A struct of zeros holds nothing. It must stay where it is. */
+typedef struct nadir_derivation {
+    const nadir_problem *problem;
+    const nadir_candidate *candidate; /* P*, tau, and v and d that solves start from */
+    double beta;
+    nadir_certificate *certificate; /* what has been shown */
+    nadir_perturbable_rows perturbable;
+    bool has_rows;
+    nadir_occupancy_bounds set; /* of all kernels of the set */
+
+    /* P*, once it has been expanded around. */
+    nadir_stationary_point star;
+    double *slope;         /* [states] */
+    double *up, *down;     /* [states * states] k^2 at P*; down NULL: as up; up NULL: not expanded */
+    bool tabulated;        /* they are filled */
+    bool weighted;         /* the slack of zeros is made use of */
+    double *inverse;       /* [entries] then: 1 / omega (kkt.h) */
+    double *up_weighted;   /* [states * states] */
+    double *down_weighted; /* [states * states] */
+
+    /* Kernels below the level. */
+    bool begun;
+    double level;
+    nadir_occupancy_bounds below;
+    nadir_displacement displacement; /* with weights, if there are any; without: at.displacement */
+    double radius, radius_weighted;  /* at least |delta|, without weights and with them */
+    bool measured;                   /* the weights and radius_weighted are of this start */
+    bool fresh;                      /* the weighted tables are of these weights */
+    double kappa;                    /* the least by slopes; infinity: none */
+    double moved, moved_most;        /* by the last pass: the last and the largest change, as a share of T */
+    nadir_kappa_matrix matrix;
+} nadir_derivation;
+
+/* certificate: nothing proven yet, made here. known: bounds on the occupancies of all kernels of the set that
+ * are proven already, or NULL. attack and certificate must outlive the derivation. */
+nadir_status nadir_derivation_make(nadir_context *context, const nadir_problem *problem, double beta,
+                                   const nadir_candidate *candidate, const nadir_occupancy_bounds *known,
+                                   nadir_certificate *certificate, nadir_derivation *self);
+void nadir_derivation_clear(nadir_context *context, nadir_derivation *self);
+
+/* At most `passes` over the occupancies of all kernels around the nominal one, until none moves by more than
+ * `settled`, as a share of T. */
+nadir_status nadir_derivation_set_passes(nadir_context *context, nadir_derivation *self, int64_t passes,
+                                         double settled);
+
+/* The Lagrangian bound of the whole set; v: [states]. */
+nadir_status nadir_derivation_lagrangian(nadir_context *context, nadir_derivation *self, double tau,
+                                         const double *v);
+
+/* kappa by norms (second_order.h), p = 2. */
+nadir_status nadir_derivation_by_norms(nadir_context *context, nadir_derivation *self);
+/* kappa without columns of D (second_order.h), p = 2. */
+nadir_status nadir_derivation_large(nadir_context *context, nadir_derivation *self);
+
+/* Columns of D at P*, p = 2 and tau > 0. */
+nadir_status nadir_derivation_expand(nadir_context *context, nadir_derivation *self);
+/* The tables of k^2: cheap ones, where all rows allow all states, or those of the rows as they are. */
+nadir_status nadir_derivation_tabulate(nadir_context *context, nadir_derivation *self, bool coarse);
+/* From now on with weights on the entries that are zero in P*. */
+nadir_status nadir_derivation_use_weights(nadir_context *context, nadir_derivation *self);
+
+/* Starts with all kernels of the set that are below the level. */
+nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *self);
+/* Weights, displacement and radius from the occupancies. */
+nadir_status nadir_derivation_measure(nadir_context *context, nadir_derivation *self);
+/* One pass over the occupancies around P*. */
+nadir_status nadir_derivation_pass(nadir_context *context, nadir_derivation *self);
+/* The Lagrangian bound of the kernels below the level; v: [states]. There may be none left after it. */
+nadir_status nadir_derivation_lagrangian_below(nadir_context *context, nadir_derivation *self, double tau,
+                                               const double *v);
+/* Passes around another kernel, which holds the kernels below the level by the Lagrangian bound
+ * (lagrangian_bound.h). v, answered: [states]; the kernel is about the answer of the rows to `answered`,
+ * which is recorded in its place. tau > 0. */
+nadir_status nadir_derivation_pass_around(nadir_context *context, nadir_derivation *self,
+                                          const nadir_kernel *kernel, double tau, const double *v,
+                                          const double *answered);
+
+/* J_U >= level, where no kernel is left or kappa by slopes is at most 1/2; otherwise nothing. */
+nadir_status nadir_derivation_conclude(nadir_context *context, nadir_derivation *self);
+/* The matrix of kappa, for nadir_kappa_cholesky_holds. shared: all rows allow all states. */
+nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *self, bool shared);
+/* What matrix.proven says, and what the radius alone does. */
+nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_derivation *self);
+
+/* The steps of a record, [count] numbers, from the start. NADIR_ERROR_ARGUMENT where it is no record of a
+ * derivation for this problem. */
+nadir_status nadir_derivation_replay(nadir_context *context, nadir_derivation *self, int64_t count,
+                                     const double *steps);
+
+#endif

@@ -1,0 +1,326 @@
+/* difference_second_order.c: the bound around a stationary kernel; see difference_bound.h for the proof. */
+#include "core/round.h"
+#include "linalg/vector.h"
+#include "model/kernel_rows.h"
+#include "proof/difference_bound.h"
+#include "proof/verified_solve.h"
+
+#include <math.h>
+#include <string.h>
+
+#define POWER_STEPS 60
+
+/* ------------------------------------------------------------------------------------------ slack */
+
+/* One row of P* and of the gradient of the Lagrangian there. */
+typedef struct gradient_row {
+    double *g; /* [states] G + 2 tau Delta* / alpha^2 */
+    double *p; /* [states] P* */
+    bool *allowed;
+    double largest; /* |G| + |2 tau Delta* / alpha^2| */
+} gradient_row;
+
+static void fill_row(const nadir_lmo_row_costs *costs, double tau, nadir_explicit *kernel, int64_t row,
+                     double alpha, gradient_row *to)
+{
+    const int64_t n = costs->model->states;
+    const nadir_row nominal = nadir_model_row(costs->model, row);
+    const nadir_row own = nadir_explicit_row(kernel, row);
+    const double factor = 2 * tau / alpha / alpha;
+    const bool support = costs->set->domain == NADIR_DOMAIN_SUPPORT;
+    memset(to->p, 0, (size_t)n * sizeof *to->p);
+    memset(to->g, 0, (size_t)n * sizeof *to->g);
+    for (int64_t t = 0; t < n; t++) {
+        to->allowed[t] = !support;
+    }
+    for (int64_t i = 0; i < own.count; i++) {
+        to->p[own.columns[i]] = own.values[i];
+    }
+    for (int64_t i = 0; i < nominal.count; i++) {
+        const int64_t t = nadir_row_column(&nominal, i);
+        to->g[t] = nominal.values[i];
+        to->allowed[t] = to->allowed[t] || nominal.values[i] > 0;
+    }
+    to->largest = 0;
+    for (int64_t t = 0; t < n; t++) {
+        const double cost = (costs->a[row] * costs->x[t] - costs->b[row] * costs->y[t]) * costs->scale;
+        const double of_ball = factor * (to->p[t] - to->g[t]);
+        to->g[t] = cost + of_ball;
+        to->largest = fmax(to->largest, fabs(cost) + fabs(of_ball));
+    }
+}
+
+/* g . P* - min g over the allowed successors. */
+static double row_slack(const gradient_row *row, int64_t n)
+{
+    double smallest = INFINITY;
+    double mean = 0;
+    for (int64_t t = 0; t < n; t++) {
+        smallest = row->allowed[t] ? fmin(smallest, row->g[t]) : smallest;
+    }
+    for (int64_t t = 0; t < n; t++) {
+        mean += row->p[t] * (row->g[t] - smallest);
+    }
+    return mean;
+}
+
+/* alpha |Phi g|_2 */
+static double row_seminorm(const gradient_row *row, int64_t n, double alpha)
+{
+    const double mean = nadir_vector_sum(n, row->g) / (double)n;
+    double sum = 0;
+    for (int64_t t = 0; t < n; t++) {
+        sum += (row->g[t] - mean) * (row->g[t] - mean);
+    }
+    return alpha * sqrt(sum);
+}
+
+/* On the free domain e = 2 beta sqrt(sum of the rows' seminorms squared), else the sum of their slacks. */
+nadir_status nadir_difference_slack(nadir_context *context, const nadir_lmo_row_costs *costs,
+                                    const nadir_kernel *kernel, double tau, double *slack)
+{
+    nadir_status status = NADIR_OK;
+    nadir_explicit entries = {0};
+    gradient_row at_row = {0};
+    const nadir_uncertainty *set = costs->set;
+    const int64_t n = costs->model->states;
+    const double row_roundings = 4 * (double)(n + 16);
+    const bool free_domain = set->domain == NADIR_DOMAIN_FREE;
+    double sum = 0;
+    double squares = 0;
+    NADIR_NEW(context, at_row.g, n);
+    NADIR_NEW(context, at_row.p, n);
+    NADIR_NEW(context, at_row.allowed, n);
+    NADIR_CHECK(nadir_explicit_make(context, kernel, &entries));
+    for (int64_t row = 0; row < costs->model->rows; row++) {
+        const double alpha = nadir_uncertainty_scale(set, row);
+        if (!(alpha > 0)) {
+            continue;
+        }
+        fill_row(costs, tau, &entries, row, alpha, &at_row);
+        const double entry_rounding = nadir_round_error(8) * at_row.largest; /* of each g */
+        if (free_domain) {
+            const double seminorm = nadir_round_up(row_seminorm(&at_row, n, alpha), row_roundings) +
+                                    alpha * entry_rounding * sqrt((double)n);
+            squares += seminorm * seminorm;
+        } else {
+            /* the last term: the row may sum to 1 up to rounding */
+            sum += nadir_round_up(row_slack(&at_row, n), row_roundings) + 2 * entry_rounding +
+                   nadir_round_error(row_roundings) * at_row.largest;
+        }
+    }
+    *slack = nadir_round_up(free_domain ? 2 * set->radius * sqrt(squares) : sum,
+                            4 * (double)(costs->model->rows + 16)); /* the sum over rows */
+cleanup:
+    nadir_explicit_clear(context, &entries);
+    nadir_release(context, at_row.g);
+    nadir_release(context, at_row.p);
+    nadir_release(context, at_row.allowed);
+    return status;
+}
+
+/* -------------------------------------------------------------------------------------- curvature */
+
+/* At least the error of v at P*, maximum norm. */
+static double value_error(const nadir_difference_facts *facts, int i)
+{
+    return fmax(fabs(facts->check[i].low), fabs(facts->check[i].high));
+}
+
+/* C by norms; infinity: nothing is known. */
+static nadir_status curvature_by_norms(nadir_context *context, const nadir_problem problem[2],
+                                       const nadir_difference_witness *witness,
+                                       const nadir_difference_facts *facts, double *C)
+{
+    nadir_status status = NADIR_OK;
+    double *work = NULL;
+    const double beta = problem[0].uncertainty->radius;
+    NADIR_NEW(context, work, 2 * problem[0].states);
+    *C = 0;
+    for (int i = 0; i < 2; i++) {
+        const nadir_perturbation_bound *known = &facts->perturbation[i];
+        const double rest = 1 - known->kappa;
+        double seminorm;
+        if (!(rest > 0)) {
+            *C = INFINITY;
+            goto cleanup;
+        }
+        NADIR_CHECK(nadir_perturbation_seminorm(context, &problem[i], witness->v[i], work, &seminorm));
+        seminorm += known->seminorm_factor * value_error(facts, i);
+        *C += nadir_round_up(known->reach / beta * (known->kappa / beta) / rest / rest * seminorm,
+                             32 / rest); /* rest itself is off by a rounding */
+    }
+cleanup:
+    nadir_release(context, work);
+    return status;
+}
+
+/* Adds the matrix of policy i: at [t * n + s]. responses: [n * n], work: [4 * n] */
+static nadir_status add_matrix(nadir_context *context, const nadir_problem *problem,
+                               const nadir_difference_witness *witness, const nadir_difference_facts *facts,
+                               int i, double *responses, double *matrix, double *work)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    double *of_value = work + 3 * n;
+    NADIR_CHECK(nadir_row_response(context, problem, witness->v[i], value_error(facts, i), work, of_value));
+    NADIR_CHECK(nadir_row_response_columns(context, problem, witness->occupancy[i], responses));
+    for (int64_t t = 0; t < n; t++) {
+        const double weight = problem->gamma * problem->gamma * of_value[t];
+        for (int64_t s = 0; s < n; s++) {
+            matrix[t * n + s] += weight * facts->range[i].high[s] * responses[t * n + s];
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* At least the largest eigenvalue of (M + M^T) / 2, M >= 0 of order n: for every z > 0 the largest quotient
+ * of (M + M^T) z / 2 and z bounds it (Collatz, Wielandt). z comes from power steps. z, next: [n] */
+static double bound_eigenvalue(int64_t n, const double *matrix, double *z, double *next)
+{
+    double best = INFINITY;
+    for (int64_t s = 0; s < n; s++) {
+        z[s] = 1;
+    }
+    for (int i = 0; i < POWER_STEPS; i++) {
+        double largest = 0;
+        double quotient = 0;
+        memset(next, 0, (size_t)n * sizeof *next);
+        for (int64_t t = 0; t < n; t++) {
+            double sum = 0;
+            for (int64_t s = 0; s < n; s++) {
+                sum += matrix[t * n + s] * z[s];
+                next[s] += 0.5 * matrix[t * n + s] * z[t];
+            }
+            next[t] += 0.5 * sum;
+        }
+        for (int64_t s = 0; s < n; s++) {
+            quotient = fmax(quotient, next[s] / z[s]);
+            largest = fmax(largest, next[s]);
+        }
+        best = fmin(best, quotient);
+        if (largest == 0) {
+            break;
+        }
+        for (int64_t s = 0; s < n; s++) { /* stays positive */
+            z[s] = fmax(0.5 * (next[s] / largest + z[s]), 1e-12);
+        }
+    }
+    return nadir_round_up(best, 4 * (double)(2 * n + 16)); /* sums of 2 n terms >= 0 */
+}
+
+static nadir_status curvature_by_columns(nadir_context *context, const nadir_problem problem[2],
+                                         const nadir_difference_witness *witness,
+                                         const nadir_difference_facts *facts, double *C)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem[0].states;
+    double *matrix = NULL;
+    double *responses = NULL;
+    double *work = NULL;
+    NADIR_NEW_ZERO(context, matrix, n * n);
+    NADIR_NEW(context, responses, n * n);
+    NADIR_NEW(context, work, 4 * n);
+    for (int i = 0; i < 2; i++) {
+        NADIR_CHECK(add_matrix(context, &problem[i], witness, facts, i, responses, matrix, work));
+    }
+    *C = bound_eigenvalue(n, matrix, work, work + n);
+cleanup:
+    nadir_release(context, matrix);
+    nadir_release(context, responses);
+    nadir_release(context, work);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ bound */
+
+/* d <- the occupancy of policy i at P*. *error: at least the change of its part of <G, delta> by the errors
+ * of v and d. */
+static nadir_status solve_occupancy(nadir_context *context, const nadir_problem *problem,
+                                    const nadir_difference_witness *witness,
+                                    const nadir_difference_facts *facts, int i, double *d, double *error)
+{
+    nadir_status status = NADIR_OK;
+    nadir_problem own = *problem;
+    own.occupancy = witness->occupancy[i];
+    const nadir_uncertainty *set = problem->uncertainty;
+    const nadir_verified_solver known = nadir_verified_solver_make(context, &own);
+    const nadir_perturbation_bound *perturbation = &facts->perturbation[i];
+    const double v_error = value_error(facts, i);
+    nadir_solve_error enclosed;
+    NADIR_CHECK(nadir_verified_solve(context, &own, &known, true, own.mu, 0, d, &enclosed));
+    const double d_error = fmin(enclosed.error, nadir_round_up(enclosed.residual * facts->inverse[i], 4));
+    const double largest = nadir_vector_largest(own.states, witness->v[i]) + v_error;
+    /* |delta^pi_s . x| <= 2 max |x| between distributions, and sum d_P = 1 / (1 - gamma); on the free domain
+     * |delta| <= 2 beta and the norms of perturbation_bound.h */
+    const double per_d = set->domain == NADIR_DOMAIN_FREE
+                             ? perturbation->largest_W * 2 * set->radius * perturbation->seminorm_factor
+                             : 2;
+    const double per_v =
+        set->domain == NADIR_DOMAIN_FREE
+            ? 2 * perturbation->reach / (1 - perturbation->kappa) * perturbation->seminorm_factor
+            : 2 * own.gamma * nadir_verified_solve_error(&known, 1);
+    *error = nadir_round_up(
+        own.gamma * per_d * largest * d_error + per_v * (v_error + facts->row_sum * largest), 32);
+cleanup:
+    return status;
+}
+
+/* costs <- G at P*. *error: at least the change of <G, delta> by the errors of v and d. */
+static nadir_status set_gradient(nadir_context *context, const nadir_problem problem[2],
+                                 const nadir_difference_witness *witness, const nadir_difference_facts *facts,
+                                 nadir_lmo_row_costs *costs, double *error)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem[0].states;
+    double *d = NULL;
+    *error = 0;
+    NADIR_NEW(context, d, 2 * n);
+    for (int i = 0; i < 2; i++) {
+        double own;
+        NADIR_CHECK(solve_occupancy(context, &problem[i], witness, facts, i, d + i * n, &own));
+        *error += own;
+    }
+    NADIR_CHECK(nadir_lmo_row_costs_set(context, costs, problem[0].gamma, d, problem[0].policy->probabilities,
+                                        witness->v[0], d + n, problem[1].policy->probabilities,
+                                        witness->v[1]));
+cleanup:
+    nadir_release(context, d);
+    return status;
+}
+
+nadir_status nadir_difference_second_order(nadir_context *context, const nadir_problem problem[2],
+                                           const nadir_difference_witness *witness,
+                                           const nadir_difference_facts *facts, nadir_lmo_row_costs *costs,
+                                           double *lower, double *kappa)
+{
+    nadir_status status = NADIR_OK;
+    const double beta = problem[0].uncertainty->radius;
+    const double tau = witness->tau;
+    const double base = facts->lower;
+    double slack;
+    double error;
+    double C = INFINITY;
+    double by_columns = INFINITY;
+    *lower = -INFINITY;
+    *kappa = NAN;
+    NADIR_CHECK(set_gradient(context, problem, witness, facts, costs, &error));
+    NADIR_CHECK(nadir_difference_slack(context, costs, witness->kernel, tau, &slack));
+    NADIR_CHECK(curvature_by_norms(context, problem, witness, facts, &C));
+    if (facts->range[0].high != NULL && facts->range[1].high != NULL && C > tau) {
+        NADIR_CHECK(curvature_by_columns(context, problem, witness, facts, &by_columns));
+    }
+    C = fmin(C, by_columns);
+    if (isfinite(C) && isfinite(error) && isfinite(base)) {
+        /* beta^2 - |Delta*|^2, beta^2 rounded up and the distance of membership.h down */
+        const double inside = fmax(0, nadir_round_up(beta * beta, 8) -
+                                          nadir_round_down(facts->distance * facts->distance, 128));
+        const double curved = nadir_round_up(4 * beta * beta * fmax(0, C - tau), 8);
+        const double lost = nadir_round_up(slack + error + tau * inside + curved, 16);
+        *lower = nadir_round_below(base - lost, fabs(base) + lost, 4);
+        *kappa = tau > 0 ? C / (2 * tau) : INFINITY;
+    }
+cleanup:
+    return status;
+}

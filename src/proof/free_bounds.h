@@ -1,0 +1,49 @@
+/* free_bounds.h: lower bounds on the return over balls of the free domain; the bound at p = 2 is in
+ * spectral_check.h. */
+#ifndef NADIR_PROOF_FREE_BOUNDS_H
+#define NADIR_PROOF_FREE_BOUNDS_H
+
+#include "sets/problem.h"
+
+/* Whether the rewards are far enough from underflow and overflow for the bounds to hold. */
+bool nadir_free_rewards_fit(const nadir_context *context, const nadir_problem *problem);
+
+/* The largest reward for which that holds. */
+double nadir_free_reward_most(const nadir_context *context, const nadir_problem *problem);
+
+/* J - lambda_high, rounded down. */
+double nadir_free_lower(const nadir_problem *problem, double lambda_high);
+
+/* The same problem with an L_2 ball that contains the set: U_p(beta) in U_2(beta n^max(0, 1/2 - 1/p)). *wider
+ * is that factor, rounded up. *enclosing points to *two, which the caller clears after success. */
+nadir_status nadir_free_enclosing_ball(nadir_context *context, const nadir_problem *problem,
+                                       nadir_uncertainty *two, nadir_problem *enclosing, double *wider);
+
+/* Non-rectangular, p = 1: no kernel of the ball of radius beta has a penalty above *lambda_high, which is
+ * `lambda`, or a little more where errors of solves and rounding need it; infinity where the ball is not
+ * proven to be below breakdown. */
+nadir_status nadir_l1_bound(nadir_context *context, const nadir_problem *problem, double beta, double lambda,
+                            double *lambda_high);
+
+/*
+ * s- and sa-rectangular: *lower bounds the return over the set times `factor`. v: [states], any vector; the
+ * closer to the value under the worst kernel, the better the bound. T is the robust Bellman operator,
+ * T v = R^pi + gamma Phat^pi v - gamma b^pi sigma_q(v), and v_b = D b^pi (rectangular_free_bound.c).
+ *
+ * - Where Phat^pi(s, t) >= b^pi(s) sigma_q(e_1) for all s and t, T is monotone. Then *exact is true and
+ *
+ *       J_U >= mu . v - max (v - T v)_+ / (1 - gamma).
+ *
+ * - Otherwise |v_P - v| <= gamma sigma_q(v_P) v_b for the nominal v gives a weaker bound,
+ *
+ *       J_U >= J - gamma (d . b^pi) sigma_q(v) / (1 - gamma |v_b|_q),
+ *
+ *   where the denominator is positive; else -infinity.
+ *
+ * *breakdown: a proven factor up to which no kernel is singular, 1 / (gamma |v_b|_q) with v_b at factor 1;
+ * at least `factor` where *exact is true.
+ */
+nadir_status nadir_rectangular_free_bound(nadir_context *context, const nadir_problem *problem, double factor,
+                                          const double *v, bool *exact, double *lower, double *breakdown);
+
+#endif

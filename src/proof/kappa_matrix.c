@@ -1,0 +1,396 @@
+/*
+ * kappa_matrix.c: the matrices of the quadratic form; see kappa_cholesky.c.
+ *
+ * With F = De_t w_t, K K^T = F^T (sum_i q_i^2 / omega_i) F - sum_i q_i^2 c_i c_i^T / (sum_j 1 / omega_ij),
+ * c_i = sum_j F_j / omega_ij: a few products of matrices. All sums have at most as many terms as there are
+ * perturbable rows and states; their errors are bounded by that many roundings of the Frobenius norms of the
+ * factors, which are traces.
+ */
+#include "proof/kappa_matrix.h"
+
+#include "core/round.h"
+#include "linalg/threads.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK = 128, POWER_STEPS = 20 };
+
+void nadir_kappa_matrix_clear(nadir_context *context, nadir_kappa_matrix *matrix)
+{
+    nadir_release(context, matrix->rest);
+    nadir_release(context, matrix->middle);
+    nadir_release(context, matrix->spread);
+    nadir_release(context, matrix->low);
+    nadir_release(context, matrix->unvisited);
+    nadir_release(context, matrix->trial);
+    *matrix = (nadir_kappa_matrix){0};
+}
+
+/* The factors of the matrices. */
+typedef struct parts {
+    const nadir_perturbable_rows *perturbable;
+    const nadir_kkt *kkt;
+    const nadir_displacement *displacement;
+    const double *inverse;
+    double *q;        /* [count] */
+    double *F;        /* [states * states] column t: De_t w_t */
+    double *C;        /* [states * states] column s */
+    double *room;     /* [states * states] */
+    double size_F;    /* Frobenius norm */
+    double size_q;    /* 2-norm */
+    double roundings; /* of a sum, in units, times two */
+} parts;
+
+static void clear_parts(nadir_context *context, parts *self)
+{
+    nadir_release(context, self->q);
+    nadir_release(context, self->F);
+    nadir_release(context, self->C);
+    nadir_release(context, self->room);
+}
+
+static nadir_status make_parts(nadir_context *context, const nadir_kkt *kkt,
+                               const nadir_occupancy_bounds *bounds, const nadir_displacement *displacement,
+                               const double *inverse, parts *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    const int64_t n = perturbable->states;
+    const double gamma = kkt->point->problem.gamma;
+    *self = (parts){.perturbable = perturbable, .kkt = kkt, .displacement = displacement, .inverse = inverse};
+    NADIR_NEW(context, self->q, perturbable->count);
+    NADIR_NEW(context, self->F, n * n);
+    NADIR_NEW(context, self->C, n * n);
+    NADIR_NEW(context, self->room, n * n);
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+            self->q[i] =
+                gamma * bounds->high[s] * nadir_perturbable_rows_alpha(perturbable, i) * perturbable->pi[i];
+        }
+    }
+    for (int64_t t = 0; t < n; t++) {
+        for (int64_t j = 0; j < n; j++) {
+            self->F[t * n + j] = displacement->w[t] * kkt->point->D[t * n + j];
+        }
+    }
+    /* sums over perturbable rows and states, each product twice */
+    self->roundings = nadir_round_error(8 * (double)(perturbable->count + 2 * n + 64));
+    self->size_F = nadir_up_norm_2(context, n * n, self->F);
+    self->size_q = nadir_up_norm_2(context, perturbable->count, self->q);
+cleanup:
+    return status;
+}
+
+/* c_i = sum_j F_j / omega_ij times q_i / sqrt(sum 1 / omega) of one row with a list of successors: c[states].
+ */
+static void sum_list(const parts *self, int64_t i, double *c)
+{
+    const nadir_perturbable_rows *perturbable = self->perturbable;
+    const int64_t n = perturbable->states;
+    const int64_t start = perturbable->starts[i];
+    const int64_t length = nadir_perturbable_rows_length(perturbable, i);
+    const double *weights = self->inverse != NULL ? self->inverse + start : NULL;
+    double mass = 0;
+    for (int64_t j = 0; j < length; j++) {
+        mass += weights != NULL ? weights[j] : 1;
+    }
+    const double factor = self->q[i] / sqrt(mass);
+    for (int64_t t = 0; t < n; t++) {
+        const double *column = self->F + t * n;
+        double sum = 0;
+        for (int64_t j = 0; j < length; j++) {
+            sum += (weights != NULL ? weights[j] : 1) * column[perturbable->columns[start + j]];
+        }
+        c[t] = sum * factor;
+    }
+}
+
+/* The same for `held` rows that allow all states, from their weights, one after another. */
+static void sum_rows(const parts *self, const int64_t *rows, int64_t held, double *weights, double *means)
+{
+    const nadir_perturbable_rows *perturbable = self->perturbable;
+    const int64_t n = perturbable->states;
+    for (int64_t k = 0; k < held; k++) {
+        const double *inverse = self->inverse + perturbable->starts[rows[k]];
+        double mass = 0;
+        for (int64_t j = 0; j < n; j++) {
+            mass += inverse[j];
+        }
+        const double factor = self->q[rows[k]] / sqrt(mass);
+        for (int64_t j = 0; j < n; j++) {
+            weights[k * n + j] = inverse[j] * factor;
+        }
+    }
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (blasint)n, (blasint)held, (blasint)n, 1, self->F,
+                (blasint)n, weights, (blasint)n, 0, means, (blasint)n);
+}
+
+/* G -= sum of c_i c_i^T over these rows. block: [2 * states * BLOCK]. */
+static void take_block(const parts *self, const int64_t *rows, int64_t held, double *block, double *G)
+{
+    const int64_t n = self->perturbable->states;
+    double *means = block + n * BLOCK;
+    if (self->perturbable->columns != NULL) {
+        for (int64_t k = 0; k < held; k++) {
+            sum_list(self, rows[k], means + k * n);
+        }
+    } else {
+        sum_rows(self, rows, held, block, means);
+    }
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)n, (blasint)held, -1, means, (blasint)n, 1,
+                G, (blasint)n);
+}
+
+/* G += sum over the chosen rows of c_i c_i^T times -q_i^2 / (sum 1 / omega), c_i = sum_j F_j / omega_ij: the
+ * effect of centring. block: [2 * states * BLOCK]. */
+static void take_means(const nadir_context *context, const parts *self, bool unvisited, double *block,
+                       double *G)
+{
+    const nadir_perturbable_rows *perturbable = self->perturbable;
+    const int64_t n = perturbable->states;
+    int64_t rows[BLOCK];
+    int64_t held = 0;
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * BLOCK));
+    for (int64_t s = 0; s < n; s++) {
+        const bool chosen = self->kkt->unvisited[s] == unvisited;
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1] && chosen; i++) {
+            rows[held++] = i;
+            if (held == BLOCK) {
+                take_block(self, rows, held, block, G);
+                held = 0;
+            }
+        }
+    }
+    if (held > 0) {
+        take_block(self, rows, held, block, G);
+    }
+    nadir_blas_restore(before);
+}
+
+static double trace(int64_t n, const double *G)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += fabs(G[i * n + i]);
+    }
+    return sum;
+}
+
+/* G = K K^T over the rows of visited, or of unvisited, states; *off: bound on the 2-norm of its error. */
+static nadir_status make_gram(nadir_context *context, const parts *self, bool unvisited, double *G,
+                              double *off)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_perturbable_rows *perturbable = self->perturbable;
+    const int64_t n = perturbable->states;
+    double *total = NULL;
+    double *block = NULL;
+    NADIR_NEW_ZERO(context, total, n);
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+            for (int64_t j = 0;
+                 j < nadir_perturbable_rows_length(perturbable, i) && self->kkt->unvisited[s] == unvisited;
+                 j++) {
+                const double weight = self->inverse != NULL ? self->inverse[perturbable->starts[i] + j] : 1;
+                total[nadir_perturbable_rows_column(perturbable, i, j)] += self->q[i] * self->q[i] * weight;
+            }
+        }
+    }
+    for (int64_t t = 0; t < n; t++) {
+        for (int64_t j = 0; j < n; j++) {
+            self->room[t * n + j] = sqrt(total[j]) * self->F[t * n + j];
+        }
+    }
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * n));
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (blasint)n, (blasint)n, 1, self->room, (blasint)n, 0,
+                G, (blasint)n);
+    nadir_blas_restore(before);
+    *off = self->roundings * trace(n, G);
+    if (perturbable->columns != NULL || self->inverse != NULL) { /* otherwise columns are centred already */
+        NADIR_NEW(context, block, 2 * n * BLOCK);
+        take_means(context, self, unvisited, block, G);
+        *off *= 3;
+    }
+cleanup:
+    nadir_release(context, total);
+    nadir_release(context, block);
+    return status;
+}
+
+/* C, by columns s: C_ts = F_t . sum over the rows i of s of q_i direction_i. */
+static void make_cross(const nadir_context *context, const parts *self)
+{
+    const nadir_perturbable_rows *perturbable = self->perturbable;
+    const int64_t n = perturbable->states;
+    memset(self->room, 0, (size_t)(n * n) * sizeof *self->room);
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1] && !self->kkt->unvisited[s];
+             i++) {
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, i); j++) {
+                self->room[s * n + nadir_perturbable_rows_column(perturbable, i, j)] +=
+                    self->q[i] * self->displacement->direction[perturbable->starts[i] + j];
+            }
+        }
+    }
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * n));
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (blasint)n, (blasint)n, (blasint)n, 1, self->F,
+                (blasint)n, self->room, (blasint)n, 0, self->C, (blasint)n);
+    nadir_blas_restore(before);
+}
+
+/* An estimate of the 2-norm of a symmetric matrix by power iteration. x: [2 * n]. */
+static double estimate_norm(const nadir_context *context, int64_t n, const double *G, double *x)
+{
+    double norm = 0;
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n));
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = 1 + 0.5 * sin((double)i);
+    }
+    for (int step = 0; step < POWER_STEPS; step++) {
+        const double length = cblas_dnrm2((blasint)n, x, 1);
+        if (!(length > 0)) {
+            norm = 0;
+            break;
+        }
+        cblas_dscal((blasint)n, 1 / length, x, 1);
+        cblas_dsymv(CblasColMajor, CblasLower, (blasint)n, 1, G, (blasint)n, x, 1, 0, x + n, 1);
+        norm = cblas_dnrm2((blasint)n, x + n, 1);
+        memcpy(x, x + n, (size_t)n * sizeof *x);
+    }
+    nadir_blas_restore(before);
+    return norm;
+}
+
+/* The square root of that; positive unless the matrix is zero. x: [2 * n]. */
+static double estimate_root(const nadir_context *context, int64_t n, const double *G, double *x)
+{
+    const double norm = estimate_norm(context, n, G, x);
+    return sqrt(norm > 0 ? norm : trace(n, G));
+}
+
+/* G >= K K^T Y^2 over the rows of visited states: gamma^2 max sum_s y_s high(s) a_s F^T F. */
+static nadir_status make_shared(nadir_context *context, const parts *self,
+                                const nadir_occupancy_bounds *bounds, nadir_kappa_matrix *matrix)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_perturbable_rows *perturbable = self->perturbable;
+    const int64_t n = perturbable->states;
+    const double gamma = self->kkt->point->problem.gamma;
+    double *worth = NULL;
+    double most;
+    NADIR_NEW_ZERO(context, worth, n);
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1] && !self->kkt->unvisited[s];
+             i++) {
+            const double reach = nadir_perturbable_rows_alpha(perturbable, i) * perturbable->pi[i];
+            worth[s] += bounds->high[s] * reach * reach;
+        }
+    }
+    NADIR_CHECK(nadir_occupancy_bounds_most(context, bounds, worth, &most));
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * n));
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (blasint)n, (blasint)n, gamma * gamma * most, self->F,
+                (blasint)n, 0, matrix->rest, (blasint)n);
+    nadir_blas_restore(before);
+    matrix->rest_off = self->roundings * trace(n, matrix->rest);
+cleanup:
+    nadir_release(context, worth);
+    return status;
+}
+
+/* to += sign C S^2 C^T for a diagonal S: [states]; *off grows by a bound on its error. */
+static void add_square(const nadir_context *context, const parts *self, const double *S, double sign,
+                       double *to, double *off)
+{
+    const int64_t n = self->perturbable->states;
+    const double C_off = self->roundings * self->size_F * self->size_q;
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t t = 0; t < n; t++) {
+            self->room[s * n + t] = self->C[s * n + t] * S[s];
+        }
+    }
+    const double size = nadir_up_norm_2(context, n * n, self->room);
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * n));
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)n, (blasint)n, sign, self->room, (blasint)n,
+                1, to, (blasint)n);
+    nadir_blas_restore(before);
+    *off += (2 * size + C_off) * C_off + self->roundings * size * size;
+}
+
+/* All terms with C; S: [3 * states] work space. */
+static void use_cross(const nadir_context *context, const parts *self, const nadir_occupancy_bounds *bounds,
+                      double *S, nadir_kappa_matrix *matrix)
+{
+    const int64_t n = self->perturbable->states;
+    double *mean = S + n;
+    double *root = S + 2 * n;
+    for (int64_t s = 0; s < n; s++) {
+        const double low = bounds->high[s] > 0 ? fmin(bounds->low[s] / bounds->high[s], 1) : 1;
+        S[s] = matrix->shared ? (1 + low) / 2 : (1 - low) / 2;
+        mean[s] = (1 + low) / 2;
+        root[s] = matrix->shared ? sqrt(low) : 1;
+    }
+    add_square(context, self, S, 1, matrix->spread, &matrix->spread_off);
+    add_square(context, self, root, matrix->shared ? 1 : -1, matrix->shared ? matrix->low : matrix->rest,
+               matrix->shared ? &matrix->low_off : &matrix->rest_off);
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t t = s; t < n; t++) {
+            matrix->middle[s * n + t] = (self->C[s * n + t] * mean[s] + self->C[t * n + s] * mean[t]) / 2;
+        }
+    }
+    matrix->middle_off = self->roundings * self->size_F * self->size_q;
+    matrix->spread_norm = estimate_root(context, n, matrix->spread, self->room);
+    matrix->unvisited_norm =
+        matrix->unvisited != NULL ? estimate_root(context, n, matrix->unvisited, self->room) : 0;
+}
+
+/* Whether some unvisited state has perturbable rows and can be visited. */
+static bool has_unvisited(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds)
+{
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    bool any = false;
+    for (int64_t s = 0; s < perturbable->states; s++) {
+        any = any ||
+              (kkt->unvisited[s] && bounds->high[s] > 0 && perturbable->first[s] < perturbable->first[s + 1]);
+    }
+    return any;
+}
+
+nadir_status nadir_kappa_matrix_make(nadir_context *context, const nadir_kkt *kkt,
+                                     const nadir_occupancy_bounds *bounds,
+                                     const nadir_displacement *displacement, const double *inverse,
+                                     bool shared, nadir_kappa_matrix *matrix)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = kkt->perturbable->states;
+    parts self = {0};
+    double *S = NULL;
+    *matrix = (nadir_kappa_matrix){
+        .states = n, .is_unvisited = kkt->unvisited, .shared = shared, .proven = INFINITY};
+    NADIR_CHECK(make_parts(context, kkt, bounds, displacement, inverse, &self));
+    NADIR_NEW(context, S, 3 * n);
+    NADIR_NEW(context, matrix->trial, n * n);
+    NADIR_NEW_ZERO(context, matrix->rest, n * n);
+    NADIR_NEW_ZERO(context, matrix->middle, n * n);
+    NADIR_NEW_ZERO(context, matrix->spread, n * n);
+    if (has_unvisited(kkt, bounds)) {
+        NADIR_NEW_ZERO(context, matrix->unvisited, n * n);
+        NADIR_CHECK(make_gram(context, &self, true, matrix->unvisited, &matrix->unvisited_off));
+    }
+    if (shared) {
+        NADIR_NEW_ZERO(context, matrix->low, n * n);
+        NADIR_CHECK(make_shared(context, &self, bounds, matrix));
+    } else {
+        NADIR_CHECK(make_gram(context, &self, false, matrix->rest, &matrix->rest_off));
+    }
+    make_cross(context, &self);
+    use_cross(context, &self, bounds, S, matrix);
+cleanup:
+    clear_parts(context, &self);
+    nadir_release(context, S);
+    if (status != NADIR_OK) {
+        nadir_kappa_matrix_clear(context, matrix);
+    }
+    return status;
+}

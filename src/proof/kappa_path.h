@@ -1,0 +1,40 @@
+/*
+ * kappa_path.h: kappa for many radii of one problem, p = 2, from what is expensive and done once.
+ *
+ * What a change of a row can do to an occupancy is known from the columns of the nominal D, whatever kernel
+ * it is a change of: see kappa_path.c. They serve all radii up to the largest one, for which occupancies are
+ * bounded. A proof takes two vectors y >= b + A y as witness; search/kappa_path_search.c looks for them.
+ */
+#ifndef NADIR_PROOF_KAPPA_PATH_H
+#define NADIR_PROOF_KAPPA_PATH_H
+
+#include "proof/certificate.h"
+#include "proof/stationary_point.h"
+
+typedef struct nadir_kappa_path {
+    const nadir_problem *problem;
+    double beta; /* the largest radius */
+    nadir_perturbable_rows perturbable;
+    nadir_occupancy_bounds bounds; /* of all kernels of the largest ball */
+    double *root;                  /* [states * states] at least gamma k(s, t), t after t */
+    double *slope;                 /* [states] g */
+    double *off;                   /* [states] what columns are off by, twice */
+} nadir_kappa_path;
+
+/* beta: the largest radius. */
+nadir_status nadir_kappa_path_create(nadir_context *context, const nadir_problem *problem, double beta,
+                                     nadir_kappa_path **kappa_path);
+void nadir_kappa_path_free(nadir_context *context, nadir_kappa_path *kappa_path);
+
+/* Whether y >= b + A y, A_ts = gamma k(s, t) change_s, rounding included. change, b, y: [states] >= 0; work:
+ * [2 states], of which the second half becomes at least b + A y. */
+bool nadir_kappa_path_majorizes(const nadir_context *context, const nadir_kappa_path *kappa_path,
+                                const double *change, const double *b, const double *y, double *work);
+
+/* Offers J* - error for the candidate of a radius beta up to the largest where y majorizes `slope` and y_off
+ * majorizes `off`, [states] each with change = star->displacement.n, and kappa = |(y_t w_t)_t| <= 1/2. */
+nadir_status nadir_kappa_path_prove(nadir_context *context, const nadir_kappa_path *kappa_path, double beta,
+                                    const nadir_stationary_point *star, const double *y, const double *y_off,
+                                    nadir_certificate *proof);
+
+#endif

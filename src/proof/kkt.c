@@ -1,0 +1,348 @@
+/* kkt.c: first-order optimality of a candidate, with a bound on what it lacks; see kkt.h. */
+#include "proof/displacement.h"
+
+#include "core/round.h"
+#include "linalg/distributed.h"
+#include "linalg/threads.h"
+
+#include <math.h>
+#include <string.h>
+
+void nadir_kkt_clear(nadir_context *context, nadir_kkt *kkt)
+{
+    nadir_release(context, kkt->change);
+    nadir_release(context, kkt->slack);
+    nadir_release(context, kkt->unvisited);
+    nadir_release(context, kkt->w_unvisited);
+    *kkt = (nadir_kkt){0};
+}
+
+/* The value that the gradient of rows is made of. */
+typedef struct row_values {
+    double *v;      /* [states] and ghosts: the value less the middle of its range */
+    double largest; /* the largest |value| */
+    double range;   /* the largest |v| */
+} row_values;
+
+/* Solves for v; J = mu . v, and the first part of the error: residual, row sums and the dot product. */
+static nadir_status solve_value(nadir_context *context, nadir_kkt *kkt, row_values *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_expansion_point *point = kkt->point;
+    const int64_t n = kkt->perturbable->states;
+    nadir_solve_error enclosed;
+    double dot_error;
+    double low = INFINITY;
+    double high = -INFINITY;
+    NADIR_CHECK(nadir_expansion_point_value(context, point, self->v, &enclosed));
+    kkt->J = nadir_global_dot(context, n, point->problem.mu, self->v, &dot_error);
+    /* R^pi is an average over actions, with a rounding error of its own */
+    const double rewards = nadir_global_largest(context, point->problem.rows, point->problem.rewards);
+    const double residual = enclosed.residual + 2 * point->known.averaging * rewards;
+    for (int64_t s = 0; s < n; s++) {
+        low = fmin(low, self->v[s]);
+        high = fmax(high, self->v[s]);
+    }
+    low = nadir_allreduce_minimum(context, low);
+    high = nadir_allreduce_maximum(context, high);
+    self->largest = fmax(fabs(low), fabs(high));
+    /* rows of delta sum to zero only up to sum_off */
+    kkt->error =
+        point->total * (residual + point->problem.gamma * point->sum_off * self->largest) + dot_error;
+    const double middle = low + (high - low) / 2;
+    for (int64_t s = 0; s < n; s++) {
+        self->v[s] -= middle;
+    }
+    self->range = nadir_global_largest(context, n, self->v);
+    nadir_exchange_fill(kkt->perturbable->exchange, self->v);
+cleanup:
+    return status;
+}
+
+/* slack: [entries of row i], at most g - min g where X = 0; *square grows by |Delta / alpha|^2 of the row.
+ * Returns at least its part of e_s, with rounding, the error of the row sum and what centring Delta costs. */
+static double find_slack(const nadir_kkt *kkt, const row_values *self, int64_t i, double d, double *slack,
+                         double *square)
+{
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    const nadir_expansion_point *point = kkt->point;
+    const int64_t start = perturbable->starts[i];
+    const int64_t length = perturbable->starts[i + 1] - start;
+    const double alpha = nadir_perturbable_rows_alpha(perturbable, i);
+    const double force = point->problem.gamma * d * perturbable->pi[i];
+    const double hold = 2 * kkt->tau / alpha;
+    const double *X = point->X + start;
+    double lowest = INFINITY;
+    double widest = 0;
+    for (int64_t j = 0; j < length; j++) {
+        const double change = (X[j] - perturbable->phat[start + j]) / alpha;
+        if (kkt->change != NULL) {
+            kkt->change[start + j] = change;
+        }
+        slack[j] = hold * change + force * self->v[nadir_perturbable_rows_column(perturbable, i, j)];
+        lowest = slack[j] < lowest ? slack[j] : lowest;
+        widest = fabs(change) > widest ? fabs(change) : widest;
+        *square += change * change;
+    }
+    const double size = hold * widest + force * self->range; /* of a slack's terms */
+    const double rounding = nadir_round_error(8) * size + nadir_round_error(2) * force * self->largest;
+    double lack = 0;
+    for (int64_t j = 0; j < length; j++) {
+        const double above = slack[j] - lowest;
+        const double sure = above - 2 * rounding;
+        lack += X[j] * above;
+        slack[j] = X[j] > 0 || !(sure > 0) ? 0 : sure;
+    }
+    /* a sum over the entries of the row */
+    lack *= 1 + nadir_round_error((double)(length + 8));
+    const double sums =
+        point->sum_off * (fabs(lowest) + force * self->largest + 4 * kkt->tau * widest / alpha);
+    return nadir_round_up(lack + 2 * rounding + sums, 8);
+}
+
+/* A fixed number of parts: sums do not depend on the number of threads. */
+enum { PARTS = 64 };
+
+/* Slack, change and ratio = e_s / d(s) of states first .. end - 1; returns their part of |Delta|^2. slack:
+ * work space for one row where slacks are not kept, else NULL. */
+static double find_slacks_of(const nadir_kkt *kkt, const row_values *self, int64_t first, int64_t end,
+                             double *slack, double *ratio, bool *bounded)
+{
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    double distance = 0;
+    for (int64_t s = first; s < end; s++) {
+        const double d = kkt->point->d[s];
+        double e = 0;
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+            double *row_slack = slack != NULL ? slack : kkt->slack + perturbable->starts[i];
+            e += find_slack(kkt, self, i, d, row_slack, &distance);
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, i) && !*bounded; j++) {
+                *bounded = row_slack[j] > 0;
+            }
+        }
+        ratio[s] = kkt->unvisited[s] || perturbable->first[s] == perturbable->first[s + 1]
+                       ? 0
+                       : nadir_round_up(e / d, 64);
+    }
+    return distance;
+}
+
+/* The same of all states; returns a lower bound on |Delta|^2. slack: [PARTS * longest] work space, or
+ * NULL. */
+static double find_slacks(const nadir_context *context, nadir_kkt *kkt, const row_values *self,
+                          int64_t longest, double *slack, double *ratio)
+{
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    const int threads = nadir_threads_for(context, 4 * perturbable->entries);
+    double distances[PARTS] = {0};
+    bool bounded[PARTS] = {0};
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int part = 0; part < PARTS; part++) {
+        const int64_t first = perturbable->states * part / PARTS;
+        const int64_t end = perturbable->states * (part + 1) / PARTS;
+        distances[part] = find_slacks_of(kkt, self, first, end, slack != NULL ? slack + part * longest : NULL,
+                                         ratio, &bounded[part]);
+    }
+    double distance = 0;
+    for (int part = 0; part < PARTS; part++) {
+        distance += distances[part];
+        kkt->bounded = kkt->bounded || bounded[part];
+    }
+    const double entries = (double)nadir_global_count(context, perturbable->entries);
+    /* a sum over all entries, rounded down */
+    return nadir_round_down(nadir_allreduce_sum(context, distance), entries + PARTS + 16);
+}
+
+/* w of unvisited states: gamma / (2 tau) k(s, -v). */
+static nadir_status find_unvisited_w(nadir_context *context, nadir_kkt *kkt, nadir_sensitivity *sensitivity,
+                                     row_values *self)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = kkt->perturbable->states;
+    const double mean = nadir_global_sum(context, n, self->v) / (double)kkt->perturbable->total;
+    double *up = NULL;
+    bool visited = true;
+    for (int64_t s = 0; s < n; s++) {
+        visited = visited && !kkt->unvisited[s];
+        kkt->w_unvisited[s] = 0;
+    }
+    if (nadir_allreduce_and(context, visited)) {
+        return NADIR_OK;
+    }
+    NADIR_NEW(context, up, 2 * n);
+    for (int64_t s = 0; s < n; s++) {
+        self->v[s] -= mean;
+    }
+    nadir_exchange_fill(kkt->perturbable->exchange, self->v);
+    NADIR_CHECK(nadir_sensitivity_tables(context, sensitivity, 1, self->v, up, up + n));
+    /* the two shifts of v cost two roundings of its size in every entry */
+    const double shift = nadir_round_error(4) * self->largest;
+    for (int64_t s = 0; s < n; s++) {
+        double hold = 0;
+        for (int64_t i = kkt->perturbable->first[s]; i < kkt->perturbable->first[s + 1]; i++) {
+            hold += nadir_perturbable_rows_alpha(kkt->perturbable, i) * kkt->perturbable->pi[i];
+        }
+        const double k = sqrt(up[n + s]) + hold * sqrt((double)kkt->perturbable->total) * shift;
+        kkt->w_unvisited[s] =
+            kkt->unvisited[s] ? nadir_round_up(kkt->point->problem.gamma / (2 * kkt->tau) * k, 16) : 0;
+    }
+cleanup:
+    nadir_release(context, up);
+    return status;
+}
+
+/* Raises d of visited states to a positive number, and `off` by as much. */
+static void raise_occupancies(nadir_kkt *kkt)
+{
+    nadir_expansion_point *point = kkt->point;
+    const double least = 1e-13 * point->total;
+    for (int64_t s = 0; s < kkt->perturbable->states; s++) {
+        if (!kkt->unvisited[s] && point->d[s] < least) {
+            point->off[s] += least;
+            point->d[s] = least;
+        }
+    }
+}
+
+/* What the error of d costs: 2 tau sum off_t w_t |delta_t| <= 4 tau beta |off w|. Errors e with sum at most
+ * `shared` have |e w|_2 <= shared max w, which is less than if each of many states had all of it. */
+static double drift(const nadir_context *context, const nadir_kkt *kkt,
+                    const nadir_displacement *displacement)
+{
+    const nadir_expansion_point *point = kkt->point;
+    double each = 0;
+    double rest = 0;
+    for (int64_t t = 0; t < kkt->perturbable->states; t++) {
+        const double more = kkt->unvisited[t] ? point->d[t] : 0;
+        const double off = point->off[t] + more;
+        const double own =
+            fmax(point->off[t] - point->shared, 0) + nadir_round_error(2) * point->off[t] + more;
+        each += off * off * displacement->w[t] * displacement->w[t];
+        rest += own * own * displacement->w[t] * displacement->w[t];
+    }
+    const double together =
+        point->shared * nadir_global_largest(context, kkt->perturbable->states, displacement->w) +
+        sqrt(nadir_allreduce_sum(context, rest));
+    const double all = fmin(sqrt(nadir_allreduce_sum(context, each)), together);
+    return 4 * kkt->tau * kkt->beta * all * (1 + 1e-12 + nadir_round_error((double)kkt->perturbable->total));
+}
+
+/* What centring Delta by c costs: 2 tau |rho - 1| |c| |sum of delta| / alpha^2, |c| <= |Delta_i|. Where rho >
+ * 1 it is a part of e_s; otherwise the sum over rows is at most this, since |Delta| <= beta up to
+ * rounding. */
+static double uncentred(const nadir_context *context, const nadir_kkt *kkt)
+{
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    double sum = 0;
+    for (int64_t i = 0; i < perturbable->count; i++) {
+        sum +=
+            1 / (nadir_perturbable_rows_alpha(perturbable, i) * nadir_perturbable_rows_alpha(perturbable, i));
+    }
+    return 4 * kkt->tau * kkt->point->sum_off * kkt->beta * sqrt(nadir_allreduce_sum(context, sum));
+}
+
+/* Allocates the slack of all entries or, if brief, work space for the longest row of each part. */
+static nadir_status make_slack(nadir_context *context, bool brief, nadir_kkt *kkt, int64_t *most,
+                               double **room)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    int64_t longest = 0;
+    *most = 0;
+    if (!brief) {
+        NADIR_NEW(context, kkt->slack, perturbable->entries);
+        return NADIR_OK;
+    }
+    for (int64_t i = 0; i < perturbable->count; i++) {
+        longest = nadir_perturbable_rows_length(perturbable, i) > longest
+                      ? nadir_perturbable_rows_length(perturbable, i)
+                      : longest;
+    }
+    *most = longest;
+    NADIR_NEW(context, *room, PARTS * longest);
+cleanup:
+    return status;
+}
+
+static nadir_status make(nadir_context *context, nadir_expansion_point *point, nadir_sensitivity *sensitivity,
+                         const nadir_occupancy_bounds *bounds, double beta, double tau, const bool *unvisited,
+                         nadir_displacement *brief, nadir_kkt *kkt)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_perturbable_rows *perturbable = point->perturbable;
+    const int64_t n = perturbable->states;
+    row_values run = {0};
+    double *ratio = NULL;
+    double *slack = NULL;
+    int64_t longest;
+    double lacking;
+    nadir_displacement own = {.norms_alone = true};
+    nadir_displacement *displacement = brief != NULL ? brief : &own;
+    *kkt = (nadir_kkt){.perturbable = perturbable, .point = point, .beta = beta, .tau = tau};
+    if (brief == NULL) {
+        NADIR_NEW(context, kkt->change, perturbable->entries);
+    }
+    NADIR_CHECK(make_slack(context, brief != NULL, kkt, &longest, &slack));
+    NADIR_NEW(context, kkt->unvisited, n);
+    NADIR_NEW(context, kkt->w_unvisited, n);
+    NADIR_NEW(context, run.v, nadir_model_width(point->problem.model));
+    NADIR_NEW(context, ratio, n);
+    memcpy(kkt->unvisited, unvisited, (size_t)n * sizeof *unvisited);
+    raise_occupancies(kkt);
+    NADIR_CHECK(solve_value(context, kkt, &run));
+    const double distance = find_slacks(context, kkt, &run, longest, slack, ratio);
+    NADIR_CHECK(find_unvisited_w(context, kkt, sensitivity, &run));
+    NADIR_CHECK(nadir_occupancy_bounds_most(context, bounds, ratio, &lacking));
+    NADIR_CHECK(nadir_displacement_make(context, kkt, NULL, displacement));
+    /* tau (beta^2 - |Delta|^2): beta^2 rounded up, |Delta|^2 is a lower bound; then all sums of the error */
+    const double unused = tau * fmax(nadir_round_up(beta * beta, 4) - distance, 0);
+    kkt->error = nadir_round_up(kkt->error + lacking + unused + drift(context, kkt, displacement) +
+                                    uncentred(context, kkt),
+                                NADIR_PROOF_ROUNDINGS);
+cleanup:
+    nadir_displacement_clear(context, &own);
+    nadir_release(context, run.v);
+    nadir_release(context, ratio);
+    nadir_release(context, slack);
+    if (status != NADIR_OK) {
+        nadir_kkt_clear(context, kkt);
+    }
+    return status;
+}
+
+nadir_status nadir_kkt_make(nadir_context *context, nadir_expansion_point *point,
+                            nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *bounds, double beta,
+                            double tau, const bool *unvisited, nadir_kkt *kkt)
+{
+    return make(context, point, sensitivity, bounds, beta, tau, unvisited, NULL, kkt);
+}
+
+nadir_status nadir_kkt_make_brief(nadir_context *context, nadir_expansion_point *point,
+                                  nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *bounds,
+                                  double beta, double tau, const bool *unvisited, nadir_kkt *kkt,
+                                  nadir_displacement *displacement)
+{
+    displacement->norms_alone = true;
+    return make(context, point, sensitivity, bounds, beta, tau, unvisited, displacement, kkt);
+}
+
+void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds, double radius,
+                     double *inverse)
+{
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    for (int64_t s = 0; s < perturbable->states; s++) {
+        const double d = kkt->point->d[s];
+        /* 1 / omega rounded up: rho and gain down, the largest delta up */
+        const double rho = kkt->unvisited[s] ? 0 : nadir_round_down(bounds->low[s] / d, 4);
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+            const double alpha = nadir_perturbable_rows_alpha(perturbable, i);
+            const double gain = nadir_round_down(rho * alpha * alpha / kkt->tau, 16);
+            for (int64_t e = perturbable->starts[i]; e < perturbable->starts[i + 1]; e++) {
+                const double most = nadir_round_up(
+                    fmin(fmin(1, perturbable->phat[e] + alpha * kkt->beta), alpha * radius), 8);
+                const double above = most > 0 ? gain * kkt->slack[e] / most : 0;
+                inverse[e] = nadir_round_up(1 / (1 + above), 8);
+            }
+        }
+    }
+}

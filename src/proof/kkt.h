@@ -1,0 +1,68 @@
+/*
+ * kkt.h: first-order optimality (KKT) of a candidate P* in the ball, p = 2: how far it is from stationary,
+ * and the slack that keeps its zeros at zero.
+ *
+ * With Delta = P* - Phat, delta = P - P* for any other P of the set, norms over 1 / alpha, v about the value
+ * of P*, d about its occupancy, and the gradient g = gamma d(s) pi v + 2 tau Delta / alpha^2 of the
+ * Lagrangian for the rows of s,
+ *
+ *     J_P - mu . v = gamma sum over s of d_P(s) sum_a pi delta . v + d_P . residual
+ *                 >= -error + tau |delta|^2 + sum rho_s slack . delta
+ *                    - 2 tau sum (rho_s - 1) <Delta_s, delta_s>,
+ *
+ * rho_s = d_P(s) / d(s) and slack = g - min g >= 0 where P* = 0. `error` includes what rows lack of
+ * optimality, e_s = sum_a [g . P* - min g] times the largest rho_s, the part of the ball that is not used,
+ * and rounding. The inequality holds for any v, d and tau > 0: they need not be accurate.
+ *
+ * States that P* does not visit (d = 0) have nominal rows in P*. For them
+ *
+ *     gamma d_P(s) sum_a pi delta . v >= -2 tau d_P(s) w_s |delta_s|,    w_s = gamma / (2 tau) k(s, -v)
+ *
+ * (sensitivity.h) takes the place of all of that.
+ */
+#ifndef NADIR_PROOF_KKT_H
+#define NADIR_PROOF_KKT_H
+
+#include "proof/expansion_point.h"
+#include "proof/occupancy_bounds.h"
+#include "proof/sensitivity.h"
+
+/* A struct of zeros holds nothing. */
+typedef struct nadir_kkt {
+    const nadir_perturbable_rows *perturbable;
+    nadir_expansion_point *point; /* P* */
+    double beta, tau;             /* tau > 0 */
+    double J;                     /* mu . v */
+    double error;                 /* as above */
+    double *change;               /* [entries] Delta / alpha; NULL if brief */
+    double *slack;                /* [entries] at most g - min g where P* = 0, else 0; NULL if brief */
+    bool *unvisited;              /* [states] */
+    double *w_unvisited;          /* [states] w_s of unvisited states, else 0 */
+    bool bounded;                 /* some entry is zero and has slack */
+} nadir_kkt;
+
+/* point: with its occupancy or columns; rows of unvisited states are nominal in it. unvisited: [states],
+ * copied. bounds: on the occupancies of all kernels of the set. */
+nadir_status nadir_kkt_make(nadir_context *context, nadir_expansion_point *point,
+                            nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *bounds, double beta,
+                            double tau, const bool *unvisited, nadir_kkt *kkt);
+/* The same together with the displacement, norms alone, and without arrays of entries: neither weights nor
+ * other displacements can be computed from it. */
+struct nadir_displacement;
+nadir_status nadir_kkt_make_brief(nadir_context *context, nadir_expansion_point *point,
+                                  nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *bounds,
+                                  double beta, double tau, const bool *unvisited, nadir_kkt *kkt,
+                                  struct nadir_displacement *displacement);
+void nadir_kkt_clear(nadir_context *context, nadir_kkt *kkt);
+
+/*
+ * Weights 1 / omega, [entries], so that for kernels within the bounds on occupancies and |delta| <= radius
+ *
+ *     tau |delta|^2 + sum rho_s slack . delta >= tau sum omega (delta / alpha)^2:
+ *
+ * where P* = 0, 0 <= delta <= u = min(1, Phat + alpha beta, alpha radius), so that delta >= delta^2 / u.
+ */
+void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds, double radius,
+                     double *inverse);
+
+#endif

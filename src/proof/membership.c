@@ -1,0 +1,363 @@
+/* membership.c: whether a kernel lies in the set; see membership.h. */
+#include "proof/membership.h"
+#include "linalg/distributed.h"
+#include "linalg/norm.h"
+#include "linalg/threads.h"
+#include "model/kernel_rows.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What one thread has seen. */
+typedef struct seen {
+    nadir_explicit rows;
+    double *difference; /* [states] of a row */
+    double *distances;  /* of the rows of a state */
+    double rounding;    /* that is forgiven */
+    int64_t moved;      /* a pinned row that is not the nominal one; -1: none */
+    nadir_membership found;
+} seen;
+
+/* The difference of a row from the nominal one, by merging both: into difference[]; returns its length. */
+static int64_t subtract_nominal(const nadir_row *nominal, const nadir_row *row, double *difference,
+                                double *off_support)
+{
+    int64_t length = 0;
+    int64_t j = 0;
+    for (int64_t i = 0; i < row->count; i++) {
+        for (; j < nominal->count && nadir_row_column(nominal, j) < row->columns[i]; j++) {
+            difference[length++] = -nominal->values[j];
+        }
+        const bool known = j < nominal->count && nadir_row_column(nominal, j) == row->columns[i];
+        const double there = known ? nominal->values[j] : 0;
+        if (there == 0) {
+            *off_support = fmax(*off_support, fabs(row->values[i]));
+        }
+        difference[length++] = row->values[i] - there;
+        j += known;
+    }
+    for (; j < nominal->count; j++) {
+        difference[length++] = -nominal->values[j];
+    }
+    return length;
+}
+
+/* The same numbers, bit for bit. */
+static bool are_same(const nadir_row *nominal, const nadir_row *row)
+{
+    const size_t bytes = (size_t)row->count * sizeof *row->values;
+    return nominal->count == row->count && memcmp(nominal->values, row->values, bytes) == 0 &&
+           (nominal->columns == NULL ||
+            memcmp(nominal->columns, row->columns, (size_t)row->count * sizeof *row->columns) == 0);
+}
+
+/* Numbers by fours, in vectors of the language as GCC and Clang extend it. */
+typedef double four __attribute__((vector_size(4 * sizeof(double))));
+typedef int64_t four_mask __attribute__((vector_size(4 * sizeof(double))));
+
+/* Sum and smallest of a dense row, and its difference from the nominal one into difference[]. */
+static inline __attribute__((always_inline)) void subtract_all(int64_t states, const double *nominal,
+                                                               const double *row, double *sum,
+                                                               double *minimum, double *difference)
+{
+    enum { LANES = 4 };
+    four lows = {INFINITY, INFINITY, INFINITY, INFINITY};
+    four sums = {0};
+    int64_t t = 0;
+    for (; t + LANES <= states; t += LANES) {
+        four own;
+        four there;
+        memcpy(&own, row + t, sizeof own);
+        memcpy(&there, nominal + t, sizeof there);
+        const four apart = own - there;
+        const four_mask lower = own < lows;
+        memcpy(difference + t, &apart, sizeof apart);
+        lows = (four)(((four_mask)own & lower) | ((four_mask)lows & ~lower));
+        sums += own;
+    }
+    for (; t < states; t++) {
+        difference[t] = row[t] - nominal[t];
+        lows[0] = row[t] < lows[0] ? row[t] : lows[0];
+        sums[0] += row[t];
+    }
+    *sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    *minimum = fmin(fmin(lows[0], lows[1]), fmin(lows[2], lows[3]));
+}
+
+#if defined __x86_64__
+/* The same, for processors that take four numbers at once. */
+__attribute__((target("avx2"))) static void subtract_all_wide(int64_t states, const double *nominal,
+                                                              const double *row, double *sum, double *minimum,
+                                                              double *difference)
+{
+    subtract_all(states, nominal, row, sum, minimum, difference);
+}
+#endif
+
+static void subtract_dense(int64_t states, const double *nominal, const double *row, double *sum,
+                           double *minimum, double *difference)
+{
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx2")) {
+        subtract_all_wide(states, nominal, row, sum, minimum, difference);
+        return;
+    }
+#endif
+    subtract_all(states, nominal, row, sum, minimum, difference);
+}
+
+/* The largest entry of a dense row where the nominal one has none. */
+static double largest_off_support(int64_t states, const double *nominal, const double *row)
+{
+    double off = 0;
+    for (int64_t t = 0; t < states; t++) {
+        const double there = nominal[t] == 0 ? fabs(row[t]) : 0;
+        off = there > off ? there : off;
+    }
+    return off;
+}
+
+static void note_minimum(int64_t row, double minimum, seen *self)
+{
+    if (minimum < self->found.minimum) {
+        self->found.minimum = minimum;
+        self->found.minimum_row = row;
+    }
+}
+
+/* What a row adds to what was seen, but for its distance. */
+static void note_row(int64_t row, double sum, double minimum, seen *self)
+{
+    self->found.row_sum = fmax(self->found.row_sum, fabs(sum - 1));
+    note_minimum(row, minimum, self);
+}
+
+/* Distance of one row, and what it adds to what was seen. */
+static double look_at_row(const nadir_model *model, int64_t row, double p, seen *self)
+{
+    if (nadir_kernel_is_nominal(self->rows.kernel, row)) {
+        self->found.row_sum = fmax(self->found.row_sum,
+                                   fmax(fabs(1 - model->limits.sum_low), fabs(model->limits.sum_high - 1)));
+        note_minimum(row, nadir_model_row_minimum(model, row), self);
+        return 0;
+    }
+    const nadir_row nominal = nadir_model_row(model, row);
+    const double *whole = nadir_explicit_dense_row(&self->rows, row);
+    double sum = 0;
+    double minimum;
+    if (whole != NULL && nominal.columns == NULL) {
+        subtract_dense(model->states, nominal.values, whole, &sum, &minimum, self->difference);
+        if (!(nadir_model_row_minimum(model, row) > 0)) {
+            self->found.off_support =
+                fmax(self->found.off_support, largest_off_support(model->states, nominal.values, whole));
+        }
+        note_row(row, sum, minimum, self);
+        return nadir_norm_short(model->states, self->difference, p);
+    }
+    const nadir_row entries = nadir_explicit_row(&self->rows, row);
+    minimum = entries.count < nadir_model_total(model) ? 0 : INFINITY;
+    for (int64_t i = 0; i < entries.count; i++) {
+        sum += entries.values[i];
+        minimum = fmin(minimum, entries.values[i]);
+    }
+    note_row(row, sum, minimum, self);
+    if (are_same(&nominal, &entries)) {
+        return 0;
+    }
+    const int64_t length = subtract_nominal(&nominal, &entries, self->difference, &self->found.off_support);
+    return nadir_norm_short(length, self->difference, p);
+}
+
+/* What the set asks of the rows of a kernel. */
+typedef struct asking {
+    const nadir_model *model;
+    const nadir_uncertainty *set;
+    double factor;
+} asking;
+
+/* The distance of rows first .. end - 1 of a state, which begins with row `start`, each divided by its scale.
+ */
+static double measure_group(const asking *own, int64_t start, int64_t first, int64_t end, seen *self)
+{
+    for (int64_t row = first; row < end; row++) {
+        const double scale = nadir_uncertainty_scale(own->set, row);
+        double *distance = &self->distances[row - start];
+        if (scale > 0) {
+            *distance /= scale;
+            self->rounding = fmax(self->rounding, NADIR_MEMBERSHIP_ROUNDING / scale);
+        } else if (*distance > 0) { /* a pinned row moved */
+            self->moved = row;
+        }
+    }
+    return self->moved >= 0 ? INFINITY
+                            : nadir_norm_short(end - first, self->distances + (first - start), own->set->p);
+}
+
+/* A group of rows, which begins with row `first`, within its radius. */
+static void judge_group(double distance, double radius, int64_t first, seen *self)
+{
+    const double beyond = distance - radius * (1 + NADIR_MEMBERSHIP_ROUNDING) - self->rounding;
+    const double excess = beyond > 0 ? (radius > 0 ? beyond / radius : INFINITY) : 0;
+    self->found.distance = fmax(self->found.distance, distance);
+    if (excess > self->found.excess) {
+        self->found.excess = excess;
+        self->found.excess_row = self->moved >= 0 ? self->moved : first;
+    }
+}
+
+/* The rows of one state; of a set that all rows share their distance alone, which is returned. */
+static double look_at_state(const asking *own, int64_t s, seen *self)
+{
+    const nadir_uncertainty *set = own->set;
+    const int64_t start = own->model->state_rows[s];
+    const int64_t end = own->model->state_rows[s + 1];
+    for (int64_t row = start; row < end; row++) {
+        self->distances[row - start] = look_at_row(own->model, row, set->p, self);
+    }
+    if (set->set == NADIR_SET_NONRECT) {
+        return measure_group(own, start, start, end, self);
+    }
+    const int64_t step = set->set == NADIR_SET_S ? end - start : 1;
+    for (int64_t row = start; row < end; row += step) {
+        self->rounding = 0;
+        self->moved = -1;
+        const double distance = measure_group(own, start, row, row + step, self);
+        judge_group(distance, own->factor * nadir_uncertainty_radius(set, s, row), row, self);
+    }
+    return 0;
+}
+
+static int64_t most_actions(const nadir_model *model)
+{
+    int64_t most = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t count = model->state_rows[s + 1] - model->state_rows[s];
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+/* What a thread has seen joins what others have. */
+static void join(const seen *part, seen *all)
+{
+    const nadir_membership *from = &part->found;
+    nadir_membership *to = &all->found;
+    to->row_sum = fmax(to->row_sum, from->row_sum);
+    to->off_support = fmax(to->off_support, from->off_support);
+    to->distance = fmax(to->distance, from->distance);
+    note_minimum(from->minimum_row, from->minimum, all);
+    if (from->excess > to->excess) {
+        to->excess = from->excess;
+        to->excess_row = from->excess_row;
+    }
+    all->rounding = fmax(all->rounding, part->rounding);
+    all->moved = all->moved >= 0 ? all->moved : part->moved;
+}
+
+static const seen nothing = {.moved = -1,
+                             .found = {.minimum = INFINITY, .minimum_row = -1, .excess_row = -1}};
+
+/* distances: [states] of a set that all rows share; all: what was seen. */
+static nadir_status look_at_states(nadir_context *context, const nadir_kernel *kernel, const asking *self,
+                                   double *distances, seen *all)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = self->model;
+    const int threads = nadir_threads_for(context, 4 * model->nonzeros);
+    const int64_t actions = most_actions(model);
+    seen *parts = NULL;
+    NADIR_NEW_ZERO(context, parts, threads);
+    for (int part = 0; part < threads; part++) {
+        parts[part] = nothing;
+        NADIR_CHECK(nadir_explicit_make(context, kernel, &parts[part].rows));
+        NADIR_NEW(context, parts[part].difference, nadir_model_width(model));
+        NADIR_NEW(context, parts[part].distances, actions);
+    }
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int part = 0; part < threads; part++) {
+        const int64_t end = (part + 1) * model->states / threads;
+        for (int64_t s = part * model->states / threads; s < end; s++) {
+            if (nadir_progress_team(context, "checking the kernel", -1, &status)) {
+                const double distance = look_at_state(self, s, &parts[part]);
+                if (distances != NULL) {
+                    distances[s] = distance;
+                }
+            }
+        }
+    }
+    for (int part = 0; part < threads; part++) {
+        join(&parts[part], all);
+    }
+cleanup:
+    for (int part = 0; parts != NULL && part < threads; part++) {
+        nadir_explicit_clear(context, &parts[part].rows);
+        nadir_release(context, parts[part].difference);
+        nadir_release(context, parts[part].distances);
+    }
+    nadir_release(context, parts);
+    return status;
+}
+
+nadir_status nadir_membership_measure(nadir_context *context, const nadir_kernel *kernel,
+                                      const nadir_uncertainty *uncertainty, double factor,
+                                      nadir_membership *membership)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = nadir_kernel_model(kernel);
+    const asking run = {model, uncertainty, factor};
+    seen all = nothing;
+    double *distances = NULL;
+    if (uncertainty->set == NADIR_SET_NONRECT) {
+        NADIR_NEW(context, distances, model->states);
+    }
+    NADIR_CHECK(look_at_states(context, kernel, &run, distances, &all));
+    if (distances != NULL) { /* all rows of all processes within one radius */
+        double distance = INFINITY;
+        if (nadir_allreduce_and(context, all.moved < 0)) {
+            NADIR_CHECK(nadir_norm_p(context, model->states, distances, uncertainty->p, &distance));
+        }
+        all.rounding = nadir_allreduce_maximum(context, all.rounding);
+        judge_group(distance, factor * uncertainty->radius, 0, &all);
+    }
+    *membership = all.found;
+    membership->row_sum = nadir_allreduce_maximum(context, membership->row_sum);
+    membership->off_support = nadir_allreduce_maximum(context, membership->off_support);
+    membership->minimum = nadir_allreduce_minimum(context, membership->minimum);
+    membership->distance = nadir_allreduce_maximum(context, membership->distance);
+    membership->excess = nadir_allreduce_maximum(context, membership->excess);
+    membership->excess_row =
+        membership->excess > 0 && membership->excess_row < 0 ? 0 : membership->excess_row;
+cleanup:
+    nadir_release(context, distances);
+    return status;
+}
+
+nadir_status nadir_membership_check(nadir_context *context, const nadir_kernel *kernel,
+                                    const nadir_uncertainty *uncertainty, double factor,
+                                    nadir_membership *membership)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = nadir_kernel_model(kernel);
+    char place[NADIR_LABEL_LENGTH];
+    NADIR_CHECK(nadir_membership_measure(context, kernel, uncertainty, factor, membership));
+    if (membership->row_sum > (double)nadir_model_total(model) * NADIR_MEMBERSHIP_ROUNDING) {
+        status = nadir_fail(context, NADIR_ERROR_VERIFICATION, "a row of the kernel sums to 1 only within %g",
+                            membership->row_sum);
+    } else if (membership->excess > 1e-9) {
+        const int64_t row = membership->excess_row;
+        status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
+                            "the kernel lies outside its ball by a share of %g (%s)", membership->excess,
+                            nadir_model_label(model, nadir_model_row_state(model, row), row, place));
+    } else if (uncertainty->domain != NADIR_DOMAIN_FREE && membership->minimum < 0) {
+        const int64_t row = membership->minimum_row;
+        status = nadir_fail(context, NADIR_ERROR_VERIFICATION, "the kernel has the negative entry %g in %s",
+                            membership->minimum,
+                            nadir_model_label(model, nadir_model_row_state(model, row), row, place));
+    } else if (uncertainty->domain == NADIR_DOMAIN_SUPPORT && membership->off_support > 0) {
+        status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
+                            "the kernel has a successor of probability %g that the nominal one does not have",
+                            membership->off_support);
+    }
+cleanup:
+    return status;
+}

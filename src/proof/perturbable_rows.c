@@ -1,0 +1,172 @@
+/* perturbable_rows.c: the rows that the adversary can use; see perturbable_rows.h. */
+#include "proof/perturbable_rows.h"
+
+#include "linalg/threads.h"
+
+#include <string.h>
+
+void nadir_perturbable_rows_clear(nadir_context *context, nadir_perturbable_rows *perturbable)
+{
+    nadir_release(context, perturbable->own_rows);
+    nadir_release(context, perturbable->own_first);
+    nadir_release(context, perturbable->own_starts);
+    nadir_release(context, perturbable->own_columns);
+    nadir_release(context, perturbable->own_phat);
+    nadir_release(context, perturbable->own_alpha);
+    nadir_release(context, perturbable->own_pi);
+    *perturbable = (nadir_perturbable_rows){0};
+}
+
+/* How many successors the domain allows a row. */
+static int64_t count_allowed(const nadir_problem *problem, int64_t row)
+{
+    if (problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX) {
+        return problem->states;
+    }
+    const nadir_row nominal = nadir_model_row(problem->model, row);
+    int64_t count = 0;
+    for (int64_t j = 0; j < nominal.count; j++) {
+        count += nominal.values[j] > 0;
+    }
+    return count;
+}
+
+bool nadir_perturbable_rows_can_move(const nadir_problem *problem, int64_t row)
+{
+    return nadir_uncertainty_scale(problem->uncertainty, row) > 0 && problem->policy->probabilities[row] > 0;
+}
+
+/* Entries of a perturbable row; 0: it is not perturbable. */
+static int64_t live_entries(const nadir_problem *problem, int64_t row)
+{
+    const int64_t allowed = nadir_perturbable_rows_can_move(problem, row) ? count_allowed(problem, row) : 0;
+    return allowed > 1 ? allowed : 0;
+}
+
+/* Sizes; returns whether a row does not allow everything. */
+static bool count_rows(const nadir_context *context, const nadir_problem *problem,
+                       nadir_perturbable_rows *perturbable)
+{
+    const int64_t rows = problem->rows;
+    const int threads = nadir_threads_for(context, problem->model->nonzeros);
+    int64_t count = 0;
+    int64_t entries = 0;
+    bool listed = false;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : count, entries) reduction(|| : listed)
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t allowed = live_entries(problem, row);
+        count += allowed > 0;
+        entries += allowed;
+        listed = listed || (allowed > 0 && allowed < problem->states);
+    }
+    perturbable->count = count;
+    perturbable->entries = entries;
+    return listed;
+}
+
+/* The perturbable rows of all states, and where their entries begin. */
+static nadir_status list_rows(nadir_context *context, const nadir_problem *problem,
+                              nadir_perturbable_rows *perturbable)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = problem->model;
+    int64_t count = 0;
+    int64_t entries = 0;
+    NADIR_NEW(context, perturbable->own_rows, perturbable->count);
+    NADIR_NEW(context, perturbable->own_first, problem->states + 1);
+    NADIR_NEW(context, perturbable->own_starts, perturbable->count + 1);
+    NADIR_NEW(context, perturbable->own_alpha, perturbable->count);
+    NADIR_NEW(context, perturbable->own_pi, perturbable->count);
+    for (int64_t s = 0; s < problem->states; s++) {
+        perturbable->own_first[s] = count;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const int64_t allowed = live_entries(problem, row);
+            if (allowed > 0) {
+                perturbable->own_rows[count] = row;
+                perturbable->own_alpha[count] = nadir_uncertainty_scale(problem->uncertainty, row);
+                perturbable->own_pi[count] = problem->policy->probabilities[row];
+                perturbable->own_starts[count++] = entries;
+                entries += allowed;
+            }
+        }
+    }
+    perturbable->own_first[problem->states] = count;
+    perturbable->own_starts[count] = entries;
+    perturbable->rows = perturbable->own_rows;
+    perturbable->first = perturbable->own_first;
+    perturbable->starts = perturbable->own_starts;
+    perturbable->alpha = perturbable->own_alpha;
+    perturbable->pi = perturbable->own_pi;
+cleanup:
+    return status;
+}
+
+/* Nominal numbers, and where they stand. */
+static void fill_row(const nadir_problem *problem, int64_t i, nadir_perturbable_rows *perturbable)
+{
+    const nadir_row nominal = nadir_model_row(problem->model, nadir_perturbable_rows_row(perturbable, i));
+    double *phat = perturbable->own_phat + perturbable->starts[i];
+    int64_t next = 0;
+    if (perturbable->own_columns == NULL) {
+        memset(phat, 0, (size_t)perturbable->states * sizeof *phat);
+    }
+    for (int64_t j = 0; j < nominal.count; j++) {
+        const int64_t column = nadir_row_column(&nominal, j);
+        if (perturbable->own_columns == NULL) {
+            phat[column] = nominal.values[j];
+        } else if (nominal.values[j] > 0) {
+            perturbable->own_columns[perturbable->starts[i] + next] = (int32_t)column;
+            phat[next++] = nominal.values[j];
+        }
+    }
+}
+
+/* Whether the entries are all those of a sparse model, in its order. */
+static bool holds_all(const nadir_model *model, const nadir_perturbable_rows *perturbable)
+{
+    return model->dense == NULL && perturbable->count == model->rows &&
+           perturbable->entries == model->row_starts[model->rows];
+}
+
+static nadir_status copy(nadir_context *context, const nadir_problem *problem, bool listed,
+                         nadir_perturbable_rows *perturbable)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_NEW(context, perturbable->own_phat, perturbable->entries);
+    if (listed) {
+        NADIR_NEW(context, perturbable->own_columns, perturbable->entries);
+    }
+    perturbable->phat = perturbable->own_phat;
+    perturbable->columns = perturbable->own_columns;
+    for (int64_t i = 0; i < perturbable->count; i++) {
+        fill_row(problem, i, perturbable);
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_perturbable_rows_make(nadir_context *context, const nadir_problem *problem,
+                                         nadir_perturbable_rows *perturbable)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = problem->model;
+    *perturbable = (nadir_perturbable_rows){
+        .states = problem->states, .total = nadir_model_total(model), .exchange = model->exchange};
+    const bool listed = count_rows(context, problem, perturbable) || perturbable->exchange != NULL;
+    if (listed && holds_all(model, perturbable)) {
+        perturbable->first = model->state_rows;
+        perturbable->starts = model->row_starts;
+        perturbable->columns = model->columns;
+        perturbable->phat = model->probabilities;
+        perturbable->alpha = problem->uncertainty->scales;
+        perturbable->pi = problem->policy->probabilities;
+    } else {
+        NADIR_CHECK(list_rows(context, problem, perturbable));
+        NADIR_CHECK(copy(context, problem, listed, perturbable));
+    }
+cleanup:
+    if (status != NADIR_OK) {
+        nadir_perturbable_rows_clear(context, perturbable);
+    }
+    return status;
+}

@@ -1,0 +1,62 @@
+/*
+ * verified_solve.h: x = D b for the exact P^pi, with a bound on the error of x.
+ *
+ * A solve reports its residual against the average M as it was rounded. M differs from P^pi by at most
+ * (A + 2) u of each entry, A the number of actions, and the right-hand side may be off too: both are added to
+ * the residual. Then |x - D b| <= residual / (1 - gamma |P^pi|), in the maximum norm, or the 1-norm for D^T.
+ */
+#ifndef NADIR_PROOF_VERIFIED_SOLVE_H
+#define NADIR_PROOF_VERIFIED_SOLVE_H
+
+#include "sets/problem.h"
+
+/* What holds for every solve. */
+typedef struct nadir_verified_solver {
+    double averaging; /* relative error of an entry of M, and of a sum over the actions of a state */
+    double size;      /* at least gamma |P^pi| */
+    double gap;       /* at most 1 - size; 0: nothing is known */
+} nadir_verified_solver;
+
+nadir_verified_solver nadir_verified_solver_make(const nadir_context *context, const nadir_problem *problem);
+
+/* The error of one solve, in the maximum norm, or the 1-norm for D^T. */
+typedef struct nadir_solve_error {
+    double b_error;  /* of the right-hand side: given */
+    double residual; /* everything included */
+    double error;    /* of the product; infinity where nothing is known */
+    double largest;  /* norm of the product, its error not included */
+} nadir_solve_error;
+
+/* x = D b, or D^T b, for b: [states] that is known to b_error. x: [states] is not b. */
+nadir_status nadir_verified_solve(nadir_context *context, const nadir_problem *problem,
+                                  const nadir_verified_solver *solver, bool transposed, const double *b,
+                                  double b_error, double *x, nadir_solve_error *error);
+
+/* The same from a guess in x. Where solves are iterations they stop at `tolerance`; *error is that of the x
+ * that was reached. */
+nadir_status nadir_verified_solve_from(nadir_context *context, const nadir_problem *problem,
+                                       const nadir_verified_solver *solver, bool transposed, const double *b,
+                                       double b_error, double tolerance, double *x, nadir_solve_error *error);
+
+/* nadir_verified_solve for `count` right-hand sides at once, b and x: [states * count]; each is known to the
+ * b_error that errors[i] comes with. errors: [count]. b is overwritten. guesses: [count] of [states], or NULL
+ * where there is none; NULL: there are none at all. */
+nadir_status nadir_verified_solve_many(nadir_context *context, const nadir_problem *problem,
+                                       const nadir_verified_solver *solver, bool transposed, int64_t count,
+                                       double *b, const double *const *guesses, double *x,
+                                       nadir_solve_error *errors);
+
+/* residual / gap, rounded up. */
+double nadir_verified_solve_error(const nadir_verified_solver *solver, double residual);
+
+/* Some columns of D, one after another: [states * count], each with a residual of at most *residual,
+ * everything included. which: [count] states, numbered over all processes, NULL: the first ones. */
+nadir_status nadir_verified_solve_columns(nadir_context *context, const nadir_problem *problem,
+                                          const nadir_verified_solver *solver, int64_t count,
+                                          const int64_t *which, double *D, double *residual);
+
+/* |x|_1 and |x|_2 over all processes, rounded up. */
+double nadir_up_norm_1(const nadir_context *context, int64_t count, const double *x);
+double nadir_up_norm_2(const nadir_context *context, int64_t count, const double *x);
+
+#endif

@@ -1,0 +1,270 @@
+/*
+ * verify_bound.c: the bound below which no kernel of the set falls, proven again from the numbers of the
+ * witness, by the check of the name that the witness gives; see verify.h and docs/robust.md.
+ */
+#include "proof/free_bounds.h"
+#include "proof/verify.h"
+#include "search/breakdown_search.h"
+
+#include "proof/derivation.h"
+#include "proof/rank_one_check.h"
+#include "proof/rectangular_check.h"
+#include "robust/evaluate_free.h"
+#include "search/free_search.h"
+#include "search/penalty_bounds.h"
+#include "solve/value_check.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* What a proof has to go by, and what comes of it. */
+typedef struct bound {
+    nadir_verify_run *run;
+    const nadir_problem *problem;
+    double claimed;
+    double enough; /* a bound this good will do: `claimed` but for rounding */
+    double lower;  /* -infinity so far */
+    nadir_proof proof;
+    const char *reason;
+} bound;
+
+static nadir_status lack(bound *self, const char *reason)
+{
+    self->reason = reason;
+    return NADIR_OK;
+}
+
+/* The penalty that a bound leaves open. */
+static double penalty_of(const bound *self, double lower)
+{
+    return self->problem->J - self->problem->J_error - lower;
+}
+
+/* One that leaves `enough` once it is turned into a bound, rounding and all. */
+static double wanted_penalty(const bound *self)
+{
+    const nadir_problem *problem = self->problem;
+    const double penalty = penalty_of(self, self->enough);
+    return penalty - 8 * DBL_EPSILON * (fabs(problem->J) + problem->J_error + fabs(penalty));
+}
+
+/* D may be formed where the evaluation did it, whatever the size. */
+static bool may_form_columns(const bound *self)
+{
+    const char *proof = self->run->witness.breakdown_proof;
+    return proof != NULL && strcmp(proof, "products") != 0;
+}
+
+static nadir_status prove_nominal(bound *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_value_check check;
+    const nadir_problem *problem = self->problem;
+    if (!problem->uncertainty->idle) {
+        return lack(self, "the ball holds more than the nominal kernel");
+    }
+    NADIR_CHECK(nadir_value_check_rows(self->run->context, problem->kernel, problem->policy, problem->gamma,
+                                       self->run->solver->value.v, &check));
+    self->lower = problem->sign > 0 ? check.lower : -check.upper;
+    self->proof = NADIR_PROOF_RIGOROUS;
+cleanup:
+    return status;
+}
+
+static nadir_status prove_rewards(bound *self)
+{
+    if (self->problem->uncertainty->domain == NADIR_DOMAIN_FREE) {
+        return lack(self, "it is one of the domains simplex and support");
+    }
+    const nadir_row_limits *limits = &self->problem->model->limits;
+    const double stray = fmax(1 - limits->sum_low, limits->sum_high - 1);
+    double upper;
+    nadir_verify_rewards(self->problem, stray, &self->lower, &upper);
+    self->proof = NADIR_PROOF_RIGOROUS;
+    return lack(self, "the rewards over 1 - gamma do not show it");
+}
+
+/* The L_2 ball of radius beta, from a pair. */
+static nadir_status prove_by_pair(bound *self, const nadir_problem *problem, double beta, const double *c,
+                                  const double *k)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = self->run->context;
+    const nadir_certify effort = may_form_columns(self) ? NADIR_CERTIFY_STRICT : NADIR_CERTIFY_AUTO;
+    nadir_penalty_bound found = {.question = {.beta = beta, .c = c, .k = k}, .wanted = wanted_penalty(self)};
+    nadir_known_breakdown known;
+    bool inside;
+    if (c == NULL || k == NULL) {
+        return lack(self, "the witness does not have the pair that it takes");
+    }
+    NADIR_CHECK(nadir_breakdown_settle(context, problem, NADIR_CERTIFY_AUTO, beta, &known, &inside));
+    NADIR_CHECK(nadir_penalty_bounds(context, problem, effort, 1, &found, &known));
+    self->proof = found.proof;
+    self->lower = nadir_free_lower(problem, found.lambda_high);
+    self->reason = "the ball is not shown to end before breakdown";
+cleanup:
+    return status;
+}
+
+static nadir_status prove_spectral(bound *self)
+{
+    const nadir_uncertainty *set = self->problem->uncertainty;
+    if (set->set != NADIR_SET_NONRECT || set->p != 2) {
+        return lack(self, "it is one of the non-rectangular ball of norm 2");
+    }
+    return prove_by_pair(self, self->problem, set->radius, self->run->witness.c, self->run->witness.k);
+}
+
+static nadir_status prove_enclosing(bound *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_uncertainty *set = self->problem->uncertainty;
+    nadir_uncertainty two = {0};
+    nadir_problem enclosing;
+    double wider;
+    if (set->set != NADIR_SET_NONRECT) {
+        return lack(self, "it is one of the non-rectangular ball");
+    }
+    NADIR_CHECK(nadir_free_enclosing_ball(self->run->context, self->problem, &two, &enclosing, &wider));
+    NADIR_CHECK(
+        prove_by_pair(self, &enclosing, wider * set->radius, self->run->witness.c2, self->run->witness.k2));
+cleanup:
+    nadir_uncertainty_clear(self->run->context, &two);
+    return status;
+}
+
+static nadir_status prove_enumeration(bound *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_uncertainty *set = self->problem->uncertainty;
+    double lambda_high;
+    if (set->set != NADIR_SET_NONRECT || set->p != 1) {
+        return lack(self, "it is one of the non-rectangular ball of norm 1");
+    }
+    NADIR_CHECK(nadir_l1_bound(self->run->context, self->problem, set->radius,
+                               fmax(0, penalty_of(self, self->claimed)), &lambda_high));
+    self->lower = nadir_free_lower(self->problem, lambda_high);
+    if (self->lower < self->enough && isfinite(self->run->witness.lambda)) { /* as the evaluation began */
+        NADIR_CHECK(nadir_l1_bound(self->run->context, self->problem, set->radius,
+                                   fmax(0, self->run->witness.lambda), &lambda_high));
+        self->lower = fmax(self->lower, nadir_free_lower(self->problem, lambda_high));
+    }
+    self->proof = NADIR_PROOF_RIGOROUS;
+    self->reason = "the ball is not shown to end before breakdown";
+cleanup:
+    return status;
+}
+
+/* Valid kernels are kernels of the free domain. */
+static nadir_status prove_free(bound *self)
+{
+    const nadir_uncertainty *set = self->problem->uncertainty;
+    if (set->p == 1) {
+        return prove_enumeration(self);
+    }
+    if (set->set != NADIR_SET_NONRECT || set->p != 2) {
+        return lack(self, "it is one of the non-rectangular ball of norm 1 or 2");
+    }
+    return prove_by_pair(self, self->problem, set->radius, self->run->witness.c2, self->run->witness.k2);
+}
+
+/* "bellman", and "contraction", which is what is left of it on the free domain. */
+static nadir_status prove_rectangular(bound *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = self->run->context;
+    const double *v = self->run->witness.v;
+    bool exact = true;
+    double breakdown;
+    if (self->problem->uncertainty->set == NADIR_SET_NONRECT || v == NULL) {
+        return lack(self, v == NULL ? "the witness has no v" : "it is one of rectangular balls");
+    }
+    if (self->problem->uncertainty->domain == NADIR_DOMAIN_FREE) {
+        NADIR_CHECK(
+            nadir_rectangular_free_bound(context, self->problem, 1, v, &exact, &self->lower, &breakdown));
+    } else {
+        NADIR_CHECK(nadir_rectangular_check(context, self->problem, 1, v, &self->lower));
+    }
+    self->proof = exact ? NADIR_PROOF_RIGOROUS : NADIR_PROOF_NONE;
+    self->reason = "v does not show it";
+cleanup:
+    return status;
+}
+
+/* "second-order" and "lagrangian": the steps of the witness, taken again from the kernel and its multiplier. */
+static nadir_status prove_valid(bound *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_verify_run *run = self->run;
+    const nadir_uncertainty *set = self->problem->uncertainty;
+    nadir_candidate candidate = {.kernel = run->kernel, .gap = NAN, .tau = run->witness.tau};
+    nadir_certificate proof = {0};
+    nadir_derivation derivation = {0};
+    if (set->set != NADIR_SET_NONRECT || set->domain == NADIR_DOMAIN_FREE) {
+        return lack(self, "it is one of the non-rectangular ball, domains simplex and support");
+    }
+    if (nadir_rewards_underflow(run->context, self->problem)) {
+        return lack(self, "the rewards are too small for a proof");
+    }
+    if (!(run->witness.tau >= 0) || run->witness.steps == NULL) {
+        return lack(self, "the witness has no tau or no steps");
+    }
+    NADIR_CHECK(nadir_verify_solve(run));
+    candidate.v = run->value.v;
+    candidate.d = run->value.d;
+    candidate.J = self->problem->sign * run->value.J;
+    NADIR_CHECK(nadir_derivation_make(run->context, self->problem, set->radius, &candidate, NULL, &proof,
+                                      &derivation));
+    NADIR_CHECK(
+        nadir_derivation_replay(run->context, &derivation, run->witness.steps_count, run->witness.steps));
+    self->lower = proof.lower;
+    self->proof = proof.proof;
+    self->reason = "its steps show nothing of this kernel";
+    run->kappa = proof.kappa;
+    nadir_release(run->context, run->d_bar);
+    run->d_bar = proof.d_bar;
+    proof.d_bar = NULL;
+cleanup:
+    nadir_derivation_clear(run->context, &derivation);
+    nadir_certificate_clear(run->context, &proof);
+    return status;
+}
+
+nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double enough, double *lower,
+                                nadir_proof *proof, const char **reason)
+{
+    static const struct {
+        const char *name;
+        nadir_status (*prove)(bound *self);
+        bool free; /* of the free domain, whichever it is */
+    } kinds[] = {
+        {"nominal", prove_nominal, false},         {"rewards", prove_rewards, false},
+        {"spectral", prove_spectral, true},        {"enumeration", prove_enumeration, true},
+        {"enclosing-ball", prove_enclosing, true}, {"free-domain", prove_free, true},
+        {"bellman", prove_rectangular, false},     {"contraction", prove_rectangular, false},
+        {"lagrangian", prove_valid, false},        {"second-order", prove_valid, false},
+    };
+    nadir_uncertainty set = run->asked.uncertainty;
+    nadir_problem problem = run->asked.problem;
+    bound self = {.run = run,
+                  .problem = &problem,
+                  .claimed = claimed,
+                  .enough = enough,
+                  .lower = -INFINITY,
+                  .reason = "there is no proof of this name"};
+    nadir_status status = NADIR_OK;
+    problem.uncertainty = &set;
+    for (size_t i = 0; run->witness.bound != NULL && i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(run->witness.bound, kinds[i].name) == 0) {
+            set.domain = kinds[i].free ? NADIR_DOMAIN_FREE : set.domain;
+            const bool room =
+                set.idle || set.domain != NADIR_DOMAIN_FREE || nadir_free_rewards_fit(run->context, &problem);
+            status = room ? kinds[i].prove(&self) : lack(&self, "the rewards leave no room for a proof");
+        }
+    }
+    *lower = self.lower;
+    *proof = isinf(self.lower) ? NADIR_PROOF_NONE : self.proof;
+    *reason = self.reason;
+    return status;
+}

@@ -1,0 +1,403 @@
+/*
+ * difference.c: the worst case of the difference between two policies under the same kernel: set-up, search,
+ * bounds and result.
+ *
+ * f(P) = J^A_P - J^B_P is not the return of one policy, and no Bellman operator has it for a fixed point, not
+ * even on rectangular sets: both policies visit different states of one kernel. Bounds on its minimum:
+ *
+ *     decoupled      min J^A - max J^B, each certified by itself: always valid
+ *     first-order    around the nominal kernel (proof/difference_bound.h)
+ *     second-order   around the kernel found, p = 2 and the non-rectangular ball (the same file)
+ *
+ * The error of the first is of first order in the radius, that of the second of second order. The last has no
+ * error where C <= tau.
+ */
+#include "core/context.h"
+#include "core/round.h"
+#include "linalg/distributed.h"
+#include "proof/difference_bound.h"
+#include "robust/evaluation.h"
+#include "robust/prove.h"
+#include "robust/robust.h"
+#include "robust/worst.h"
+#include "search/difference_search.h"
+#include "solve/solver.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The slack of the second-order bound that a polish aims at, as a share of the allowed width. */
+#define POLISH_SLACK 1e-2
+
+/* One comparison: A and B in the order in which their difference is made small. */
+typedef struct comparison {
+    nadir_context *context;
+    nadir_solver *solver[2];
+    nadir_robust_settings settings;
+    nadir_uncertainty set[2];
+    nadir_problem problem[2];
+    double *R[2];
+    nadir_robust apart[2]; /* the worst of A, the best of B */
+    nadir_worst *apart_kernel[2];
+    nadir_difference_search search;
+    nadir_difference_found found;
+    nadir_difference_facts facts;
+    double decoupled, lower, upper, kappa;
+    nadir_proof proof;
+    const char *bound;
+} comparison;
+
+static void clear(comparison *run)
+{
+    nadir_context *context = run->context;
+    nadir_difference_search_clear(context, &run->search);
+    nadir_difference_point_clear(context, &run->found.point);
+    for (int i = 0; i < 2; i++) {
+        nadir_uncertainty_clear(context, &run->set[i]);
+        nadir_release(context, run->R[i]);
+        nadir_worst_free(run->apart_kernel[i]);
+        nadir_occupancy_range_clear(context, &run->facts.range[i]);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- problem */
+
+static nadir_status set_up(comparison *run, const nadir_ball *ball, int i)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = run->context;
+    nadir_solver *solver = run->solver[i];
+    nadir_model *model = solver->model;
+    NADIR_CHECK(nadir_uncertainty_make(context, model, solver->policy, ball, &run->set[i]));
+    NADIR_CHECK(nadir_solver_solve(context, solver));
+    NADIR_NEW(context, run->R[i], model->states);
+    nadir_average_rewards(model, solver->policy, run->R[i]);
+    run->problem[i] = (nadir_problem){
+        .model = model,
+        .kernel = solver->kernel,
+        .policy = solver->policy,
+        .occupancy = solver->occupancy,
+        .uncertainty = &run->set[i],
+        .states = model->states,
+        .rows = model->rows,
+        .gamma = model->discount,
+        .sign = 1,
+        .rewards = model->rewards,
+        .R = run->R[i],
+        .mu = model->initial,
+        .v = solver->value.v,
+        .d = solver->value.d,
+        .J = solver->value.J,
+        .v_error = solver->value.v_error,
+        .d_error = solver->value.d_error,
+        .J_error = solver->value.J_error,
+        .largest = fmax(nadir_global_largest(context, model->states, solver->value.v),
+                        nadir_global_largest(context, model->rows, model->rewards)),
+    };
+cleanup:
+    return status;
+}
+
+/* Whether both policies are the same: then f is 0 under every kernel. */
+static bool identical(const comparison *run)
+{
+    const nadir_policy *a = run->solver[0]->policy;
+    const nadir_policy *b = run->solver[1]->policy;
+    return memcmp(a->probabilities, b->probabilities,
+                  (size_t)run->problem[0].rows * sizeof *a->probabilities) == 0;
+}
+
+/* The worst of A and the best of B: a bound, and kernels to start from. */
+static nadir_status evaluate_apart(comparison *run, const nadir_ball *ball)
+{
+    for (int i = 0; i < 2; i++) {
+        nadir_robust_settings settings = run->settings;
+        settings.method = NULL;
+        settings.optimistic = i == 1;
+        run->apart[i].size = sizeof run->apart[i];
+        const nadir_status status = nadir_robust_run(run->context, run->solver[i], ball, &settings, NULL,
+                                                     &run->apart[i], &run->apart_kernel[i]);
+        if (status != NADIR_OK &&
+            !(status == NADIR_ERROR_NOT_CONVERGED && run->apart[i].stop_reason != NULL)) {
+            return status;
+        }
+    }
+    return NADIR_OK;
+}
+
+/* The kernel found, as the proofs take it. */
+static nadir_difference_witness witness_of(const comparison *run)
+{
+    const nadir_difference_point *point = &run->found.point;
+    return (nadir_difference_witness){
+        .kernel = point->kernel,
+        .occupancy = {run->search.operators[0].occupancy, run->search.operators[1].occupancy},
+        .v = {point->v[0], point->v[1]},
+        .J = {point->J[0], point->J[1]},
+        .tau = run->found.tau,
+    };
+}
+
+/* Whether D may be formed. */
+static bool forms_columns(const comparison *run)
+{
+    return run->problem[0].states <= NADIR_PROOF_STATES || run->settings.certify == NADIR_CERTIFY_STRICT;
+}
+
+/* The last kernel that the search evaluated may be another one: both operators are set to the kernel
+ * found. */
+static nadir_status check_found(comparison *run)
+{
+    nadir_status status = NADIR_OK;
+    for (int i = 0; i < 2; i++) {
+        NADIR_CHECK(
+            nadir_kernel_solver_set(run->context, &run->search.operators[i], run->found.point.kernel));
+    }
+    const nadir_difference_witness witness = witness_of(run);
+    NADIR_CHECK(
+        nadir_difference_check(run->context, run->problem, &witness, forms_columns(run), &run->facts));
+    run->upper = run->facts.upper;
+cleanup:
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------- bounds */
+
+/* Keeps the larger lower bound. */
+static void offer_lower(comparison *run, double lower, nadir_proof proof, const char *bound)
+{
+    if (lower > run->lower) {
+        run->lower = lower;
+        run->proof = proof;
+        run->bound = bound;
+    }
+}
+
+static nadir_proof proof_of(const char *certificate)
+{
+    return certificate[0] == 'r'                            ? NADIR_PROOF_RIGOROUS
+           : certificate[0] == 'n' && certificate[1] == 'u' ? NADIR_PROOF_NUMERICAL
+                                                            : NADIR_PROOF_NONE;
+}
+
+static void bound_decoupled(comparison *run)
+{
+    const double low = run->apart[0].lower_bound;
+    const double high = run->apart[1].upper_bound;
+    const nadir_proof a = proof_of(run->apart[0].certificate);
+    const nadir_proof b = proof_of(run->apart[1].certificate);
+    run->decoupled = nadir_round_below(low - high, fabs(low) + fabs(high), 2);
+    offer_lower(run, run->decoupled, a < b ? a : b, "decoupled");
+}
+
+/* The solution of the linear step around the nominal kernel is the witness. */
+static nadir_status bound_first_order(comparison *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = run->context;
+    const nadir_problem *problem = run->problem;
+    nadir_lmo_row_costs *costs = &run->search.costs;
+    double lower;
+    NADIR_CHECK(nadir_lmo_row_costs_set(context, costs, problem[0].gamma, problem[0].d,
+                                        problem[0].policy->probabilities, problem[0].v, problem[1].d,
+                                        problem[1].policy->probabilities, problem[1].v));
+    NADIR_CHECK(nadir_lmo_row_costs_solve(context, costs));
+    NADIR_CHECK(nadir_difference_first_order(context, problem, &run->facts, costs, &lower));
+    offer_lower(run, lower, NADIR_PROOF_RIGOROUS, "first-order");
+cleanup:
+    return status;
+}
+
+/* Both policies under the same kernels. */
+static nadir_status bound_together(comparison *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = run->context;
+    const nadir_uncertainty *set = &run->set[0];
+    double lower;
+    for (int i = 0; i < 2; i++) {
+        if (set->domain != NADIR_DOMAIN_FREE && forms_columns(run)) {
+            NADIR_CHECK(nadir_occupancy_range_make(context, &run->problem[i], &run->facts.range[i]));
+        }
+    }
+    NADIR_CHECK(bound_first_order(run));
+    if (set->set == NADIR_SET_NONRECT && set->p == 2) {
+        const nadir_difference_witness witness = witness_of(run);
+        NADIR_CHECK(nadir_difference_second_order(context, run->problem, &witness, &run->facts,
+                                                  &run->search.costs, &lower, &run->kappa));
+        offer_lower(run, lower, NADIR_PROOF_RIGOROUS, "second-order");
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status bound(comparison *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = run->context;
+    const nadir_uncertainty *set = &run->set[0];
+    bound_decoupled(run);
+    if (!nadir_rewards_underflow(context, &run->problem[0])) {
+        NADIR_CHECK(bound_together(run));
+    }
+    if (isinf(run->lower)) {
+        status = nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                            "nothing finite can be proven of the difference of these policies on set %s, "
+                            "domain %s, at radius %g; take a smaller radius, or domain simplex or support",
+                            nadir_set_name(set->asked), nadir_domain_name(set->domain), set->radius);
+    }
+cleanup:
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------- results */
+
+static nadir_status give_result(const comparison *run, bool turned, double searched, double proven,
+                                nadir_difference *result)
+{
+    static const char *const names[] = {"none", "numerical", "rigorous"};
+    const nadir_difference_found *found = &run->found;
+    const double nominal = run->problem[0].J - run->problem[1].J;
+    /* within its bounds, also where rounding has it outside */
+    const double f =
+        run->lower <= run->upper ? fmin(fmax(found->point.f, run->lower), run->upper) : found->point.f;
+    const double penalty = fabs(nominal - f);
+    const double rounding = 8 * (run->problem[0].J_error + run->problem[1].J_error) +
+                            nadir_round_error(128) * (fabs(run->problem[0].J) + fabs(run->problem[1].J));
+    const double allowed = penalty > rounding ? run->settings.width * penalty : 4 * rounding;
+    const double lower = fmin(run->lower, f);
+    const double upper = fmax(run->upper, f);
+    const double sign = turned ? -1 : 1;
+    const nadir_difference made = {
+        .size = sizeof made,
+        .nominal = sign * nominal,
+        .worst = sign * f,
+        .lower_bound = turned ? -upper : lower,
+        .upper_bound = turned ? -lower : upper,
+        .certified = run->proof != NADIR_PROOF_NONE && upper - lower <= allowed,
+        .certificate = names[run->proof],
+        .bound = run->bound,
+        .decoupled_bound = sign * run->decoupled,
+        .kappa = run->kappa,
+        .stationarity_gap = found->gap,
+        .method = "conditional-gradient",
+        .stop_reason = found->stop_reason,
+        .iterations = found->iterations,
+        .kernel_minimum = run->facts.minimum,
+        .seconds_search = searched,
+        .seconds_certify = proven,
+    };
+    if (!nadir_result_copy(result, &made, sizeof made)) {
+        return nadir_fail(run->context, NADIR_ERROR_ARGUMENT, "the size of the difference is not set");
+    }
+    if (!found->converged) {
+        return nadir_fail(run->context, NADIR_ERROR_NOT_CONVERGED,
+                          "the search for the worst kernel of the difference stopped at its limit before the "
+                          "tolerance of %g was reached; the best kernel so far is reported, with bounds that "
+                          "hold for it",
+                          run->settings.tolerance);
+    }
+    return NADIR_OK;
+}
+
+/* Radius 0, or twice the same policy: nothing to search. */
+static nadir_status compare_trivial(comparison *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = run->context;
+    const bool same = identical(run);
+    NADIR_CHECK(nadir_difference_point_make(context, &run->search, &run->found.point));
+    NADIR_CHECK(nadir_kernel_create(context, run->problem[0].model, &run->found.point.kernel));
+    NADIR_CHECK(nadir_difference_point_evaluate(context, &run->search, &run->found.point));
+    NADIR_CHECK(check_found(run));
+    run->lower = run->facts.lower;
+    if (same) {
+        run->found.point.f = run->lower = run->upper = 0;
+    }
+    run->found.converged = true;
+    run->found.stop_reason = "solved";
+    run->proof = NADIR_PROOF_RIGOROUS;
+    run->bound = same ? "identical" : "nominal";
+    run->decoupled = same ? 0 : run->lower;
+cleanup:
+    return status;
+}
+
+static nadir_status compare(comparison *run, const nadir_ball *ball, double *searched, double *proven)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = run->context;
+    NADIR_CHECK(set_up(run, ball, 0));
+    NADIR_CHECK(set_up(run, ball, 1));
+    NADIR_CHECK(nadir_difference_search_make(context, &run->problem[0], &run->problem[1], &run->search));
+    const double begun = nadir_clock_seconds();
+    if (run->set[0].idle || identical(run)) {
+        NADIR_CHECK(compare_trivial(run));
+        goto cleanup;
+    }
+    NADIR_CHECK(evaluate_apart(run, ball));
+    const double apart = run->apart[0].seconds_certify + run->apart[1].seconds_certify;
+    NADIR_CHECK(nadir_difference_search_run(context, &run->search, nadir_worst_kernel(run->apart_kernel[0]),
+                                            nadir_worst_kernel(run->apart_kernel[1]), run->settings.tolerance,
+                                            run->settings.iterations_limit, &run->found));
+    for (int i = 0; i < 2; i++) {
+        NADIR_CHECK(nadir_perturbation_bound_make(context, &run->problem[i], run->settings.certify,
+                                                  &run->facts.perturbation[i]));
+    }
+    const double penalty = fabs(run->problem[0].J - run->problem[1].J - run->found.point.f);
+    NADIR_CHECK(nadir_difference_polish(context, &run->search, POLISH_SLACK * run->settings.width * penalty,
+                                        &run->found));
+    const double found = nadir_clock_seconds();
+    NADIR_CHECK(check_found(run));
+    if (run->settings.certify != NADIR_CERTIFY_OFF) {
+        NADIR_CHECK(bound(run));
+    }
+    *searched = found - begun - apart;
+    *proven = nadir_clock_seconds() - found + apart;
+cleanup:
+    return status;
+}
+
+static nadir_status make_worst(comparison *run, bool turned, nadir_worst **worst)
+{
+    nadir_evaluation evaluation = {.kappa = NAN, .minimum = run->facts.minimum};
+    nadir_problem problem = run->problem[turned ? 1 : 0];
+    problem.sign = turned ? -1 : 1;
+    evaluation.candidate.kernel = run->found.point.kernel;
+    run->found.point.kernel = NULL;
+    const nadir_status status = nadir_worst_make(run->context, &problem, NULL, &evaluation, worst);
+    nadir_evaluation_clear(run->context, &evaluation);
+    return status;
+}
+
+nadir_status nadir_solver_difference(nadir_context *context, nadir_solver *a, nadir_solver *b,
+                                     const nadir_ball *ball, const nadir_robust_settings *settings,
+                                     nadir_difference *result, nadir_worst **worst)
+{
+    nadir_status status = NADIR_OK;
+    comparison run = {
+        .context = context, .lower = -INFINITY, .decoupled = -INFINITY, .kappa = NAN, .bound = "none"};
+    double searched = 0;
+    double proven = 0;
+    nadir_robust_settings_default(&run.settings);
+    if (settings != NULL && !nadir_settings_copy(&run.settings, sizeof run.settings, settings)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the robust settings is not set");
+    }
+    if (a->model != b->model) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "the solvers are of two models; the difference is that of two policies on one");
+    }
+    NADIR_CHECK(nadir_model_check_one_process(context, a->model, "the difference of two policies"));
+    const bool turned = run.settings.optimistic; /* the largest A - B is the smallest B - A */
+    run.solver[0] = turned ? b : a;
+    run.solver[1] = turned ? a : b;
+    NADIR_CHECK(compare(&run, ball, &searched, &proven));
+    status = give_result(&run, turned, searched, proven, result);
+    if (worst != NULL && (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED)) {
+        const nadir_status made = make_worst(&run, turned, worst);
+        status = made != NADIR_OK ? made : status;
+    }
+cleanup:
+    clear(&run);
+    return status;
+}

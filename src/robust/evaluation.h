@@ -1,0 +1,80 @@
+/*
+ * evaluation.h: the answer for one radius: the kernel that a search found, and the bounds that checks proved.
+ */
+#ifndef NADIR_ROBUST_EVALUATION_H
+#define NADIR_ROBUST_EVALUATION_H
+
+#include "proof/certificate.h"
+#include "proof/reward_bound.h"
+#include "sets/problem.h"
+
+/* A struct of zeros holds nothing. Signs as in the problem. */
+typedef struct nadir_evaluation {
+    bool refused; /* free domain, at or past breakdown: nothing below is set but `breakdown`, which is where
+                     that happens, or a radius where it has happened */
+    nadir_candidate candidate;
+    double lower;                /* no kernel of the set has a smaller return; -infinity: nothing is known */
+    double upper;                /* the return of the kernel found is not above */
+    bool vague;                  /* of its own return nothing is known: `upper` is the nominal kernel's */
+    nadir_proof proof;           /* of `lower` */
+    const char *bound;           /* which proof */
+    double breakdown;            /* proven, or exact: see nadir_robust; NaN: not of the free domain */
+    const char *breakdown_proof; /* how it was made; NULL: not of the free domain */
+    double kappa;                /* NaN: none */
+    double scale;                /* what the width of the bounds is measured by; 0: the penalty */
+    double *enclosing; /* [2 states] owned: c and k of the worst kernel of a larger L_2 ball; NULL: none */
+    double *d_bar;     /* [states] owned: what no kernel's occupancy exceeds; NULL: none */
+    double *steps;     /* [steps_count] owned: the derivation of `lower` (proof/derivation.h); NULL: none */
+    int64_t steps_count;
+    double minimum;     /* smallest entry of the kernel */
+    double robust_time; /* seconds */
+    double certify_time;
+} nadir_evaluation;
+
+void nadir_evaluation_clear(nadir_context *context, nadir_evaluation *evaluation);
+
+/* Copies c and k: [states] each, into `enclosing`. */
+nadir_status nadir_evaluation_keep_pair(nadir_context *context, int64_t states, const double *c,
+                                        const double *k, nadir_evaluation *evaluation);
+
+/* What a family of sets does for all `count` radii, those of the set times factors[i]. verdicts: [count] of
+ * zeros. With more than one radius kernels need not be kept. Of radii that are refused the context's error
+ * tells. Used settings: method (NULL: auto), certify, tolerance, width, iterations_limit. */
+typedef nadir_status nadir_evaluator(nadir_context *context, const nadir_problem *problem,
+                                     const nadir_robust_settings *settings, int64_t count,
+                                     const double *factors, nadir_evaluation *evaluations);
+
+nadir_evaluator nadir_free_evaluate;        /* domain free */
+nadir_evaluator nadir_rectangular_evaluate; /* simplex and support, rectangular */
+nadir_evaluator nadir_valid_evaluate;       /* simplex and support, non-rectangular */
+
+/* Domains simplex and support: the kernel of the attack lies in the set (NADIR_ERROR_VERIFICATION if not),
+ * and `upper`, its return, is made anew from its rows and attack.v; attack.J is moved to where it can be;
+ * `lower` is what the rewards alone say, which proves nothing that could be tight. */
+nadir_status nadir_evaluation_check_valid(nadir_context *context, const nadir_problem *problem, double factor,
+                                          nadir_evaluation *evaluation);
+
+/* `upper` becomes that of the nominal kernel, which lies in every set. */
+nadir_status nadir_evaluation_take_nominal(nadir_context *context, const nadir_problem *problem,
+                                           nadir_evaluation *evaluation);
+
+/* Takes kappa, d_bar and the steps of a certificate, in place of those at hand. */
+void nadir_evaluation_take_certificate(nadir_context *context, nadir_certificate *certificate,
+                                       nadir_evaluation *evaluation);
+
+/* The return of the attack is moved between bounds on the return of its kernel, where a search has it
+ * outside. */
+void nadir_evaluation_clamp_return(nadir_evaluation *evaluation, double low, double high);
+
+/* Another lower bound, if it is better. */
+void nadir_evaluation_take_bound(nadir_evaluation *evaluation, double lower, nadir_proof proof,
+                                 const char *bound);
+
+/* How wide bounds may be that are as close as the settings ask, relative to the penalty of the attack; and
+ * whether these are. */
+double nadir_evaluation_allowed_width(const nadir_problem *problem, const nadir_robust_settings *settings,
+                                      const nadir_evaluation *evaluation);
+bool nadir_evaluation_is_close(const nadir_problem *problem, const nadir_robust_settings *settings,
+                               const nadir_evaluation *evaluation);
+
+#endif

@@ -1,0 +1,223 @@
+/*
+ * explain.c: how much of the penalty each row of the kernel found carries. With D, d of the nominal kernel
+ * and v_P = R^pi + gamma P^pi v_P of the one found,
+ *
+ *     D^-1 v_P = R^pi + gamma (P^pi - Phat^pi) v_P,   so that
+ *     J - J_P = mu . v - mu . v_P = gamma d . (Phat^pi - P^pi) v_P,
+ *
+ * a sum over rows. Rows of Phat - P sum to zero, so v_P is centred first: nothing is lost to cancellation.
+ */
+#include "robust/worst.h"
+
+#include "linalg/vector.h"
+#include "model/kernel_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct explanation {
+    nadir_context *context;
+    const nadir_worst *worst;
+    double *v;             /* [states] v_P less its mean */
+    nadir_damage *damages; /* [changed], in the order of rows */
+    int64_t changed;
+} explanation;
+
+/* v_P, where the search did not keep it: through the factors of the nominal system. */
+static nadir_status solve(explanation *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = self->context;
+    nadir_model *model = self->worst->model;
+    const nadir_policy *policy = self->worst->policy;
+    nadir_kernel *nominal = NULL;
+    nadir_occupancy *base = NULL;
+    nadir_occupancy *perturbed = NULL;
+    double *R = NULL;
+    NADIR_NEW(context, R, model->states);
+    nadir_average_rewards(model, policy, R);
+    NADIR_CHECK(nadir_kernel_create(context, model, &nominal));
+    NADIR_CHECK(nadir_occupancy_create(context, nominal, policy, model->discount, NULL, 0, &base));
+    NADIR_CHECK(
+        nadir_occupancy_perturb(context, base, self->worst->evaluation.candidate.kernel, policy, &perturbed));
+    NADIR_CHECK(nadir_occupancy_solve(context, perturbed, 1, R, self->v, NULL));
+cleanup:
+    nadir_occupancy_free(context, perturbed);
+    nadir_occupancy_free(context, base);
+    nadir_kernel_free(nominal);
+    nadir_release(context, R);
+    return status;
+}
+
+static nadir_status make_value(explanation *self)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = self->worst->model->states;
+    const double *kept = self->worst->evaluation.candidate.v;
+    NADIR_NEW(self->context, self->v, n);
+    if (kept == NULL) {
+        NADIR_CHECK(solve(self));
+    } else {
+        for (int64_t s = 0; s < n; s++) {
+            self->v[s] = self->worst->optimistic ? -kept[s] : kept[s];
+        }
+    }
+    const double mean = nadir_vector_sum(n, self->v) / (double)n;
+    for (int64_t s = 0; s < n; s++) {
+        self->v[s] -= mean;
+    }
+cleanup:
+    return status;
+}
+
+/* One more successor of a row, and what it gained. */
+static void add_change(nadir_damage *damage, const double *v, int64_t successor, double gained)
+{
+    damage->mass += fabs(gained) / 2;
+    damage->penalty -= gained * v[successor];
+    if (gained > damage->gained) {
+        damage->gained = gained;
+        damage->to = successor;
+    }
+    if (-gained > damage->lost) {
+        damage->lost = -gained;
+        damage->from = successor;
+    }
+}
+
+/* The change of a row, by merging it with the nominal one. */
+static void add_changes(const nadir_row *nominal, const nadir_row *row, const double *v, nadir_damage *damage)
+{
+    int64_t i = 0;
+    int64_t j = 0;
+    while (i < row->count || j < nominal->count) {
+        const int64_t here = i < row->count ? nadir_row_column(row, i) : INT64_MAX;
+        const int64_t there = j < nominal->count ? nadir_row_column(nominal, j) : INT64_MAX;
+        const int64_t successor = here < there ? here : there;
+        const double now = here == successor ? row->values[i++] : 0;
+        const double then = there == successor ? nominal->values[j++] : 0;
+        if (now != then) {
+            add_change(damage, v, successor, now - then);
+        }
+    }
+}
+
+/* Keeps the row if it changed: `damage` has its mass, and its penalty but for the weight. */
+static void keep(explanation *self, int64_t state, int64_t row, nadir_damage *damage)
+{
+    const nadir_worst *worst = self->worst;
+    if (damage->mass == 0) {
+        return;
+    }
+    damage->size = sizeof *damage;
+    damage->state = state;
+    damage->row = row;
+    damage->action = nadir_model_row_action(worst->model, state, row);
+    damage->penalty *= worst->model->discount * worst->d[state] * worst->policy->probabilities[row];
+    self->damages[self->changed++] = *damage;
+}
+
+static nadir_status look_at_rows(explanation *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = self->worst->model;
+    nadir_explicit rows = {0};
+    NADIR_CHECK(nadir_explicit_make(self->context, self->worst->evaluation.candidate.kernel, &rows));
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const nadir_row nominal = nadir_model_row(model, row);
+            const nadir_row found = nadir_explicit_row(&rows, row);
+            nadir_damage damage = {.from = -1, .to = -1};
+            add_changes(&nominal, &found, self->v, &damage);
+            keep(self, s, row, &damage);
+        }
+        if (s % 64 == 0) {
+            NADIR_CHECK(nadir_progress(self->context, "explaining", (double)s / (double)model->states));
+        }
+    }
+cleanup:
+    nadir_explicit_clear(self->context, &rows);
+    return status;
+}
+
+/* Kernels Phat - b k^T: all rows change alike, so that no row is written out. */
+static void look_at_rank_one(explanation *self, const double *b, const double *k)
+{
+    const nadir_model *model = self->worst->model;
+    nadir_damage sides[2] = {{.from = -1, .to = -1}, {.from = -1, .to = -1}}; /* of b = 1 and b = -1 */
+    for (int64_t t = 0; t < model->states; t++) {
+        add_change(&sides[0], self->v, t, -k[t]);
+        add_change(&sides[1], self->v, t, k[t]);
+    }
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            nadir_damage damage = sides[b[row] < 0];
+            const double size = fabs(b[row]);
+            damage.mass *= size;
+            damage.penalty *= size;
+            damage.lost *= size;
+            damage.gained *= size;
+            keep(self, s, row, &damage);
+        }
+    }
+}
+
+/* Sums that rounding does not spoil; then the shares. */
+static double share_out(explanation *self)
+{
+    double sum = 0;
+    double lost = 0;
+    for (int64_t i = 0; i < self->changed; i++) {
+        const double next = sum + self->damages[i].penalty;
+        const double part = next - sum;
+        lost += (sum - (next - part)) + (self->damages[i].penalty - part);
+        sum = next;
+    }
+    sum += lost;
+    for (int64_t i = 0; i < self->changed; i++) {
+        self->damages[i].share = sum != 0 ? self->damages[i].penalty / sum : 0;
+    }
+    return sum;
+}
+
+static int compare(const void *first, const void *second)
+{
+    const nadir_damage *a = first;
+    const nadir_damage *b = second;
+    if (a->share != b->share) {
+        return a->share > b->share ? -1 : 1;
+    }
+    return a->row < b->row ? -1 : 1;
+}
+
+nadir_status nadir_worst_explain(nadir_context *context, const nadir_worst *worst, int64_t count,
+                                 nadir_damage *damages, int64_t *found, int64_t *changed, double *penalty)
+{
+    nadir_status status = NADIR_OK;
+    explanation run = {.context = context, .worst = worst};
+    const double *b;
+    const double *k;
+    NADIR_CHECK(nadir_model_check_one_process(context, worst->model, "explanations"));
+    NADIR_CHECK(make_value(&run));
+    NADIR_NEW(context, run.damages, worst->model->rows);
+    if (!nadir_kernel_rank_one(worst->evaluation.candidate.kernel, &b, &k)) {
+        NADIR_CHECK(look_at_rows(&run));
+    } else if (b != NULL) {
+        look_at_rank_one(&run, b, k);
+    }
+    *penalty = share_out(&run);
+    qsort(run.damages, (size_t)run.changed, sizeof *run.damages, compare);
+    *changed = run.changed;
+    *found = count < run.changed ? count : run.changed;
+    for (int64_t i = 0; i < *found; i++) {
+        if (!nadir_result_copy(&damages[i], &run.damages[i], sizeof *run.damages)) {
+            status =
+                nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of damage %lld is not set", (long long)i);
+            goto cleanup;
+        }
+    }
+cleanup:
+    nadir_release(context, run.damages);
+    nadir_release(context, run.v);
+    return status;
+}

@@ -1,0 +1,428 @@
+/* robust.c: robust evaluation: settles the question, asks the family of sets that answers it, and turns
+ * verdicts into results. */
+#include "robust/robust.h"
+#include "core/context.h"
+#include "linalg/distributed.h"
+#include "proof/setup.h"
+#include "robust/evaluation.h"
+#include "robust/method.h"
+#include "robust/worst.h"
+#include "solve/value_check.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#define SLIGHT 1e-6 /* what is open of a return, of the largest value: rounding */
+
+void nadir_robust_settings_fill(nadir_robust_settings *settings, size_t size)
+{
+    const nadir_robust_settings made = {
+        .certify = NADIR_CERTIFY_AUTO, .tolerance = 1e-9, .width = 1e-6, .iterations_limit = 10000};
+    nadir_settings_give(settings, size, &made, sizeof made);
+}
+
+static nadir_status settle_settings(nadir_context *context, const nadir_robust_settings *settings,
+                                    nadir_evaluator *evaluator, nadir_robust_settings *use)
+{
+    nadir_robust_settings_default(use);
+    if (settings != NULL && !nadir_settings_copy(use, sizeof *use, settings)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the robust settings is not set");
+    }
+    if (!(use->tolerance > 0) || !(use->width > 0)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "the tolerance is %g and the width %g; expected more than 0", use->tolerance,
+                          use->width);
+    }
+    if (use->iterations_limit < 1) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "the limit of iterations is %lld; expected 1 or more",
+                          (long long)use->iterations_limit);
+    }
+    if (use->certify < NADIR_CERTIFY_OFF || use->certify > NADIR_CERTIFY_STRICT) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "certify is %d; expected off, auto or strict",
+                          (int)use->certify);
+    }
+    const nadir_method *method = use->method != NULL ? nadir_method_find(use->method) : NULL;
+    const bool own = method != NULL && method->evaluate == NULL;
+    if (use->method != NULL && evaluator == NULL && !own) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "there is no method %s; expected auto, newton, bisect or best-response",
+                          use->method);
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_robust_check_distributed(nadir_context *context, const nadir_model *model,
+                                            const nadir_uncertainty *set)
+{
+    const bool rectangular = set->set != NADIR_SET_NONRECT && set->domain != NADIR_DOMAIN_SIMPLEX;
+    const bool dual = set->p > 1 && set->domain == NADIR_DOMAIN_FREE;
+    const bool valid = set->p == 2 && set->domain == NADIR_DOMAIN_SUPPORT;
+    return set->idle || rectangular || dual || valid
+               ? NADIR_OK
+               : nadir_model_check_one_process(
+                     context, model,
+                     "domain simplex, and the non-rectangular ball of norm 1 on domain "
+                     "free or of a norm other than 2 and inf on domain support");
+}
+
+/* The same for one question, and for a further method (family not NULL). */
+static nadir_status check_spread(nadir_context *context, const nadir_problem *problem,
+                                 nadir_evaluator *evaluator)
+{
+    return evaluator != NULL
+               ? nadir_model_check_one_process(context, problem->model, "methods of the literature")
+               : nadir_robust_check_distributed(context, problem->model, problem->uncertainty);
+}
+
+/* ---------------------------------------------------------------------------------------- nominal */
+
+/* Sets that hold the nominal kernel alone: radius 0, nothing that can move, one state. */
+static nadir_status evaluate_nominal(nadir_context *context, const nadir_problem *problem,
+                                     const nadir_robust_settings *settings, int64_t count,
+                                     const double *factors, nadir_evaluation *evaluations)
+{
+    nadir_status status = NADIR_OK;
+    nadir_value_check check;
+    double *v = NULL;
+    (void)factors;
+    const double begun = nadir_clock_seconds();
+    NADIR_NEW(context, v, problem->states);
+    for (int64_t s = 0; s < problem->states; s++) {
+        v[s] = problem->sign * problem->v[s];
+    }
+    NADIR_CHECK(nadir_value_check_rows(context, problem->kernel, problem->policy, problem->gamma, v, &check));
+    for (int64_t i = 0; i < count; i++) {
+        nadir_evaluation *evaluation = &evaluations[i];
+        NADIR_CHECK(nadir_kernel_create(context, problem->model, &evaluation->candidate.kernel));
+        evaluation->candidate.J = problem->J;
+        evaluation->candidate.method = "nominal";
+        evaluation->candidate.stop_reason = "solved";
+        evaluation->candidate.converged = true;
+        evaluation->candidate.gap = NAN;
+        evaluation->lower = problem->sign > 0 ? check.lower : -check.upper;
+        evaluation->upper = problem->sign > 0 ? check.upper : -check.lower;
+        evaluation->scale = nadir_global_largest(context, problem->states, problem->v);
+        evaluation->proof = NADIR_PROOF_RIGOROUS;
+        evaluation->bound = "nominal";
+        if (!nadir_evaluation_is_close(problem, settings, evaluation)) {
+            evaluation->proof = NADIR_PROOF_NONE;
+        }
+        evaluation->breakdown = NAN;
+        evaluation->kappa = NAN;
+        evaluation->minimum = check.minimum;
+        evaluation->certify_time = (nadir_clock_seconds() - begun) / (double)count;
+    }
+cleanup:
+    nadir_release(context, v);
+    return status;
+}
+
+nadir_evaluator *nadir_robust_evaluator(const nadir_uncertainty *set)
+{
+    if (set->idle) {
+        return evaluate_nominal;
+    }
+    if (set->domain == NADIR_DOMAIN_FREE) {
+        return nadir_free_evaluate;
+    }
+    return set->set == NADIR_SET_NONRECT ? nadir_valid_evaluate : nadir_rectangular_evaluate;
+}
+
+/* Whether nothing but refusals came out; the context's error is that of the last. */
+static nadir_status check_refusals(int64_t count, const nadir_evaluation *evaluations)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (!evaluations[i].refused) {
+            return NADIR_OK;
+        }
+    }
+    return count > 0 ? NADIR_ERROR_ILL_POSED : NADIR_OK;
+}
+
+/* The family (NULL: that of the set) for all factors but 0, which is the nominal kernel alone whatever the
+ * set. */
+static nadir_status evaluate(nadir_context *context, nadir_evaluator *evaluator, const nadir_problem *problem,
+                             const nadir_robust_settings *settings, int64_t count, const double *factors,
+                             nadir_evaluation *evaluations)
+{
+    nadir_status status = NADIR_OK;
+    nadir_evaluation *others = NULL;
+    double *positive = NULL;
+    int64_t *places = NULL;
+    int64_t many = 0;
+    evaluator = evaluator != NULL ? evaluator : nadir_robust_evaluator(problem->uncertainty);
+    for (int64_t i = 0; i < count; i++) {
+        many += factors[i] > 0;
+    }
+    if (many == count) {
+        return count > 0 ? evaluator(context, problem, settings, count, factors, evaluations) : NADIR_OK;
+    }
+    many = 0;
+    NADIR_NEW_ZERO(context, others, count);
+    NADIR_NEW(context, positive, count);
+    NADIR_NEW(context, places, count);
+    for (int64_t i = 0; i < count; i++) {
+        if (factors[i] > 0) {
+            positive[many] = factors[i];
+            places[many++] = i;
+        } else {
+            NADIR_CHECK(evaluate_nominal(context, problem, settings, 1, &factors[i], &evaluations[i]));
+        }
+    }
+    if (many > 0) {
+        NADIR_CHECK(evaluator(context, problem, settings, many, positive, others));
+    }
+    for (int64_t j = 0; j < many; j++) {
+        evaluations[places[j]] = others[j];
+        others[j] = (nadir_evaluation){0};
+    }
+cleanup:
+    for (int64_t j = 0; others != NULL && j < many; j++) {
+        nadir_evaluation_clear(context, &others[j]);
+    }
+    nadir_release(context, others);
+    nadir_release(context, positive);
+    nadir_release(context, places);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------- results */
+
+static const char *proof_name(nadir_proof proof)
+{
+    static const char *const names[] = {"none", "numerical", "rigorous"};
+    return names[proof];
+}
+
+/* Of a radius at or past breakdown: the return is unbounded. */
+static nadir_robust make_refusal(const nadir_setup *asked, double factor, const nadir_evaluation *evaluation)
+{
+    const nadir_uncertainty *set = &asked->uncertainty;
+    return (nadir_robust){
+        .size = sizeof(nadir_robust),
+        .nominal_return = asked->problem.sign * asked->problem.J,
+        .robust_return = NAN,
+        .penalty = NAN,
+        .lower_bound = -INFINITY,
+        .upper_bound = INFINITY,
+        .certificate = proof_name(NADIR_PROOF_NONE),
+        .bound = "none",
+        .kappa = NAN,
+        .stationarity_gap = NAN,
+        .set = set->asked,
+        .domain = set->domain,
+        .norm = set->p,
+        .radius = factor * set->radius,
+        .method = "none",
+        .stop_reason = "breakdown",
+        .breakdown_radius = evaluation->breakdown,
+        .kernel_minimum = NAN,
+    };
+}
+
+/* How far below and above what is proven bounds are told: room for a check that knows returns a little less
+ * well, with another backend's solves, as long as what is certified stays as narrow as that says. */
+typedef struct room {
+    double below, above;
+} room;
+
+static room room_of(const nadir_problem *problem, const nadir_robust_settings *settings,
+                    const nadir_evaluation *evaluation)
+{
+    const double open = evaluation->upper - evaluation->candidate.J;
+    const bool rounding = !evaluation->vague && open > 0 && open <= SLIGHT * problem->largest;
+    const bool exact = strcmp(evaluation->bound, "rewards") == 0 || !isfinite(problem->J_error);
+    room is = {.below = exact ? 0 : problem->J_error, .above = rounding ? open / 2 : 0};
+    const double both = is.below + is.above;
+    if (both > 0 && nadir_evaluation_is_close(problem, settings, evaluation)) {
+        const double width = fmax(evaluation->upper, evaluation->candidate.J) - evaluation->lower;
+        const double spare =
+            fmax(0, nadir_evaluation_allowed_width(problem, settings, evaluation) - width) / 2;
+        is.below *= fmin(1, spare / both);
+        is.above *= fmin(1, spare / both);
+    }
+    return is;
+}
+
+/* The result as the user sees it: signs turned back. */
+static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *asked, double factor,
+                                const nadir_robust_settings *settings, const nadir_evaluation *evaluation)
+{
+    const nadir_problem *problem = &asked->problem;
+    const nadir_uncertainty *set = &asked->uncertainty;
+    const nadir_candidate *candidate = &evaluation->candidate;
+    const double sign = problem->sign;
+    /* The return as the search knows it may be a rounding outside the bounds made anew. */
+    const room beyond = room_of(problem, settings, evaluation);
+    const double lower = fmin(evaluation->lower, candidate->J) - beyond.below;
+    const double upper = fmax(evaluation->upper, candidate->J) + beyond.above;
+    nadir_backend_statistics statistics;
+    nadir_occupancy_statistics(solver->occupancy, &statistics);
+    return (nadir_robust){
+        .size = sizeof(nadir_robust),
+        .nominal_return = sign * problem->J,
+        .robust_return = sign * candidate->J,
+        .penalty = sign * (problem->J - candidate->J),
+        .lower_bound = sign > 0 ? lower : -upper,
+        .upper_bound = sign > 0 ? upper : -lower,
+        .certified = settings->certify != NADIR_CERTIFY_OFF && evaluation->proof != NADIR_PROOF_NONE &&
+                     nadir_evaluation_is_close(problem, settings, evaluation),
+        .certificate = proof_name(evaluation->proof),
+        .bound = evaluation->bound,
+        .kappa = evaluation->kappa,
+        .stationarity_gap =
+            set->domain == NADIR_DOMAIN_FREE ? NAN : candidate->gap, /* no linear steps there */
+        .set = set->asked,
+        .domain = set->domain,
+        .norm = set->p,
+        .radius = factor * set->radius,
+        .method = candidate->method,
+        .stop_reason = candidate->stop_reason,
+        .iterations = candidate->iterations,
+        .solves = statistics.solves,
+        .breakdown_radius = evaluation->breakdown,
+        .kernel_minimum = evaluation->minimum,
+        .kernel_valid = evaluation->minimum >= 0,
+        .residual = solver->value.residual,
+        .return_difference = fabs(solver->value.J - solver->value.J_dual),
+        .backend = nadir_occupancy_backend(solver->occupancy),
+        .backend_memory = statistics.bytes,
+        .seconds_nominal = solver->factor_seconds + solver->nominal.seconds_solve,
+        .seconds_robust = evaluation->robust_time,
+        .seconds_certify = evaluation->certify_time,
+    };
+}
+
+static nadir_status give_results(nadir_context *context, const nadir_solver *solver, const nadir_setup *asked,
+                                 const nadir_robust_settings *settings, int64_t count, const double *factors,
+                                 const nadir_evaluation *evaluations, nadir_robust *results)
+{
+    nadir_status status = NADIR_OK;
+    double valid_radius;
+    const char *short_of = NULL; /* why a search stopped before its tolerance; NULL: none did */
+    NADIR_CHECK(nadir_model_valid_radius_scaled(context, solver->model, asked->uncertainty.scales,
+                                                asked->uncertainty.p, &valid_radius));
+    for (int64_t i = 0; i < count; i++) {
+        if (!evaluations[i].refused && !isfinite(asked->problem.J - evaluations[i].candidate.J)) {
+            return nadir_fail(
+                context, NADIR_ERROR_ILL_POSED,
+                "the worst return at radius %g, or the penalty, is beyond the range of numbers; multiply all "
+                "rewards by a small number, and divide the returns by it",
+                factors[i] * asked->uncertainty.radius);
+        }
+        nadir_robust made = evaluations[i].refused
+                                ? make_refusal(asked, factors[i], &evaluations[i])
+                                : make_result(solver, asked, factors[i], settings, &evaluations[i]);
+        made.valid_radius = valid_radius;
+        short_of = evaluations[i].candidate.converged || evaluations[i].refused ? short_of : made.stop_reason;
+        if (!nadir_result_copy(&results[i], &made, sizeof made)) {
+            return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the robust result is not set");
+        }
+    }
+    if (short_of != NULL) {
+        status =
+            nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
+                       "the search for the worst kernel stopped %s before the tolerance of %g was "
+                       "reached; the best kernel so far is reported, with bounds that hold for it",
+                       strcmp(short_of, "slow") == 0 ? "where steps gain next to nothing," : "at its limit",
+                       settings->tolerance);
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status check_factors(nadir_context *context, double radius, int64_t count, const double *factors)
+{
+    if (count < 0) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "there are %lld factors; expected 0 or more",
+                          (long long)count);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (!(factors[i] >= 0 && factors[i] * radius <= NADIR_RADIUS_MOST) || isinf(factors[i])) {
+            return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                              "factor %lld of the radius is %g; expected a finite number, 0 or more, for a "
+                              "radius of up to %g",
+                              (long long)i, factors[i], NADIR_RADIUS_MOST);
+        }
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_robust_run_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                                   const nadir_robust_settings *settings, nadir_evaluator *evaluator,
+                                   int64_t count, const double *factors, nadir_robust *results)
+{
+    nadir_status status = NADIR_OK;
+    nadir_evaluation *evaluations = NULL;
+    nadir_setup asked = {0};
+    nadir_robust_settings use;
+    NADIR_CHECK(settle_settings(context, settings, evaluator, &use));
+    NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &asked));
+    NADIR_CHECK(check_spread(context, &asked.problem, evaluator));
+    NADIR_CHECK(check_factors(context, asked.uncertainty.radius, count, factors));
+    NADIR_NEW_ZERO(context, evaluations, count);
+    NADIR_CHECK(evaluate(context, evaluator, &asked.problem, &use, count, factors, evaluations));
+    NADIR_CHECK(check_refusals(count, evaluations));
+    NADIR_CHECK(give_results(context, solver, &asked, &use, count, factors, evaluations, results));
+cleanup:
+    for (int64_t i = 0; evaluations != NULL && i < count; i++) {
+        nadir_evaluation_clear(context, &evaluations[i]);
+    }
+    nadir_release(context, evaluations);
+    nadir_setup_clear(context, &asked);
+    return status;
+}
+
+nadir_status nadir_robust_run(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                              const nadir_robust_settings *settings, nadir_evaluator *evaluator,
+                              nadir_robust *result, nadir_worst **worst)
+{
+    nadir_status status = NADIR_OK;
+    nadir_evaluation evaluation = {0};
+    nadir_setup asked = {0};
+    nadir_robust_settings use;
+    const double factor = 1;
+    NADIR_CHECK(settle_settings(context, settings, evaluator, &use));
+    NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &asked));
+    NADIR_CHECK(check_spread(context, &asked.problem, evaluator));
+    evaluator = evaluator != NULL ? evaluator : nadir_robust_evaluator(&asked.uncertainty);
+    NADIR_CHECK(evaluator(context, &asked.problem, &use, 1, &factor, &evaluation));
+    NADIR_CHECK(check_refusals(1, &evaluation));
+    status = give_results(context, solver, &asked, &use, 1, &factor, &evaluation, result);
+    if (worst != NULL && (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED)) {
+        const nadir_status made = nadir_worst_make(context, &asked.problem, result, &evaluation, worst);
+        status = made != NADIR_OK ? made : status;
+    }
+cleanup:
+    nadir_evaluation_clear(context, &evaluation);
+    nadir_setup_clear(context, &asked);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------- public */
+
+/* Of a further method that the settings name; NULL: the family of the set. */
+static nadir_evaluator *evaluator_of(const nadir_robust_settings *settings)
+{
+    const size_t needed = offsetof(nadir_robust_settings, method) + sizeof settings->method;
+    const bool named = settings != NULL && settings->size >= needed && settings->method != NULL;
+    const nadir_method *method = named ? nadir_method_find(settings->method) : NULL;
+    return method != NULL ? method->evaluate : NULL;
+}
+
+nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                                 const nadir_robust_settings *settings, nadir_robust *result,
+                                 nadir_worst **worst)
+{
+    return nadir_robust_run(context, solver, ball, settings, evaluator_of(settings), result, worst);
+}
+
+nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                                      const nadir_robust_settings *settings, int64_t count,
+                                      const double *factors, nadir_robust *results)
+{
+    return nadir_robust_run_many(context, solver, ball, settings, evaluator_of(settings), count, factors,
+                                 results);
+}

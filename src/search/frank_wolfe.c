@@ -1,0 +1,489 @@
+/*
+ * frank_wolfe.c: Frank-Wolfe over the kernels of a non-rectangular ball; see frank_wolfe.h.
+ *
+ * At a kernel P with value v and occupancy d the return falls to first order by <G, P - X> for a step to X,
+ *
+ *     G_sa = gamma d(s) pi(a|s) v,
+ *
+ * and the X of the set where that is largest is computed exactly (rows.h). The largest value is the
+ * stationarity gap: zero exactly where no direction is a descent direction. Steps are full ones, P <- X.
+ * Where the return does not fall by a small share of the gap, a line search between P and X finds the step.
+ */
+#include "search/frank_wolfe_internal.h"
+
+#include "linalg/distributed.h"
+#include "model/kernel_device.h"
+#include "search/kernel_mix.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Armijo: the share of the gap by which the return must fall. */
+#define ARMIJO 1e-4
+/* With a tolerance of at least this, dense systems are solved with low accuracy. */
+#define ROUGH 1e-6
+/* Steps shorter than this are not tried. */
+#define SHORTEST 1e-9
+#define MOST     0.99 /* share of A in C for parallel tangents: rounding grows by 1 / (1 - share) */
+/* The line search ends where the slope is this share of the first. */
+#define FLAT 1e-4
+enum {
+    SECANTS = 20,
+    IDLE = 16,    /* steps that lower neither the return nor the gap: the end */
+    STRETCH = 500 /* steps that are worth looking back at: most searches take ten */
+};
+/* The search is slow where the least gap shrinks by less than this factor in a stretch. */
+#define SHRUNK 0.9
+
+nadir_status nadir_frank_wolfe_point_make(nadir_context *context, int64_t states,
+                                          nadir_frank_wolfe_point *made)
+{
+    nadir_status status = NADIR_OK;
+    double *d = NULL;
+    NADIR_NEW(context, d, states);
+    NADIR_NEW(context, made->v, states);
+    made->d = d;
+    d = NULL;
+cleanup:
+    nadir_release(context, d);
+    return status;
+}
+
+void nadir_frank_wolfe_point_clear(nadir_context *context, nadir_frank_wolfe_point *made)
+{
+    nadir_kernel_free(made->kernel);
+    nadir_release(context, made->v);
+    nadir_release(context, made->d);
+    *made = (nadir_frank_wolfe_point){0};
+}
+
+nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem *problem, double beta,
+                                     const nadir_frank_wolfe *warm_start, nadir_frank_wolfe *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_uncertainty *set = problem->uncertainty;
+    self->problem = problem;
+    self->warm_start = warm_start;
+    self->beta = beta;
+    self->order.exchange = problem->model->exchange;
+    self->order.unsorted =
+        problem->model->exchange != NULL ||
+        (set->domain == NADIR_DOMAIN_SUPPORT && (set->p == 2 || problem->model->dense == NULL));
+    self->solver = (nadir_kernel_solver){.problem = problem};
+    self->rows = (nadir_lmo){
+        .model = problem->model,
+        .order = &self->order,
+        .scales = set->scales,
+        .domain = set->domain,
+        .p = set->p,
+        .q = set->q,
+    };
+    NADIR_CHECK(nadir_frank_wolfe_point_make(context, problem->states, &self->current));
+    NADIR_CHECK(nadir_frank_wolfe_point_make(context, problem->states, &self->next));
+    NADIR_CHECK(nadir_lmo_device_open(context, &self->rows, NADIR_DEVICE_ALL_ROWS, problem->gamma,
+                                      problem->policy->probabilities, &self->remote));
+    /* the device sorts for itself: see nadir_frank_wolfe_lmo */
+    self->order.unsorted = self->order.unsorted || (self->remote.step != NULL && self->remote.off_support);
+    NADIR_NEW(context, self->work, 2 * problem->states);
+    if (warm_start != NULL) {
+        self->budget.step = warm_start->budget.step;
+    }
+cleanup:
+    return status;
+}
+
+void nadir_frank_wolfe_finish(nadir_context *context, nadir_frank_wolfe *self)
+{
+    nadir_lmo_device_close(&self->remote);
+    nadir_kernel_solver_clear(context, &self->solver);
+    nadir_frank_wolfe_point_clear(context, &self->current);
+    nadir_frank_wolfe_point_clear(context, &self->next);
+    nadir_value_order_clear(context, &self->order);
+    nadir_kernel_free(self->before);
+    nadir_release(context, self->answers);
+    nadir_release(context, self->weights);
+    nadir_release(context, self->work);
+}
+
+nadir_status nadir_frank_wolfe_evaluate(nadir_context *context, nadir_frank_wolfe *self,
+                                        const nadir_frank_wolfe_point *warm_start,
+                                        nadir_frank_wolfe_point *point)
+{
+    nadir_status status = NADIR_OK;
+    double error;
+    NADIR_CHECK(nadir_kernel_solver_set(context, &self->solver, point->kernel));
+    if (warm_start != NULL) {
+        memcpy(point->v, warm_start->v, (size_t)self->problem->states * sizeof *point->v);
+        memcpy(point->d, warm_start->d, (size_t)self->problem->states * sizeof *point->d);
+        if (self->rough) {
+            return nadir_kernel_solver_approach(context, &self->solver, point->v, point->d, &point->J);
+        }
+        NADIR_CHECK(nadir_kernel_solver_improve(context, &self->solver, point->v, point->d));
+    } else {
+        NADIR_CHECK(nadir_kernel_solver_value(context, &self->solver, point->v, point->d));
+    }
+    point->J = nadir_global_dot(context, self->problem->states, self->problem->mu, point->v, &error);
+cleanup:
+    return status;
+}
+
+/* The linear step, and the gap. */
+static nadir_status find_gap(nadir_context *context, nadir_frank_wolfe *self)
+{
+    const nadir_status status = nadir_frank_wolfe_lmo(context, self);
+    return status == NADIR_OK ? nadir_frank_wolfe_gap(context, self, self->current.kernel) : status;
+}
+
+void nadir_frank_wolfe_point_swap(nadir_frank_wolfe_point *a, nadir_frank_wolfe_point *b)
+{
+    const nadir_frank_wolfe_point kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* d/dt of the return at a point current + t (full - current). */
+static double slope(nadir_context *context, const nadir_frank_wolfe *self,
+                    const nadir_frank_wolfe_point *point, const nadir_kernel *full)
+{
+    const nadir_problem *problem = self->problem;
+    return problem->gamma * nadir_kernel_difference_product(context, self->current.kernel, full, point->d,
+                                                            problem->policy->probabilities, point->v);
+}
+
+/* next <- current + t (full - current). */
+static nadir_status step_partially(nadir_context *context, nadir_frank_wolfe *self, const nadir_kernel *full,
+                                   double t)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel_free(self->next.kernel);
+    self->next.kernel = NULL;
+    NADIR_CHECK(
+        nadir_kernel_mix(context, self->problem->model, self->current.kernel, full, t, &self->next.kernel));
+    NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, &self->current, &self->next));
+cleanup:
+    return status;
+}
+
+/*
+ * Line search from `current` to `full`, where `next` is now: a zero of the slope by the Illinois variant of
+ * regula falsi. fall: minus the slope at `current`.
+ */
+static nadir_status line_search(nadir_context *context, nadir_frank_wolfe *self, const nadir_kernel *full,
+                                double fall, double *t)
+{
+    nadir_status status = NADIR_OK;
+    double low = 0;
+    double high = 1;
+    double slope_low = -fall;
+    double slope_high = slope(context, self, &self->next, full);
+    *t = 1;
+    for (int i = 0; i < SECANTS && slope_high > 0; i++) {
+        *t = fmin(fmax(low - slope_low * (high - low) / (slope_high - slope_low), low + 0.01 * (high - low)),
+                  high - 0.01 * (high - low));
+        NADIR_CHECK(step_partially(context, self, full, *t));
+        const double current = slope(context, self, &self->next, full);
+        if (fabs(current) <= FLAT * fall) {
+            break;
+        }
+        if (current < 0) {
+            low = *t;
+            slope_low = current;
+            slope_high *= i > 0 ? 0.5 : 1;
+        } else {
+            high = *t;
+            slope_high = current;
+            slope_low *= i > 0 ? 0.5 : 1;
+        }
+    }
+cleanup:
+    return status;
+}
+
+/*
+ * Parallel tangents: after two partial steps, from A to B to C = `current`, a line search along the line from
+ * A through C. Frank-Wolfe steps would zigzag between the same few kernels. The line can be followed until
+ * the share (1 - t)(1 - t') of A in C is gone without leaving the set. t: of the last step; `next` is B.
+ */
+static nadir_status parallel_tangents(nadir_context *context, nadir_frank_wolfe *self, double t)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *far = NULL;
+    if (self->before == NULL) {
+        self->before = self->next.kernel;
+        self->next.kernel = NULL;
+        self->share = 1 - t;
+        return NADIR_OK;
+    }
+    const double share = self->share * (1 - t);
+    if (share > MOST) { /* A and C nearly coincide: rounding would leave the set */
+        nadir_kernel_free(self->before);
+        self->before = NULL;
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_kernel_mix(context, self->problem->model, self->current.kernel, self->before,
+                                 -share / (1 - share), &far));
+    nadir_kernel_free(self->before);
+    self->before = NULL;
+    const double fall = -slope(context, self, &self->current, far);
+    if (fall > 0) {
+        double ignored;
+        NADIR_CHECK(step_partially(context, self, far, 1));
+        NADIR_CHECK(line_search(context, self, far, fall, &ignored));
+        if (self->next.J < self->current.J) {
+            nadir_frank_wolfe_point_swap(&self->current, &self->next);
+        }
+    }
+cleanup:
+    nadir_kernel_free(far);
+    return status;
+}
+
+static bool is_lower(const nadir_frank_wolfe *self, double t)
+{
+    return self->next.J < self->current.J && self->next.J <= self->current.J - ARMIJO * t * self->gap;
+}
+
+/* Rounding level of J: smaller differences are noise. */
+static double noise(const nadir_context *context, const nadir_frank_wolfe *self)
+{
+    return 4 * DBL_EPSILON * nadir_global_largest(context, self->problem->states, self->current.v);
+}
+
+/* P <- X, or a partial step. *moved: false when no step lowers the return. A full step may change the return
+ * by less than the rounding level, since near the end full steps contract all the same; a partial step must
+ * lower it. */
+static nadir_status step(nadir_context *context, nadir_frank_wolfe *self, bool *moved)
+{
+    nadir_status status = NADIR_OK;
+    nadir_frank_wolfe_point *next = &self->next;
+    nadir_kernel *full = NULL;
+    double t = 1;
+    NADIR_CHECK(nadir_frank_wolfe_write(context, self, &next->kernel));
+    NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, &self->current, next));
+    *moved = next->J <= self->current.J - ARMIJO * self->gap + noise(context, self);
+    if (!*moved) {
+        NADIR_CHECK(nadir_kernel_device_fetch(context, self->current.kernel));
+        NADIR_CHECK(nadir_kernel_device_fetch(context, next->kernel));
+        full = next->kernel;
+        next->kernel = NULL;
+        NADIR_CHECK(line_search(context, self, full, self->gap, &t));
+        *moved = is_lower(self, t);
+    }
+    while (!*moved && t > SHORTEST) {
+        t /= 2;
+        NADIR_CHECK(step_partially(context, self, full, t));
+        *moved = is_lower(self, t);
+    }
+    if (*moved) {
+        nadir_frank_wolfe_point_swap(&self->current, &self->next);
+    }
+    if (*moved && t < 1) {
+        NADIR_CHECK(parallel_tangents(context, self, t));
+    } else {
+        nadir_kernel_free(self->before);
+        self->before = NULL;
+    }
+cleanup:
+    nadir_kernel_free(full);
+    return status;
+}
+
+/* The reason to stop; NULL: none. */
+static const char *reason_to_stop(const nadir_context *context, const nadir_frank_wolfe *self,
+                                  double tolerance)
+{
+    const nadir_problem *problem = self->problem;
+    const double penalty = problem->J - self->current.J;
+    if (self->gap <= tolerance * penalty) {
+        return "tolerance";
+    }
+    const double largest = nadir_global_largest(context, problem->states, self->current.v);
+    return self->gap <= 16 * DBL_EPSILON * (largest + fabs(penalty) / (1 - problem->gamma)) ? "stable" : NULL;
+}
+
+/* Where a stretch of steps began. */
+typedef struct stretch {
+    int64_t iterations;
+    double J, gap;
+} stretch;
+
+/*
+ * Whether a whole stretch of steps lowered the return by less than the tolerance and hardly lowered the least
+ * gap, `least`: small steps that zigzag between vertices of the set do not stop by themselves.
+ */
+static bool is_slow(const nadir_frank_wolfe *self, int64_t iterations, double least, double tolerance,
+                    stretch *begun)
+{
+    const double J = self->current.J;
+    if (iterations < begun->iterations + STRETCH) {
+        return false;
+    }
+    const bool little = begun->J - J <= tolerance * (self->problem->J - J) && least > SHRUNK * begun->gap;
+    *begun = (stretch){iterations, J, least};
+    return little;
+}
+
+static void hand_over(nadir_frank_wolfe *self, nadir_candidate *candidate)
+{
+    candidate->kernel = self->current.kernel;
+    candidate->v = self->current.v;
+    candidate->d = self->current.d;
+    candidate->J = self->current.J;
+    candidate->tau = self->budget.tau;
+    candidate->gap = self->gap;
+    self->current.kernel = NULL;
+    self->current.v = NULL;
+    self->current.d = NULL;
+}
+
+/* Steps from `current`, whose kernel, v, d and J are known. */
+static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, double tolerance,
+                            int64_t iterations_limit, nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    const char *reason = NULL;
+    bool moved = true;
+    bool slow = false;
+    int idle = 0;
+    NADIR_CHECK(find_gap(context, self));
+    double least = self->gap;
+    stretch begun = {candidate->iterations, self->current.J, least};
+    while ((reason = reason_to_stop(context, self, tolerance)) == NULL && moved && !slow &&
+           candidate->iterations < iterations_limit) {
+        const double before = self->current.J;
+        NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
+        NADIR_CHECK(step(context, self, &moved));
+        candidate->iterations++;
+        if (moved) {
+            NADIR_CHECK(find_gap(context, self));
+            idle = self->current.J < before - noise(context, self) || self->gap < least ? 0 : idle + 1;
+            least = fmin(least, self->gap);
+            moved = idle < IDLE;
+            slow = is_slow(self, candidate->iterations, least, tolerance, &begun);
+        }
+    }
+    candidate->converged = reason != NULL || !moved;
+    candidate->stop_reason = reason != NULL ? reason : !moved ? "stable" : slow ? "slow" : "iterations";
+    candidate->method = "conditional-gradient";
+    NADIR_CHECK(nadir_kernel_device_fetch(context, self->current.kernel));
+    hand_over(self, candidate);
+cleanup:
+    return status;
+}
+
+nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *problem, double beta,
+                                   const nadir_kernel *start, const nadir_frank_wolfe *warm_start,
+                                   double tolerance, int64_t iterations_limit, nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    nadir_frank_wolfe self = {0};
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, warm_start, &self));
+    self.rough = tolerance >= ROUGH && problem->model->dense != NULL;
+    if (start != NULL) {
+        NADIR_CHECK(nadir_kernel_mix(context, problem->model, start, start, 0, &self.current.kernel));
+        NADIR_CHECK(nadir_frank_wolfe_evaluate(context, &self, NULL, &self.current));
+    } else {
+        NADIR_CHECK(nadir_kernel_create(context, problem->model, &self.current.kernel));
+        memcpy(self.current.v, problem->v, (size_t)problem->states * sizeof *self.current.v);
+        memcpy(self.current.d, problem->d, (size_t)problem->states * sizeof *self.current.d);
+        self.current.J = problem->J;
+    }
+    NADIR_CHECK(iterate(context, &self, tolerance, iterations_limit, candidate));
+cleanup:
+    nadir_frank_wolfe_finish(context, &self);
+    if (status != NADIR_OK) {
+        nadir_candidate_clear(context, candidate);
+    }
+    return status;
+}
+
+nadir_status nadir_frank_wolfe_create(nadir_context *context, const nadir_problem *problem,
+                                      const nadir_frank_wolfe *warm_start, nadir_frank_wolfe **frank_wolfe)
+{
+    nadir_status status = NADIR_OK;
+    nadir_frank_wolfe *made = NULL;
+    NADIR_NEW_ZERO(context, made, 1);
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, 0, warm_start, made));
+    *frank_wolfe = made;
+    made = NULL;
+cleanup:
+    nadir_frank_wolfe_free(context, made);
+    return status;
+}
+
+void nadir_frank_wolfe_free(nadir_context *context, nadir_frank_wolfe *frank_wolfe)
+{
+    if (frank_wolfe != NULL) {
+        nadir_frank_wolfe_finish(context, frank_wolfe);
+        nadir_release(context, frank_wolfe);
+    }
+}
+
+void nadir_frank_wolfe_exchange_kernels(nadir_frank_wolfe *frank_wolfe, nadir_kernel **spare)
+{
+    nadir_kernel **own[] = {&frank_wolfe->current.kernel, &frank_wolfe->next.kernel};
+    for (int i = 0; i < 2; i++) {
+        nadir_kernel *kept = *own[i];
+        *own[i] = spare[i];
+        spare[i] = kept;
+    }
+}
+
+/* p = 2: row solutions are about proportional to the radius; those of the last one are scaled as a start. */
+static void scale_steps(nadir_frank_wolfe *frank_wolfe, double beta)
+{
+    if (!(frank_wolfe->beta > 0) || frank_wolfe->rows.p != 2) {
+        return;
+    }
+    frank_wolfe->budget.step *= beta / frank_wolfe->beta;
+    if (frank_wolfe->answers != NULL) {
+        for (int64_t row = 0; row < frank_wolfe->problem->rows; row++) {
+            frank_wolfe->answers[row].step *= beta / frank_wolfe->beta;
+        }
+    }
+}
+
+nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *frank_wolfe, double beta,
+                                    const double *v, const double *d, double tolerance,
+                                    int64_t iterations_limit, nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t states = frank_wolfe->problem->states;
+    scale_steps(frank_wolfe, beta);
+    frank_wolfe->beta = beta;
+    nadir_kernel_free(frank_wolfe->before);
+    frank_wolfe->before = NULL;
+    if (frank_wolfe->current.v == NULL) { /* handed over */
+        NADIR_CHECK(nadir_frank_wolfe_point_make(context, states, &frank_wolfe->current));
+    }
+    memcpy(frank_wolfe->current.v, v, (size_t)states * sizeof *v);
+    memcpy(frank_wolfe->current.d, d, (size_t)states * sizeof *d);
+    NADIR_CHECK(nadir_frank_wolfe_lmo(context, frank_wolfe));
+    NADIR_CHECK(nadir_frank_wolfe_write(context, frank_wolfe, &frank_wolfe->next.kernel));
+    NADIR_CHECK(nadir_frank_wolfe_evaluate(context, frank_wolfe, &frank_wolfe->current, &frank_wolfe->next));
+    nadir_frank_wolfe_point_swap(&frank_wolfe->current, &frank_wolfe->next);
+    candidate->iterations = 1;
+    NADIR_CHECK(iterate(context, frank_wolfe, tolerance, iterations_limit, candidate));
+cleanup:
+    if (status != NADIR_OK) {
+        nadir_candidate_clear(context, candidate);
+    }
+    return status;
+}
+
+nadir_status nadir_frank_wolfe_warm(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const double *v, const double *d, double tolerance,
+                                    int64_t iterations_limit, nadir_kernel **spare,
+                                    nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    nadir_frank_wolfe *frank_wolfe = NULL;
+    NADIR_CHECK(nadir_frank_wolfe_create(context, problem, NULL, &frank_wolfe));
+    nadir_frank_wolfe_exchange_kernels(frank_wolfe, spare);
+    status = nadir_frank_wolfe_from(context, frank_wolfe, beta, v, d, tolerance, iterations_limit, candidate);
+    nadir_frank_wolfe_exchange_kernels(frank_wolfe, spare);
+cleanup:
+    nadir_frank_wolfe_free(context, frank_wolfe);
+    return status;
+}

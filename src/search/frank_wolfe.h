@@ -1,0 +1,75 @@
+/*
+ * frank_wolfe.h: the search for the worst kernel of the non-rectangular ball on the domains simplex and
+ * support: Frank-Wolfe (conditional gradient) with an exact linear minimisation oracle. It finds a stationary
+ * kernel; whether that is the worst one is for proofs to say.
+ */
+#ifndef NADIR_SEARCH_FRANK_WOLFE_H
+#define NADIR_SEARCH_FRANK_WOLFE_H
+
+#include "proof/candidate.h"
+#include "sets/problem.h"
+
+/* Several searches one after another, which keep operators, row solutions and kernels from one to the
+ * next. */
+typedef struct nadir_frank_wolfe nadir_frank_wolfe;
+
+/* Starts from `start`, a kernel of the set (NULL: the nominal one; not kept), and stops when the stationarity
+ * gap is below tolerance times the penalty. attack: of zeros; all fields but c, k and lambda are set.
+ * Reaching the limit is not an error: see `converged`. warm_start: a search of a
+ * similar problem, whose row solutions are the start of those here; or NULL. */
+nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *problem, double beta,
+                                   const nadir_kernel *start, const nadir_frank_wolfe *warm_start,
+                                   double tolerance, int64_t iterations_limit, nadir_candidate *candidate);
+
+nadir_status nadir_frank_wolfe_create(nadir_context *context, const nadir_problem *problem,
+                                      const nadir_frank_wolfe *warm_start, nadir_frank_wolfe **frank_wolfe);
+void nadir_frank_wolfe_free(nadir_context *context, nadir_frank_wolfe *frank_wolfe);
+
+/* Exchanges the two kernels that steps write over, NULL at first, for spare[2], kernels of the model or
+ * NULL. */
+void nadir_frank_wolfe_exchange_kernels(nadir_frank_wolfe *frank_wolfe, nadir_kernel **spare);
+
+/* As nadir_frank_wolfe_run, from the solution of the linear problem at v and d, [states] each: about value
+ * and occupancy of the worst kernel. */
+nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *frank_wolfe, double beta,
+                                    const double *v, const double *d, double tolerance,
+                                    int64_t iterations_limit, nadir_candidate *candidate);
+
+/* The same with a search of its own. spare: [2] owned kernels of the model that may be written over, or NULL;
+ * the caller owns what is there afterwards, too. */
+nadir_status nadir_frank_wolfe_warm(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const double *v, const double *d, double tolerance,
+                                    int64_t iterations_limit, nadir_kernel **spare,
+                                    nadir_candidate *candidate);
+
+/*
+ * One inexact response: the kernel that solves the linear problem at v and d, [states] each, with its v, d
+ * and J, which a few steps of an iteration compute. p = 2. The gap is an upper bound: with G and G' the
+ * weights times values before and after, each row less its mean,
+ *
+ *     gap <= sum over rows of alpha^2 |G'_r - G_r|_2^2 / (4 tau),
+ *
+ * since the kernel minimises <G, X> + tau |X - Phat|^2, which is 2 tau-strongly convex, and has |X - Phat| =
+ * beta. Infinite where tau = 0.
+ */
+nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe *frank_wolfe, double beta,
+                                       const double *v, const double *d, nadir_candidate *candidate);
+
+/*
+ * Full steps from an attack until it is as stationary as proofs need it: until the sum over states of
+ *
+ *     e_s = sum over a of [g_sa . P_sa - min over allowed successors of g_sa],
+ *     g = gamma d pi v + 2 tau Delta / alpha^2,
+ *
+ * is at most `wanted`, or three steps did not make it smaller. Rows of states that are not visited become
+ * nominal. The attack becomes the kernel with the smallest sum. p = 2; nothing is done for other norms.
+ */
+nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const nadir_frank_wolfe *warm_start, double wanted,
+                                      nadir_candidate *candidate);
+
+/* The same with the search whose last result the attack is; no step where it is as stationary already. */
+nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wolfe *frank_wolfe,
+                                         double wanted, nadir_candidate *candidate);
+
+#endif

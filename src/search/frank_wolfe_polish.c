@@ -1,0 +1,314 @@
+/*
+ * frank_wolfe_polish.c: full steps after a search, until the result is stationary enough for proofs; see
+ * frank_wolfe.h.
+ *
+ * A search ends when its gap is small; a proof needs the sum over rows of what each lacks of optimality to be
+ * small. Near the end full steps contract, even where the return does not fall.
+ */
+#include "search/frank_wolfe_internal.h"
+
+#include "linalg/distributed.h"
+#include "linalg/prefetch.h"
+#include "model/kernel_device.h"
+#include "model/kernel_rows.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Consecutive steps without improvement that end it; and the relative change that counts as none. */
+enum { WORSE = 3 };
+#define STILL 1e-3
+
+/* g_sa . P_sa - min g_sa over the allowed successors of a row, g = weight v + 2 tau Delta / alpha^2; `p`:
+ * [states] and ghosts, zeros, left so. */
+static double row_slack(const nadir_frank_wolfe *self, nadir_explicit *kernel, int64_t row, double weight,
+                        double tau, double *p)
+{
+    const nadir_problem *problem = self->problem;
+    const nadir_row own = nadir_explicit_row(kernel, row);
+    const nadir_row nominal = nadir_model_row(problem->model, row);
+    const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
+    const double hold = 2 * tau / (scale * scale);
+    const bool all = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
+    const double *x = self->order.x;
+    const double force = weight * self->order.range;
+    double smallest = INFINITY;
+    double mean = 0;
+    for (int64_t i = 0; i < own.count; i++) {
+        p[own.columns[i]] += own.values[i];
+    }
+    for (int64_t i = 0; i < nominal.count; i++) { /* p becomes Delta */
+        p[nadir_row_column(&nominal, i)] -= nominal.values[i];
+    }
+    for (int64_t i = 0; i < own.count; i++) {
+        mean += own.values[i] * (force * x[own.columns[i]] + hold * p[own.columns[i]]);
+    }
+    for (int64_t t = 0; t < problem->states && all; t++) {
+        smallest = fmin(smallest, force * x[t] + hold * p[t]);
+    }
+    for (int64_t i = 0; i < nominal.count; i++) {
+        const int64_t t = nadir_row_column(&nominal, i);
+        if (nominal.values[i] > 0) {
+            smallest = fmin(smallest, force * x[t] + hold * p[t]);
+        }
+        p[t] = 0;
+    }
+    for (int64_t i = 0; i < own.count; i++) {
+        p[own.columns[i]] = 0;
+    }
+    return mean - smallest;
+}
+
+/* The same of a row that has the successors of the nominal one, domain support. own: its values there. */
+static double stored_slack(const nadir_frank_wolfe *self, const double *own, int64_t row, double weight,
+                           double tau)
+{
+    const nadir_problem *problem = self->problem;
+    const nadir_row nominal = nadir_model_row(problem->model, row);
+    const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
+    const double hold = 2 * tau / (scale * scale);
+    const double force = weight * self->order.range;
+    const int64_t start = problem->model->row_starts[row];
+    double smallest = INFINITY;
+    double mean = 0;
+    nadir_prefetch(self->order.x, problem->model->columns, start, start + nominal.count,
+                   nadir_prefetch_entries(problem->states, problem->model->row_starts[problem->rows]));
+    for (int64_t i = 0; i < nominal.count; i++) {
+        const double x = self->order.x[nominal.columns[i]];
+        const double g = force * x + hold * (own[i] - nominal.values[i]);
+        const double allowed = nominal.values[i] > 0 ? g : INFINITY;
+        mean += own[i] * g;
+        smallest = allowed < smallest ? allowed : smallest;
+    }
+    return mean - smallest;
+}
+
+/* Four numbers at once: vector types of GCC and Clang. */
+typedef double four __attribute__((vector_size(4 * sizeof(double))));
+typedef int64_t four_mask __attribute__((vector_size(4 * sizeof(double))));
+
+/* The same of a dense row, whose states are all allowed. */
+static inline __attribute__((always_inline)) double
+slack_of_all(const nadir_frank_wolfe *self, const double *own, int64_t row, double weight, double tau)
+{
+    enum { LANES = 4 };
+    const nadir_problem *problem = self->problem;
+    const double *nominal = nadir_model_row(problem->model, row).values;
+    const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
+    const double hold = 2 * tau / (scale * scale);
+    const double *x = self->order.x;
+    const double force = weight * self->order.range;
+    four low = {INFINITY, INFINITY, INFINITY, INFINITY};
+    four mean = {0};
+    int64_t t = 0;
+    for (; t + LANES <= problem->states; t += LANES) {
+        four value;
+        four p;
+        four p_nominal;
+        memcpy(&value, x + t, sizeof value);
+        memcpy(&p, own + t, sizeof p);
+        memcpy(&p_nominal, nominal + t, sizeof p_nominal);
+        const four g = force * value + hold * (p - p_nominal);
+        const four_mask lower = g < low;
+        low = (four)(((four_mask)g & lower) | ((four_mask)low & ~lower));
+        mean += p * g;
+    }
+    for (; t < problem->states; t++) {
+        const double g = force * x[t] + hold * (own[t] - nominal[t]);
+        low[0] = g < low[0] ? g : low[0];
+        mean[0] += own[t] * g;
+    }
+    return (mean[0] + mean[1]) + (mean[2] + mean[3]) - fmin(fmin(low[0], low[1]), fmin(low[2], low[3]));
+}
+
+#if defined __x86_64__
+/* The same, for processors that take four numbers at once. */
+__attribute__((target("avx2"))) static double
+slack_of_all_wide(const nadir_frank_wolfe *self, const double *own, int64_t row, double weight, double tau)
+{
+    return slack_of_all(self, own, row, weight, tau);
+}
+#endif
+
+static double dense_slack(const nadir_frank_wolfe *self, const double *own, int64_t row, double weight,
+                          double tau)
+{
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx2")) {
+        return slack_of_all_wide(self, own, row, weight, tau);
+    }
+#endif
+    return slack_of_all(self, own, row, weight, tau);
+}
+
+/* The sum of e_s of a kernel whose value and occupancy are those of `current`, with the multiplier tau. */
+static nadir_status total_slack(nadir_context *context, nadir_frank_wolfe *self, nadir_kernel *own,
+                                double tau, double *total)
+{
+    nadir_status status = NADIR_OK;
+    const bool support = self->problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
+    const nadir_model *model = self->problem->model;
+    const bool dense = model->dense != NULL && !support;
+    const nadir_lmo_weights weights = nadir_frank_wolfe_weights(self);
+    nadir_explicit kernel = {0};
+    double *p = NULL;
+    bool done = false;
+    *total = 0;
+    if (self->on_device) {
+        NADIR_CHECK(
+            nadir_lmo_device_slack(context, &self->remote, own, self->order.range, tau, total, &done));
+        if (done) {
+            goto cleanup;
+        }
+    }
+    NADIR_CHECK(nadir_kernel_device_fetch(context, own));
+    NADIR_NEW_ZERO(context, p, nadir_model_width(self->problem->model));
+    NADIR_CHECK(nadir_explicit_make(context, own, &kernel));
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const double weight = nadir_lmo_weight(&weights, s, row);
+            if (nadir_uncertainty_scale(self->problem->uncertainty, row) == 0 || weight == 0) {
+                continue;
+            }
+            const double *whole = dense ? nadir_explicit_dense_row(&kernel, row) : NULL;
+            const double *stored = support ? nadir_kernel_on_support(own, row) : NULL;
+            *total += whole != NULL    ? dense_slack(self, whole, row, weight, tau)
+                      : stored != NULL ? stored_slack(self, stored, row, weight, tau)
+                                       : row_slack(self, &kernel, row, weight, tau, p);
+        }
+    }
+    *total = nadir_allreduce_sum(context, *total);
+cleanup:
+    nadir_explicit_clear(context, &kernel);
+    nadir_release(context, p);
+    return status;
+}
+
+/* v, d and J of an attack as `current`: steps need no kernel to start from. */
+static nadir_status resume(nadir_context *context, nadir_frank_wolfe *self, const nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t states = self->problem->states;
+    if (self->current.v == NULL) { /* handed over */
+        NADIR_CHECK(nadir_frank_wolfe_point_make(context, states, &self->current));
+    }
+    memcpy(self->current.v, candidate->v, (size_t)states * sizeof *candidate->v);
+    memcpy(self->current.d, candidate->d, (size_t)states * sizeof *candidate->d);
+    self->current.J = candidate->J;
+cleanup:
+    return status;
+}
+
+/* A full step, even where the return does not fall. *tau: the multiplier of its kernel. */
+static nadir_status full_step(nadir_context *context, nadir_frank_wolfe *self, double *tau)
+{
+    nadir_status status = NADIR_OK;
+    *tau = self->budget.tau;
+    if (self->next.kernel == NULL) { /* answers are of v and d, and what they came from is written over */
+        self->next.kernel = self->current.kernel;
+        self->current.kernel = NULL;
+    }
+    NADIR_CHECK(nadir_frank_wolfe_write(context, self, &self->next.kernel));
+    NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, &self->current, &self->next));
+    nadir_frank_wolfe_point_swap(&self->current, &self->next);
+    NADIR_CHECK(nadir_frank_wolfe_lmo(context, self));
+cleanup:
+    return status;
+}
+
+/* The attack becomes `current` and takes its kernel: the next step needs row answers, v and d alone. */
+static void take_point(nadir_frank_wolfe *self, double tau, nadir_candidate *candidate)
+{
+    const size_t bytes = (size_t)self->problem->states * sizeof *candidate->v;
+    nadir_kernel *before = candidate->kernel;
+    candidate->kernel = self->current.kernel;
+    self->current.kernel = before;
+    memcpy(candidate->v, self->current.v, bytes);
+    memcpy(candidate->d, self->current.d, bytes);
+    candidate->J = self->current.J;
+    candidate->tau = tau;
+}
+
+/* The gap of the attack. passed: it is not `current`. */
+static nadir_status measure(nadir_context *context, nadir_frank_wolfe *self, bool passed,
+                            nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    if (passed) {
+        NADIR_CHECK(resume(context, self, candidate));
+        NADIR_CHECK(nadir_frank_wolfe_lmo(context, self));
+    }
+    NADIR_CHECK(nadir_frank_wolfe_gap(context, self, candidate->kernel));
+    candidate->gap = self->gap;
+cleanup:
+    return status;
+}
+
+/* Full steps from `current`, whose linear problem is solved. */
+static nadir_status polish(nadir_context *context, nadir_frank_wolfe *self, double wanted,
+                           nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    double least;
+    double tau = candidate->tau;
+    bool taken = false;
+    bool passed = false;
+    self->rough = self->problem->model->dense != NULL; /* the steps make v and d better than one solve does */
+    NADIR_CHECK(total_slack(context, self, candidate->kernel, tau, &least));
+    for (int worse = 0; worse < WORSE && least > wanted;) {
+        double slack;
+        NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
+        NADIR_CHECK(full_step(context, self, &tau));
+        NADIR_CHECK(total_slack(context, self, self->current.kernel, tau, &slack));
+        /* the error of the solves does not change from step to step */
+        const bool still = fabs(slack - least) <= STILL * least;
+        passed = !(slack < least);
+        worse = still ? WORSE : passed ? worse + 1 : 0;
+        if (!passed) {
+            least = slack;
+            taken = true;
+            take_point(self, tau, candidate);
+        }
+        candidate->iterations++;
+    }
+    NADIR_CHECK(taken ? measure(context, self, passed, candidate) : NADIR_OK);
+    NADIR_CHECK(nadir_kernel_device_fetch(context, candidate->kernel));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const nadir_frank_wolfe *warm_start, double wanted,
+                                      nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    nadir_frank_wolfe self = {0};
+    if (problem->uncertainty->p != 2) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, warm_start, &self));
+    NADIR_CHECK(resume(context, &self, candidate));
+    NADIR_CHECK(nadir_frank_wolfe_lmo(context, &self));
+    NADIR_CHECK(polish(context, &self, wanted, candidate));
+cleanup:
+    nadir_frank_wolfe_finish(context, &self);
+    return status;
+}
+
+nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wolfe *frank_wolfe,
+                                         double wanted, nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    double slack;
+    if (frank_wolfe->problem->uncertainty->p != 2) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(resume(context, frank_wolfe, candidate));
+    NADIR_CHECK(total_slack(context, frank_wolfe, candidate->kernel, candidate->tau, &slack));
+    if (slack <= wanted) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(polish(context, frank_wolfe, wanted, candidate));
+cleanup:
+    return status;
+}

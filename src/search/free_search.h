@@ -1,0 +1,61 @@
+/*
+ * free_search.h: searches for the worst kernel of balls on the free domain, all but that of the
+ * non-rectangular L_2 ball, which is in spectral.h. Many radii are searched together. A candidate that is
+ * found proves nothing.
+ */
+#ifndef NADIR_SEARCH_FREE_SEARCH_H
+#define NADIR_SEARCH_FREE_SEARCH_H
+
+#include "proof/candidate.h"
+#include "sets/problem.h"
+
+/* ------------------------------------------------------------------------- non-rectangular, p = 1
+ *
+ * The adversary changes one row (s, a): it moves beta alpha_sa / 2 from its best successor to its worst. The
+ * penalty is the largest, over states, of the roots of gamma beta W_s halfrange(d_s v - lambda D e_s) =
+ * lambda. States whose bound is below the best root found so far are skipped; columns of D come in blocks.
+ */
+
+typedef struct nadir_l1_enumeration_bounds {
+    double breakdown_low; /* proven lower bound on the breakdown radius at p = 1; exact, but for
+                             errors of solves, where `exact` */
+    int64_t columns;      /* of D, and sums of columns, that were solved for so far */
+} nadir_l1_enumeration_bounds;
+
+/* exact: the breakdown radius to rounding, at the price of more columns. NADIR_ERROR_ILL_POSED, with the
+ * number, when a radius is at or past breakdown. radii: [count], which share the columns; attacks: [count] of
+ * zeros, filled with kernel, c, k, lambda, J and the rest but v; bounds: [count]. */
+nadir_status nadir_l1_enumeration_solve(nadir_context *context, const nadir_problem *problem, bool exact,
+                                        int64_t count, const double *radii, nadir_candidate *candidates,
+                                        nadir_l1_enumeration_bounds *bounds);
+
+/* ------------------------------------------------------------- non-rectangular, 1 < p < infinity
+ *
+ * c and k in turn, each the best answer to the other. Every step raises the penalty. Several starts.
+ */
+
+/* As nadir_spectral_solve; the best of the starts. NADIR_ERROR_ILL_POSED when the
+ * search comes upon a kernel that shows a radius to be at or past breakdown; it does not look for one. */
+nadir_status nadir_best_response_solve(nadir_context *context, const nadir_problem *problem, double tolerance,
+                                       int64_t iterations_limit, int64_t count, const double *radii,
+                                       nadir_candidate *candidates);
+
+/* ------------------------------------------------------------------------------------ rectangular
+ *
+ * One solve and a scalar equation:
+ *
+ *     b^pi(s) = sum_a pi alpha_sa beta_sa (sa),  beta_s W_s (s);    v_b = D b^pi
+ *     x = sigma_q(v_U) is the root of sigma_q(v - gamma x v_b) = x;    J_U = J - gamma x (d . b^pi)
+ *
+ * This is the fixed point of the robust Bellman operator T v = R^pi + gamma Phat^pi v - gamma b^pi
+ * sigma_q(v). The kernel Phat - b k^T attains it, with k = u_q(v_U), and b(s, a) = alpha_sa beta_sa (sa), or
+ * b of the shape of rank_one_states.h with c = beta_s (s).
+ */
+
+/* All radii of the set times factors[i], i < count. NADIR_ERROR_ILL_POSED when gamma sigma_q(v_b) >= 1, with
+ * the largest factor that has an answer. attacks: [count] of zeros; filled with kernel, J, k, v (the fixed
+ * point), lambda and the rest but c, which stays NULL: b has other shapes than that of rank_one_states.h. */
+nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_problem *problem, int64_t count,
+                                          const double *factors, nadir_candidate *candidates);
+
+#endif

@@ -1,0 +1,175 @@
+/* kernel_solver.c: value and occupancy under one kernel after another; see kernel_solver.h. */
+#include "search/kernel_solver.h"
+
+#include "linalg/distributed.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Relative error of iterative solves, or this multiple of the nominal one where that is smaller. Proofs solve
+ * again, and later steps of a search correct its errors. */
+#define TOLERANCE 1e-11
+#define TIMES     10
+
+/* Relative error of a corrected solution. */
+#define CORRECTED 1e-12
+/* Residual that a few steps aim at, relative to the first, and above which their result is discarded. */
+#define APPROACHED 3e-2
+#define REMOTE     0.3
+/* Above this residual, relative to the right-hand side, a full solve takes the place of a correction. */
+#define WORTH 0.3
+
+void nadir_kernel_solver_clear(nadir_context *context, nadir_kernel_solver *solver)
+{
+    nadir_occupancy_free(context, solver->occupancy);
+    solver->occupancy = NULL;
+    solver->kernel = NULL;
+}
+
+/* Whether solves do without the nominal operator: nested iterations cost more than plain ones. */
+static bool goes_alone(const nadir_problem *problem)
+{
+    const nadir_occupancy *nominal = problem->occupancy;
+    return !nadir_occupancy_has(nominal, NADIR_BACKEND_DIRECT) &&
+           !(nadir_occupancy_has(nominal, NADIR_BACKEND_FACTORS_DENSE) && problem->model->dense != NULL);
+}
+
+/* An operator of the kernel's own. */
+static nadir_status set_alone(nadir_context *context, nadir_kernel_solver *solver, const nadir_kernel *kernel)
+{
+    const nadir_problem *problem = solver->problem;
+    const double tolerance = fmin(TOLERANCE, TIMES * nadir_occupancy_tolerance(problem->occupancy));
+    return solver->occupancy != NULL
+               ? nadir_occupancy_update(context, solver->occupancy, kernel, problem->policy)
+               : nadir_occupancy_create_like(context, problem->occupancy, kernel, problem->policy, tolerance,
+                                             &solver->occupancy);
+}
+
+nadir_status nadir_kernel_solver_set(nadir_context *context, nadir_kernel_solver *solver,
+                                     const nadir_kernel *kernel)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = solver->problem;
+    solver->kernel = NULL;
+    if (!goes_alone(problem)) {
+        bool done = false;
+        if (solver->occupancy != NULL) {
+            NADIR_CHECK(
+                nadir_occupancy_perturb_again(context, solver->occupancy, kernel, problem->policy, &done));
+        }
+        if (!done) {
+            nadir_kernel_solver_clear(context, solver);
+            NADIR_CHECK(nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy,
+                                                &solver->occupancy));
+        }
+        solver->kernel = kernel;
+        goto cleanup;
+    }
+    status = set_alone(context, solver, kernel);
+    if (status == NADIR_ERROR_MEMORY && solver->occupancy != NULL &&
+        nadir_occupancy_has(solver->occupancy,
+                            NADIR_BACKEND_DEVICE)) { /* an update that does not fit there */
+        nadir_kernel_solver_clear(context, solver);
+        status = set_alone(context, solver, kernel);
+    }
+    NADIR_CHECK(status);
+    solver->kernel = kernel;
+cleanup:
+    return status;
+}
+
+nadir_status nadir_kernel_solver_value(nadir_context *context, nadir_kernel_solver *solver, double *v,
+                                       double *d)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = solver->problem;
+    NADIR_CHECK(nadir_occupancy_solve(context, solver->occupancy, 1, problem->R, v, NULL));
+    if (d != NULL) {
+        NADIR_CHECK(nadir_occupancy_solve_transposed(context, solver->occupancy, 1, problem->mu, d, NULL));
+    }
+cleanup:
+    return status;
+}
+
+/* The norm in which errors are measured. */
+static double norm_of(const nadir_context *context, bool transposed, int64_t states, const double *x)
+{
+    return transposed ? nadir_global_norm_1(context, states, x) : nadir_global_largest(context, states, x);
+}
+
+/* x <- x + D (b - (I - gamma P^pi) x), or transposed; the correction, at most |r| / (1 - gamma), needs
+ * the absolute accuracy of x alone. */
+static nadir_status correct(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                            int64_t states, const double *b, double *x, double *work)
+{
+    nadir_status status = NADIR_OK;
+    nadir_average *average = nadir_occupancy_average(occupancy);
+    const double gamma = nadir_occupancy_gamma(occupancy);
+    double *r = work;
+    double *e = work + states;
+    if (transposed) {
+        NADIR_CHECK(nadir_average_multiply_transposed(context, average, 1, x, r));
+    } else {
+        nadir_average_multiply(context, average, 1, x, r);
+    }
+    for (int64_t s = 0; s < states; s++) {
+        r[s] = (b[s] - x[s]) + gamma * r[s];
+    }
+    const double size = norm_of(context, transposed, states, x);
+    const double left = norm_of(context, transposed, states, r);
+    if (!(left < WORTH * norm_of(context, transposed, states, b))) {
+        status = transposed ? nadir_occupancy_solve_transposed(context, occupancy, 1, b, x, NULL)
+                            : nadir_occupancy_solve(context, occupancy, 1, b, x, NULL);
+        goto cleanup;
+    }
+    const double share = CORRECTED * size * (1 - gamma) / left;
+    if (left > 0 && share < 1) {
+        NADIR_CHECK(nadir_occupancy_solve_roughly(context, occupancy, transposed, 1, r, share, e));
+        for (int64_t s = 0; s < states; s++) {
+            x[s] += e[s];
+        }
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_kernel_solver_improve(nadir_context *context, nadir_kernel_solver *solver, double *v,
+                                         double *d)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = solver->problem;
+    double *work = NULL;
+    NADIR_NEW(context, work, 2 * problem->states);
+    NADIR_CHECK(correct(context, solver->occupancy, false, problem->states, problem->R, v, work));
+    NADIR_CHECK(correct(context, solver->occupancy, true, problem->states, problem->mu, d, work));
+cleanup:
+    nadir_release(context, work);
+    return status;
+}
+
+nadir_status nadir_kernel_solver_approach(nadir_context *context, nadir_kernel_solver *solver, double *v,
+                                          double *d, double *J)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = solver->problem;
+    const int64_t states = problem->states;
+    double left_v;
+    double left_d;
+    double error;
+    double *r = NULL;
+    NADIR_NEW(context, r, 2 * states);
+    NADIR_CHECK(nadir_occupancy_solve_partial(context, solver->occupancy, false, problem->R, APPROACHED, v, r,
+                                              &left_v));
+    NADIR_CHECK(nadir_occupancy_solve_partial(context, solver->occupancy, true, problem->mu, APPROACHED, d,
+                                              r + states, &left_d));
+    if (!(left_v <= REMOTE && left_d <= REMOTE)) {
+        NADIR_CHECK(nadir_kernel_solver_value(context, solver, v, d));
+        memset(r, 0, (size_t)states * sizeof *r);
+    }
+    /* mu . (v* - v) = d* . r */
+    *J = nadir_global_dot(context, states, problem->mu, v, &error) +
+         nadir_global_dot(context, states, d, r, &error);
+cleanup:
+    nadir_release(context, r);
+    return status;
+}

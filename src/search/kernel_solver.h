@@ -1,0 +1,37 @@
+/*
+ * kernel_solver.h: value and occupancy under one kernel after another, all of them near the nominal one.
+ *
+ * A direct backend's factors of the nominal system precondition the others; an iterative backend gets an
+ * operator of its own for the kernel at hand, which is cheaper than iterating inside an iteration.
+ */
+#ifndef NADIR_SEARCH_KERNEL_SOLVER_H
+#define NADIR_SEARCH_KERNEL_SOLVER_H
+
+#include "sets/problem.h"
+
+/* Nothing but the problem set: empty. */
+typedef struct nadir_kernel_solver {
+    const nadir_problem *problem;
+    nadir_occupancy *occupancy; /* of the last kernel */
+    const nadir_kernel *kernel; /* that one, for comparison alone */
+} nadir_kernel_solver;
+
+/* The kernel need not outlive the call. */
+nadir_status nadir_kernel_solver_set(nadir_context *context, nadir_kernel_solver *solver,
+                                     const nadir_kernel *kernel);
+void nadir_kernel_solver_clear(nadir_context *context, nadir_kernel_solver *solver);
+
+/* v = D R^pi and, unless d is NULL, d = D^T mu of that kernel; [states] each. */
+nadir_status nadir_kernel_solver_value(nadir_context *context, nadir_kernel_solver *solver, double *v,
+                                       double *d);
+
+/* The same from an initial guess in v and d, [states] each: the better it is, the cheaper. */
+nadir_status nadir_kernel_solver_improve(nadir_context *context, nadir_kernel_solver *solver, double *v,
+                                         double *d);
+
+/* A few steps of an iteration from v and d, [states] each; *J: the return, whose error is the product of
+ * theirs. For searches whose later steps correct v and d. */
+nadir_status nadir_kernel_solver_approach(nadir_context *context, nadir_kernel_solver *solver, double *v,
+                                          double *d, double *J);
+
+#endif

@@ -1,0 +1,191 @@
+/*
+ * rectangular_policy_iteration.c: policy iteration of the adversary on rectangular sets; see
+ * rectangular_policy_iteration.h.
+ *
+ * With the minimising rows X for v, Tv = R^pi + gamma X^pi v, so that the value under X is
+ *
+ *     v + (I - gamma X^pi)^-1 (Tv - v),      Tv - v = R^pi + gamma Phat^pi v - v - gamma gain.
+ *
+ * Values fall from step to step, and v* >= v - max (v - Tv)_+ / (1 - gamma) bounds how far they can still
+ * fall. Norms whose minimisers are vertices end exactly; for the others a step squares the error.
+ */
+#include "search/rectangular_policy_iteration.h"
+
+#include "linalg/distributed.h"
+#include "model/kernel_device.h"
+#include "sets/lmo_rectangular.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define SOLVE_ERROR 1e-9 /* no solve is worse, relative to the largest value */
+enum { IDLE = 20 };      /* steps without progress that end it; policy iteration needs a few in all */
+
+typedef struct search {
+    const nadir_problem *problem;
+    nadir_lmo_rectangular worst;
+    nadir_occupancy *occupancy; /* of the last answers */
+    bool own_backend;           /* it has a backend of its own; false: it solves through the nominal one */
+    double *v;                  /* [states] */
+    double *fall;               /* [states] v - Tv */
+    double most;                /* its largest entry */
+    double size;                /* the largest |v| */
+    double J;                   /* mu . v */
+} search;
+
+static nadir_status start(nadir_context *context, const nadir_problem *problem, double factor, search *self)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    self->problem = problem;
+    NADIR_CHECK(nadir_lmo_rectangular_make_remote(context, problem, factor, &self->worst));
+    NADIR_NEW(context, self->v, n);
+    NADIR_NEW(context, self->fall, n);
+    memcpy(self->v, problem->v, (size_t)n * sizeof *self->v);
+    self->J = problem->J;
+    /* nested iterations would copy vectors to and from the device */
+    if (self->worst.remote.step != NULL && nadir_occupancy_has(problem->occupancy, NADIR_BACKEND_DEVICE) &&
+        nadir_occupancy_iterates(problem->occupancy)) {
+        self->own_backend = true;
+    }
+cleanup:
+    return status;
+}
+
+static void finish(nadir_context *context, search *self)
+{
+    nadir_lmo_rectangular_clear(context, &self->worst);
+    nadir_occupancy_free(context, self->occupancy);
+    nadir_release(context, self->v);
+    nadir_release(context, self->fall);
+}
+
+/* The answers to v, and v - Tv. */
+static nadir_status respond(nadir_context *context, search *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = self->problem;
+    NADIR_CHECK(nadir_lmo_rectangular_answer(context, &self->worst, self->v));
+    nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, self->v, self->fall);
+    self->most = 0;
+    for (int64_t s = 0; s < problem->states; s++) {
+        const double next = problem->R[s] + problem->gamma * (self->fall[s] - self->worst.gain[s]);
+        self->fall[s] = self->v[s] - next;
+        self->most = self->fall[s] <= self->most ? self->most : self->fall[s]; /* NaN stays */
+    }
+    self->most = nadir_allreduce_maximum(context, self->most);
+    self->size = nadir_global_largest(context, problem->states, self->v);
+cleanup:
+    return status;
+}
+
+static nadir_status own_operator(nadir_context *context, search *self, const nadir_kernel *kernel)
+{
+    const nadir_problem *problem = self->problem;
+    return self->occupancy != NULL ? nadir_occupancy_update(context, self->occupancy, kernel, problem->policy)
+                                   : nadir_occupancy_create_like(context, problem->occupancy, kernel,
+                                                                 problem->policy, 0, &self->occupancy);
+}
+
+/* The operator of a kernel, on the processor where the device has no memory for a second one. */
+static nadir_status take_kernel(nadir_context *context, search *self, const nadir_kernel *kernel)
+{
+    const nadir_problem *problem = self->problem;
+    if (self->own_backend) {
+        const nadir_status status = own_operator(context, self, kernel);
+        if (status != NADIR_ERROR_MEMORY || self->occupancy == NULL ||
+            !nadir_occupancy_has(self->occupancy, NADIR_BACKEND_DEVICE)) {
+            return status;
+        }
+    }
+    nadir_occupancy_free(context, self->occupancy);
+    self->occupancy = NULL;
+    return self->own_backend ? own_operator(context, self, kernel)
+                             : nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy,
+                                                       &self->occupancy);
+}
+
+/* The kernel of the minimising rows, on the processor where the device has no memory for it. */
+static nadir_status make_kernel(nadir_context *context, search *self, nadir_kernel **kernel)
+{
+    nadir_status status = nadir_lmo_rectangular_kernel(context, &self->worst, kernel);
+    if (status == NADIR_ERROR_MEMORY && self->worst.remote.step != NULL) {
+        NADIR_CHECK(nadir_lmo_rectangular_recall(context, &self->worst, self->v));
+        NADIR_CHECK(nadir_lmo_rectangular_kernel(context, &self->worst, kernel));
+    }
+cleanup:
+    return status;
+}
+
+/* The kernel of the minimising rows, and its value. */
+static nadir_status evaluate(nadir_context *context, search *self, nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = self->problem;
+    double error;
+    NADIR_CHECK(make_kernel(context, self, kernel));
+    NADIR_CHECK(take_kernel(context, self, *kernel));
+    NADIR_CHECK(nadir_occupancy_solve(context, self->occupancy, 1, problem->R, self->v, NULL));
+    self->J = nadir_global_dot(context, problem->states, problem->mu, self->v, &error);
+cleanup:
+    return status;
+}
+
+/* The reason to stop; NULL: none. before: self->most of the step before. Rounding and errors of the solves
+ * keep max (v - Tv) from vanishing: it is stable where it is of their size and no longer falls. */
+static const char *reason_to_stop(const search *self, double before, double tolerance)
+{
+    const nadir_problem *problem = self->problem;
+    const double still = self->most / (1 - problem->gamma);
+    if (still <= tolerance * (problem->J - self->J)) {
+        return "tolerance";
+    }
+    const bool small = self->most <= 16 * DBL_EPSILON * self->size;
+    const bool stays = self->most <= SOLVE_ERROR * self->size && self->most >= before / 2;
+    return small || stays ? "stable" : NULL;
+}
+
+nadir_status nadir_rectangular_policy_iteration(nadir_context *context, const nadir_problem *problem,
+                                                double factor, double tolerance, int64_t iterations_limit,
+                                                nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    search self = {0};
+    const char *reason = NULL;
+    double before = INFINITY;
+    double least = INFINITY;
+    int idle = 0;
+    NADIR_CHECK(start(context, problem, factor, &self));
+    NADIR_CHECK(respond(context, &self));
+    while (reason == NULL) {
+        NADIR_CHECK(nadir_progress(context, "searching the worst kernel", -1));
+        NADIR_CHECK(evaluate(context, &self, &candidate->kernel));
+        candidate->iterations++;
+        NADIR_CHECK(respond(context, &self));
+        reason = reason_to_stop(&self, before, tolerance);
+        before = self.most;
+        idle = self.most < 0.9 * least ? 0 : idle + 1;
+        least = fmin(least, self.most);
+        if (reason == NULL && idle >= IDLE) {
+            reason = "stable";
+        }
+        if (reason == NULL && candidate->iterations >= iterations_limit) {
+            break;
+        }
+    }
+    NADIR_CHECK(nadir_kernel_device_fetch(context, candidate->kernel));
+    candidate->converged = reason != NULL;
+    candidate->stop_reason = reason != NULL ? reason : "iterations";
+    candidate->method = "policy-iteration";
+    candidate->J = self.J;
+    candidate->gap = self.most / (1 - problem->gamma);
+    candidate->v = self.v;
+    self.v = NULL;
+cleanup:
+    finish(context, &self);
+    if (status != NADIR_OK) {
+        nadir_candidate_clear(context, candidate);
+    }
+    return status;
+}

@@ -1,0 +1,272 @@
+/*
+ * second_order_search.c: the steps that prove a kernel to be the worst one; see second_order_search.h.
+ *
+ * Suppose that some P of the set has J_P < J* - error. For all such P, |delta| <= r
+ * (nadir_displacement_radius), so that their occupancies are near those of P* (occupancy_bounds.h), which
+ * makes r smaller, and so on. Where kappa does not come to 1/2 by that, the Lagrangian bound for such P alone
+ * is one on its own, and holds them near its answer (lagrangian_bound.h): their occupancies are bounded
+ * around that, and all of it is done again.
+ *
+ * Where norms alone prove it (second_order.h), no column of D is computed. Otherwise most proofs end with
+ * kappa by the slopes of a pass, before any matrix is formed. They start from what little is known without
+ * the nominal kernel's columns, and compute those only if that does not do.
+ */
+#include "search/second_order_search.h"
+
+#include "linalg/vector.h"
+#include "search/lagrangian_tau.h"
+
+#include <math.h>
+
+enum { TIGHTENINGS = 12, PASSES = 3, EVALUATIONS = 12, ROUNDS = 4, ROUNDS_STRICT = 8 };
+#define SETTLED 1e-5  /* bounds that move by less, as a share of all visits, stay */
+#define MANY    0.125 /* of all entries that are zero: worth weights */
+#define WORTH   0.01  /* the largest bound must fall by this for another round */
+#define HOPE    2.0   /* a kappa by slopes from which the matrix may still come to 1/2 */
+
+typedef struct search {
+    nadir_derivation *derivation;
+    bool brief;       /* any kappa of 1/2 at most will do */
+    bool nominal;     /* occupancies have been bounded around the nominal kernel */
+    double before[2]; /* kappa by slopes, two passes ago and one */
+    nadir_lagrangian lagrangian;
+} search;
+
+static nadir_status begin(nadir_context *context, search *self)
+{
+    self->before[0] = INFINITY;
+    self->before[1] = INFINITY;
+    return nadir_derivation_begin(context, self->derivation);
+}
+
+static bool has_many_zeros(const nadir_derivation *derivation)
+{
+    const int64_t entries = derivation->perturbable.entries;
+    int64_t count = 0;
+    for (int64_t e = 0; e < entries; e++) {
+        count += derivation->star.kkt.slack[e] > 0;
+    }
+    return (double)count >= MANY * (double)entries && count > 0;
+}
+
+/* Whether slopes show all that is needed. */
+static bool is_proven(const search *self)
+{
+    return self->brief && self->derivation->kappa <= 0.5;
+}
+
+/* Whether passes around P* alone do not come to it: while they cannot make the radius smaller, kappa falls
+ * about as a geometric series does. */
+static bool is_stuck(const search *self)
+{
+    const nadir_derivation *derivation = self->derivation;
+    const double first = self->before[1] - self->before[0];
+    const double second = derivation->kappa - self->before[1];
+    if (self->nominal || !self->brief || !isfinite(self->before[0]) ||
+        derivation->radius < 1.99 * derivation->beta) {
+        return false;
+    }
+    return !(second < 0) || derivation->kappa - second * second / (second - first) > 0.5;
+}
+
+/* A few passes around P*. */
+static nadir_status pass(nadir_context *context, search *self, double *most)
+{
+    nadir_status status = NADIR_OK;
+    nadir_derivation *derivation = self->derivation;
+    *most = 0;
+    for (int i = 0; i < PASSES && !is_proven(self) && !is_stuck(self); i++) {
+        self->before[0] = self->before[1];
+        self->before[1] = derivation->kappa;
+        NADIR_CHECK(nadir_derivation_pass(context, derivation));
+        *most = fmax(*most, derivation->moved_most);
+        if (derivation->moved < SETTLED) {
+            break;
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* Radius and occupancies in turn, until they stay. */
+static nadir_status tighten(nadir_context *context, search *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_derivation *derivation = self->derivation;
+    for (int i = 0; i < TIGHTENINGS && !derivation->below.empty && !is_proven(self); i++) {
+        const double before = derivation->radius;
+        double moved;
+        NADIR_CHECK(nadir_progress(context, "occupancies of worse kernels", -1));
+        NADIR_CHECK(nadir_derivation_measure(context, derivation));
+        NADIR_CHECK(pass(context, self, &moved));
+        if ((derivation->radius > 0.99 * before && moved < SETTLED) || is_stuck(self)) {
+            break;
+        }
+    }
+    NADIR_CHECK(nadir_derivation_measure(context, derivation));
+cleanup:
+    return status;
+}
+
+/* The least kappa of a matrix. */
+static nadir_status try_matrix(nadir_context *context, search *self, bool shared, double *kappa)
+{
+    nadir_status status = NADIR_OK;
+    nadir_derivation *derivation = self->derivation;
+    NADIR_CHECK(nadir_derivation_matrix(context, derivation, shared));
+    nadir_kappa_bisect(context, &derivation->matrix, !self->brief);
+    NADIR_CHECK(nadir_derivation_conclude_kappa(context, derivation));
+    *kappa = derivation->matrix.proven;
+    nadir_kappa_matrix_clear(context, &derivation->matrix);
+cleanup:
+    return status;
+}
+
+static nadir_status conclude(nadir_context *context, search *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_derivation *derivation = self->derivation;
+    double kappa;
+    if (derivation->below.empty || is_proven(self)) {
+        return nadir_derivation_conclude(context, self->derivation);
+    }
+    NADIR_CHECK(try_matrix(context, self, false, &kappa));
+    if (kappa > 0.5 && derivation->perturbable.columns == NULL) {
+        NADIR_CHECK(try_matrix(context, self, true, &kappa));
+    }
+cleanup:
+    return status;
+}
+
+/* The Lagrangian bound of the kernels below the level, and passes around its answer for the tau that holds
+ * them best. */
+static nadir_status bound_by_lagrangian(nadir_context *context, search *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_derivation *derivation = self->derivation;
+    const nadir_problem *problem = derivation->problem;
+    const double beta = derivation->beta;
+    const double *high = derivation->below.high;
+    nadir_lagrangian *found = &self->lagrangian;
+    NADIR_CHECK(nadir_lagrangian_tau_best(context, problem, beta, high, derivation->star.kkt.tau, EVALUATIONS,
+                                          found));
+    NADIR_CHECK(nadir_derivation_lagrangian_below(context, derivation, found->tau, found->v));
+    if (derivation->below.empty) {
+        goto cleanup;
+    }
+    const double tau = fmax(found->tau, derivation->star.kkt.tau);
+    NADIR_CHECK(nadir_lagrangian_tau_for_level(context, problem, beta, high, derivation->level, tau,
+                                               EVALUATIONS, found));
+    if (found->tau > 0) {
+        NADIR_CHECK(nadir_derivation_pass_around(context, derivation, found->kernel, found->tau, found->v,
+                                                 found->answered));
+    }
+cleanup:
+    return status;
+}
+
+static double largest_high(const nadir_occupancy_bounds *bounds)
+{
+    return nadir_vector_largest(bounds->states, bounds->high);
+}
+
+/* One round: Lagrangian bound, passes, radius, kappa. *again: it is worth another. */
+static nadir_status run_round(nadir_context *context, search *self, bool *again)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_occupancy_bounds *below = &self->derivation->below;
+    const double before = largest_high(below);
+    NADIR_CHECK(bound_by_lagrangian(context, self));
+    NADIR_CHECK(tighten(context, self));
+    NADIR_CHECK(conclude(context, self));
+    *again = !below->empty && largest_high(below) < (1 - WORTH) * before;
+cleanup:
+    return status;
+}
+
+/* Asks for kappa only where it may well be at most 1/2. */
+static nadir_status tighten_and_conclude(nadir_context *context, search *self)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(tighten(context, self));
+    if (self->derivation->below.empty || self->derivation->kappa < HOPE) {
+        NADIR_CHECK(conclude(context, self));
+    }
+cleanup:
+    return status;
+}
+
+/* With as little as may do: first, where the tables are expensive, with coarse ones. */
+static nadir_status prove_briefly(nadir_context *context, search *self, double wanted)
+{
+    nadir_status status = NADIR_OK;
+    nadir_derivation *derivation = self->derivation;
+    NADIR_CHECK(begin(context, self));
+    if (derivation->perturbable.columns == NULL && !derivation->star.sensitivity.symmetric) {
+        NADIR_CHECK(nadir_derivation_tabulate(context, derivation, true));
+        NADIR_CHECK(tighten_and_conclude(context, self));
+        if (derivation->certificate->lower >= wanted) {
+            goto cleanup;
+        }
+        NADIR_CHECK(begin(context, self));
+    }
+    NADIR_CHECK(nadir_derivation_tabulate(context, derivation, false));
+    if (has_many_zeros(derivation)) {
+        NADIR_CHECK(nadir_derivation_use_weights(context, derivation));
+    }
+    NADIR_CHECK(tighten_and_conclude(context, self));
+cleanup:
+    return status;
+}
+
+/* With all there is. */
+static nadir_status prove_fully(nadir_context *context, search *self, int rounds, double wanted)
+{
+    nadir_status status = NADIR_OK;
+    nadir_derivation *derivation = self->derivation;
+    const nadir_certificate *certificate = derivation->certificate;
+    bool again = true;
+    NADIR_CHECK(
+        nadir_derivation_set_passes(context, derivation, NADIR_OCCUPANCY_PASSES, NADIR_OCCUPANCY_SETTLED));
+    self->nominal = true;
+    NADIR_CHECK(begin(context, self));
+    if (!derivation->weighted && has_many_zeros(derivation)) {
+        NADIR_CHECK(nadir_derivation_use_weights(context, derivation));
+    }
+    NADIR_CHECK(tighten(context, self));
+    NADIR_CHECK(conclude(context, self));
+    if (!derivation->weighted && derivation->star.kkt.bounded && certificate->lower < wanted) {
+        NADIR_CHECK(nadir_derivation_use_weights(context, derivation));
+        NADIR_CHECK(tighten(context, self));
+        NADIR_CHECK(conclude(context, self));
+    }
+    for (int i = 0; i < rounds && again && certificate->lower < wanted; i++) {
+        NADIR_CHECK(run_round(context, self, &again));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_second_order_search(nadir_context *context, nadir_derivation *derivation,
+                                       nadir_certify effort, double wanted)
+{
+    nadir_status status = NADIR_OK;
+    const bool strict = effort == NADIR_CERTIFY_STRICT;
+    const nadir_certificate *certificate = derivation->certificate;
+    search self = {.derivation = derivation, .brief = !strict};
+    if (!strict) {
+        NADIR_CHECK(nadir_derivation_by_norms(context, derivation));
+        if (certificate->lower >= wanted) {
+            goto cleanup;
+        }
+    }
+    NADIR_CHECK(nadir_derivation_expand(context, derivation));
+    NADIR_CHECK(strict ? nadir_derivation_tabulate(context, derivation, false)
+                       : prove_briefly(context, &self, wanted));
+    if (certificate->lower < wanted) {
+        NADIR_CHECK(prove_fully(context, &self, strict ? ROUNDS_STRICT : ROUNDS, wanted));
+    }
+cleanup:
+    nadir_lagrangian_clear(context, &self.lagrangian);
+    return status;
+}

@@ -1,0 +1,439 @@
+/* spectral_subspace.c: the L_2 problem of the free domain on a subspace; see spectral_subspace.h for the
+ * formulas. */
+#include "search/spectral_subspace.h"
+
+#include "linalg/blocks.h"
+#include "linalg/distributed.h"
+#include "linalg/gstd.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LIMIT = NADIR_SPECTRAL_SUBSPACE_LIMIT };
+
+/* A vector of which less than this is new, when a basis is made smaller, is left out. */
+#define NEW_SHARE 1e-6
+
+void nadir_spectral_subspace_free(nadir_context *context, nadir_spectral_subspace *subspace)
+{
+    if (subspace == NULL) {
+        return;
+    }
+    for (int j = 0; j < LIMIT; j++) {
+        nadir_release(context, subspace->x[j]);
+        nadir_release(context, subspace->z[j]);
+    }
+    nadir_release(context, subspace->v_hat);
+    nadir_release(context, subspace->Wd);
+    nadir_release(context, subspace);
+}
+
+nadir_status nadir_spectral_subspace_create(nadir_context *context, const nadir_problem *problem,
+                                            nadir_spectral_subspace **subspace)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    nadir_spectral_subspace *made = NULL;
+    nadir_gstd gstd;
+    NADIR_NEW_ZERO(context, made, 1);
+    NADIR_NEW(context, made->v_hat, n);
+    NADIR_NEW(context, made->Wd, n);
+    made->problem = problem;
+    NADIR_CHECK(nadir_gstd_compute(context, 0, n, problem->v, 2, NULL, made->v_hat, &gstd));
+    made->nu = gstd.sigma;
+    for (int64_t s = 0; s < n; s++) {
+        made->Wd[s] = problem->uncertainty->W[s] * problem->d[s];
+    }
+    made->idle = made->nu == 0 || problem->gamma == 0 || nadir_blocks_are_zero(context, n, made->Wd);
+    *subspace = made;
+    made = NULL;
+cleanup:
+    nadir_spectral_subspace_free(context, made);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------------------
+ * The basis
+ */
+
+static const double *const *columns(double *const *vectors)
+{
+    return (const double *const *)vectors;
+}
+
+double nadir_spectral_subspace_reduce(const nadir_context *context, const nadir_spectral_subspace *subspace,
+                                      double *x)
+{
+    const int64_t n = subspace->problem->states;
+    double factors[LIMIT];
+    double square = 0;
+    for (int time = 0; time < 2; time++) { /* once leaves roundings of what was taken away */
+        nadir_blocks_dots(context, n, subspace->size, columns(subspace->x), x, factors);
+        for (int j = 0; j < subspace->size; j++) {
+            factors[j] = -factors[j];
+        }
+        square = nadir_blocks_add_many(context, n, subspace->size, columns(subspace->x), factors, x);
+    }
+    return sqrt(square);
+}
+
+/* z: [states], in: D W x of a new column x; out: its part orthogonal to 1 and v_hat. */
+static void add_image(const nadir_context *context, nadir_spectral_subspace *subspace, double *z)
+{
+    const int64_t n = subspace->problem->states;
+    const int j = subspace->size;
+    const double mean = nadir_global_sum(context, n, z) / (double)nadir_model_total(subspace->problem->model);
+    for (int64_t s = 0; s < n; s++) {
+        z[s] -= mean;
+    }
+    subspace->h[j] = 0;
+    for (int time = 0; time < 2; time++) {
+        const double along = nadir_blocks_dot(context, n, subspace->v_hat, z);
+        nadir_blocks_add(context, n, -along, subspace->v_hat, z);
+        subspace->h[j] += along;
+    }
+    memcpy(subspace->z[j], z, (size_t)n * sizeof *z);
+    nadir_blocks_dots(context, n, j + 1, columns(subspace->z), z, subspace->M + j * LIMIT);
+    for (int i = 0; i < j; i++) {
+        subspace->M[i * LIMIT + j] = subspace->M[j * LIMIT + i];
+    }
+    subspace->size++;
+}
+
+nadir_status nadir_spectral_subspace_append(nadir_context *context, nadir_spectral_subspace *subspace,
+                                            int count, double *x)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = subspace->problem;
+    const int64_t n = problem->states;
+    for (int i = 0; i < count; i++) {
+        const int j = subspace->size + i;
+        double *column = x + i * n;
+        if (subspace->x[j] == NULL) {
+            NADIR_NEW(context, subspace->x[j], n);
+        }
+        if (subspace->z[j] == NULL) {
+            NADIR_NEW(context, subspace->z[j], n);
+        }
+        memcpy(subspace->x[j], column, (size_t)n * sizeof *x);
+        subspace->a[j] = nadir_blocks_dot(context, n, subspace->Wd, column);
+        for (int64_t s = 0; s < n; s++) {
+            column[s] *= problem->uncertainty->W[s];
+        }
+    }
+    NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, count, x, x, NULL));
+    for (int i = 0; i < count; i++) {
+        add_image(context, subspace, x + i * n);
+    }
+cleanup:
+    return status;
+}
+
+/* s <- V^T s, or V s. */
+static void rotate(const nadir_spectral_subspace *subspace, bool transposed, const double *from, double *to)
+{
+    const int along = transposed ? LIMIT : 1;
+    const int across = transposed ? 1 : LIMIT;
+    for (int i = 0; i < subspace->size; i++) {
+        const double *V = subspace->V + i * along;
+        double sum = 0;
+        for (int j = 0; j < subspace->size; j++) {
+            sum += V[j * across] * from[j];
+        }
+        to[i] = sum;
+    }
+}
+
+static nadir_status eigen(nadir_context *context, int size, double *matrix, double *values, double *work)
+{
+    return nadir_symmetric_eigen(size, matrix, values, work)
+               ? NADIR_OK
+               : nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
+                            "the search for the worst kernel met numbers that are not finite");
+}
+
+nadir_status nadir_spectral_subspace_diagonalise(nadir_context *context, nadir_spectral_subspace *subspace)
+{
+    nadir_status status = NADIR_OK;
+    const int size = subspace->size;
+    double *packed = subspace->work;
+    for (int j = 0; j < size; j++) {
+        memcpy(packed + j * size, subspace->M + j * LIMIT, (size_t)size * sizeof *packed);
+    }
+    NADIR_CHECK(eigen(context, size, packed, subspace->m, packed + LIMIT * LIMIT));
+    for (int j = 0; j < size; j++) {
+        memcpy(subspace->V + j * LIMIT, packed + j * size, (size_t)size * sizeof *packed);
+        subspace->m[j] = subspace->m[j] > 0 ? subspace->m[j] : 0; /* rounding */
+    }
+    rotate(subspace, true, subspace->a, subspace->Va);
+    rotate(subspace, true, subspace->h, subspace->Vh);
+cleanup:
+    return status;
+}
+
+nadir_status nadir_spectral_subspace_begin(nadir_context *context, nadir_spectral_subspace *subspace,
+                                           double *work)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = subspace->problem->states;
+    const double square = nadir_blocks_dot(context, n, subspace->Wd, subspace->Wd);
+    nadir_blocks_scale(context, n, 1 / sqrt(square), subspace->Wd, work);
+    NADIR_CHECK(nadir_spectral_subspace_append(context, subspace, 1, work));
+    NADIR_CHECK(nadir_spectral_subspace_diagonalise(context, subspace));
+cleanup:
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------------------
+ * The problem on the subspace
+ */
+
+/* Finishes a point from its l and s, which is in terms of the eigenvectors and of any length. */
+static void complete(const nadir_spectral_subspace *subspace, const double *s,
+                     nadir_spectral_subspace_point *point)
+{
+    const int size = subspace->size;
+    double unit[LIMIT];
+    double square = 0;
+    for (int i = 0; i < size; i++) {
+        square += s[i] * s[i];
+    }
+    const double norm = sqrt(square);
+    double strength = 0; /* b . s */
+    double hs = 0;
+    double sMs = 0;
+    for (int i = 0; i < size; i++) {
+        unit[i] = s[i] / norm;
+        strength += (subspace->Va[i] - point->l * subspace->Vh[i]) * unit[i];
+        hs += subspace->Vh[i] * unit[i];
+        sMs += subspace->m[i] * unit[i] * unit[i];
+    }
+    point->theta = hypot(strength, point->l * sqrt(sMs));
+    point->along = strength / point->theta;
+    point->feedback = point->along * hs - point->l * sMs / point->theta;
+    rotate(subspace, false, unit, point->s);
+}
+
+/* Phi D W X has the squared singular values of M + h h^T. */
+static nadir_status refuse(nadir_context *context, const nadir_spectral_subspace *subspace, double beta)
+{
+    nadir_status status = NADIR_OK;
+    const int size = subspace->size;
+    double *sum = NULL;
+    double values[LIMIT];
+    NADIR_NEW(context, sum, size * size + NADIR_SYMMETRIC_WORK(size));
+    for (int j = 0; j < size; j++) {
+        for (int i = 0; i < size; i++) {
+            sum[j * size + i] = subspace->M[j * LIMIT + i] + subspace->h[i] * subspace->h[j];
+        }
+    }
+    NADIR_CHECK(eigen(context, size, sum, values, sum + size * size));
+    status = nadir_fail(context, NADIR_ERROR_ILL_POSED,
+                        "the radius %.10g is at or past breakdown, which is at %.10g or before; choose a "
+                        "smaller radius, or another domain",
+                        beta, 1 / (subspace->problem->gamma * sqrt(values[size - 1])));
+cleanup:
+    nadir_release(context, sum);
+    return status;
+}
+
+nadir_status nadir_spectral_subspace_root(nadir_context *context, const nadir_spectral_subspace *subspace,
+                                          double beta, nadir_spectral_subspace_point *point)
+{
+    const int size = subspace->size;
+    const double reach = beta * subspace->problem->gamma;
+    double s[LIMIT];
+    double aTa = 0; /* with T times reach^2, so that no radius is too small */
+    double aTh = 0;
+    double hTh = 0;
+    for (int i = 0; i < size; i++) {
+        const double t = 1 - reach * reach * subspace->m[i];
+        if (!(t > 0)) {
+            return refuse(context, subspace, beta);
+        }
+        aTa += subspace->Va[i] * subspace->Va[i] / t;
+        aTh += subspace->Va[i] * subspace->Vh[i] / t;
+        hTh += subspace->Vh[i] * subspace->Vh[i] / t;
+    }
+    /* (1 - h T^-1 h) l^2 + 2 (a T^-1 h) l - a T^-1 a = 0 */
+    const double quadratic = 1 - reach * reach * hTh;
+    if (!(quadratic > 0)) {
+        return refuse(context, subspace, beta);
+    }
+    const double linear = reach * aTh;
+    point->l = reach * aTa / (linear + sqrt(linear * linear + quadratic * aTa));
+    for (int i = 0; i < size; i++) {
+        s[i] = (subspace->Va[i] - point->l * subspace->Vh[i]) / (1 - reach * reach * subspace->m[i]);
+    }
+    complete(subspace, s, point);
+    return NADIR_OK;
+}
+
+nadir_status nadir_spectral_subspace_top(nadir_context *context, nadir_spectral_subspace *subspace, double l,
+                                         nadir_spectral_subspace_point *point)
+{
+    nadir_status status = NADIR_OK;
+    const int size = subspace->size;
+    double *matrix = subspace->work;
+    double values[LIMIT];
+    for (int j = 0; j < size; j++) {
+        const double bj = subspace->Va[j] - l * subspace->Vh[j];
+        for (int i = 0; i < size; i++) {
+            const double bi = subspace->Va[i] - l * subspace->Vh[i];
+            matrix[j * size + i] = bi * bj + (i == j ? l * l * subspace->m[j] : 0);
+        }
+    }
+    NADIR_CHECK(eigen(context, size, matrix, values, matrix + LIMIT * LIMIT));
+    point->l = l;
+    double *s = matrix + (size - 1) * size;
+    complete(subspace, s, point);
+    if (point->along < 0) { /* of both signs the one that costs */
+        for (int i = 0; i < size; i++) {
+            s[i] = -s[i];
+        }
+        complete(subspace, s, point);
+    }
+cleanup:
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------------------
+ * From the subspace to the states
+ */
+
+/* result <- first times v_hat (0: none) + sum over j of factor s_j vectors[j]. */
+static void combine(const nadir_context *context, const nadir_spectral_subspace *subspace, double first,
+                    double factor, const double *s, double *const *vectors, double *result)
+{
+    const int64_t n = subspace->problem->states;
+    double factors[LIMIT];
+    for (int j = 0; j < subspace->size; j++) {
+        factors[j] = factor * s[j];
+    }
+    nadir_blocks_scale(context, n, first, subspace->v_hat, result);
+    (void)nadir_blocks_add_many(context, n, subspace->size, columns(vectors), factors, result);
+}
+
+void nadir_spectral_subspace_expand(const nadir_context *context, const nadir_spectral_subspace *subspace,
+                                    const nadir_spectral_subspace_point *point, double *x, double *y,
+                                    double *g)
+{
+    double hs = 0;
+    for (int j = 0; j < subspace->size; j++) {
+        hs += subspace->h[j] * point->s[j];
+    }
+    if (x != NULL) {
+        combine(context, subspace, 0, 1, point->s, subspace->x, x);
+    }
+    if (g != NULL) { /* Z s for both */
+        combine(context, subspace, 0, 1, point->s, subspace->z, g);
+        for (int64_t s = 0; s < subspace->problem->states; s++) {
+            y[s] = point->along * subspace->v_hat[s] - point->l / point->theta * g[s];
+            g[s] += hs * subspace->v_hat[s];
+        }
+    } else {
+        combine(context, subspace, point->along, -point->l / point->theta, point->s, subspace->z, y);
+    }
+}
+
+double nadir_spectral_subspace_residual(const nadir_context *context, const nadir_spectral_subspace *subspace,
+                                        const nadir_spectral_subspace_point *point, double *r)
+{
+    const int64_t n = subspace->problem->states;
+    const double *W = subspace->problem->uncertainty->W;
+    double factors[LIMIT];
+    for (int64_t s = 0; s < n; s++) {
+        r[s] = point->along * subspace->Wd[s] - point->l * (W[s] * r[s]);
+    }
+    for (int j = 0; j < subspace->size; j++) {
+        factors[j] = -point->theta * point->s[j];
+    }
+    return sqrt(nadir_blocks_add_many(context, n, subspace->size, columns(subspace->x), factors, r));
+}
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Making the basis smaller
+ */
+
+/* Adds what is new in `vector` to the orthonormal columns of K: [count], returns how many there are then. */
+static int add_direction(int size, const double *vector, int count, double *K)
+{
+    double *direction = K + count * LIMIT;
+    memcpy(direction, vector, (size_t)size * sizeof *direction);
+    double square = 0;
+    for (int time = 0; time < 2; time++) {
+        square = 0;
+        for (int j = 0; j < count; j++) {
+            double dot = 0;
+            for (int i = 0; i < size; i++) {
+                dot += K[j * LIMIT + i] * direction[i];
+            }
+            for (int i = 0; i < size; i++) {
+                direction[i] -= dot * K[j * LIMIT + i];
+            }
+        }
+        for (int i = 0; i < size; i++) {
+            square += direction[i] * direction[i];
+        }
+    }
+    if (!(square > NEW_SHARE * NEW_SHARE)) {
+        return count;
+    }
+    for (int i = 0; i < size; i++) {
+        direction[i] /= sqrt(square);
+    }
+    return count + 1;
+}
+
+/* numbers: [size] <- K^T numbers: [keep]. */
+static void turn(int size, int keep, const double *K, double *numbers)
+{
+    double before[LIMIT];
+    memcpy(before, numbers, (size_t)size * sizeof *numbers);
+    for (int j = 0; j < keep; j++) {
+        numbers[j] = 0;
+        for (int i = 0; i < size; i++) {
+            numbers[j] += K[j * LIMIT + i] * before[i];
+        }
+    }
+}
+
+/* The columns times K. */
+static void turn_columns(int64_t count, int size, int keep, const double *K, double *const *vectors)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double row[LIMIT] = {0};
+        for (int j = 0; j < size; j++) {
+            row[j] = vectors[j][i];
+        }
+        turn(size, keep, K, row);
+        for (int j = 0; j < keep; j++) {
+            vectors[j][i] = row[j];
+        }
+    }
+}
+
+void nadir_spectral_subspace_compress(const nadir_context *context, nadir_spectral_subspace *subspace,
+                                      int count, const nadir_spectral_subspace_point *const *points)
+{
+    const int64_t n = subspace->problem->states;
+    const int size = subspace->size;
+    const int most = LIMIT / 2 < size ? LIMIT / 2 : size;
+    double *K = subspace->work;
+    const double first[LIMIT] = {1};
+    int keep = add_direction(size, first, 0, K);
+    for (int i = 0; i < count && keep < most; i++) {
+        keep = add_direction(size, points[i]->s, keep, K);
+    }
+    for (int j = size - 1; j >= 0 && keep < most; j--) {
+        keep = add_direction(size, subspace->V + j * LIMIT, keep, K);
+    }
+    turn_columns(n, size, keep, K, subspace->x);
+    turn_columns(n, size, keep, K, subspace->z);
+    turn(size, keep, K, subspace->a);
+    turn(size, keep, K, subspace->h);
+    for (int j = 0; j < keep; j++) {
+        nadir_blocks_dots(context, n, keep, columns(subspace->z), subspace->z[j], subspace->M + j * LIMIT);
+    }
+    subspace->size = keep;
+}

@@ -1,0 +1,166 @@
+/*
+ * lmo.h: the linear minimisation oracle over rows of the kernel, domains simplex and support.
+ *
+ * X_r is a distribution (on the nominal successors of row r, for `support`), Delta = X_r - Phat_r, w_r >= 0 a
+ * weight and alpha_r the scale of the row; a row of alpha_r = 0 or w_r = 0 keeps its nominal numbers.
+ *
+ *     penalized   min w X . v + price (|Delta|_p / alpha)^p
+ *     budget      min sum_r w_r X_r . v    with    sum_r (|Delta_r|_p / alpha_r)^p <= beta^p
+ *
+ * over one row (sa-rectangular, radius alpha beta), the rows of a state (s-rectangular), or all rows (the
+ * linear step of the non-rectangular ball). p = infinity: |Delta_r|_inf <= alpha_r beta for each row. With x
+ * of value_order.h, measured from the smallest that is allowed in the row, the solutions are, with one level
+ * omega for each row (derived in lmo_l1.c, lmo_l2.c, lmo_lp.c and lmo_linf.c),
+ *
+ *     p = 1         all mass above omega, and a share of the mass at omega, goes to the smallest v
+ *     1 < p < inf   X = max(0, Phat + alpha change(omega - x)) in every allowed successor, where
+ *                   change(g) = sign(g) (step |g|)^(q-1)   for p <= 2, q = p / (p - 1),
+ *                   change(g) = sign(g) step |g|^(q-1)     for p >= 2
+ *     p = inf       alpha beta more on what comes before omega in the order, as much less on what comes after
+ *
+ * A solution is a few numbers for each row, whatever its length. nadir_lmo_kernel writes the rows out.
+ */
+#ifndef NADIR_SETS_LMO_H
+#define NADIR_SETS_LMO_H
+
+#include "model/kernel.h"
+#include "sets/value_order.h"
+
+/* What all rows share. Plain data: set p with its conjugate q, and fill in the rest; nothing is owned. */
+typedef struct nadir_lmo {
+    nadir_model *model;
+    const nadir_value_order *order; /* of v */
+    const double *scales;           /* [rows] alpha; NULL: all one */
+    nadir_domain domain;            /* NADIR_DOMAIN_SIMPLEX or NADIR_DOMAIN_SUPPORT */
+    double p, q;
+} nadir_lmo;
+
+/* The solution of one row. A struct of zeros: the row is nominal. */
+typedef struct nadir_lmo_solution {
+    double omega; /* level above the smallest allowed x of the row */
+    double upper; /* p other than 1, 2 and infinity: where omega has too few digits, the solution is a mixture
+                     of those at omega and at this */
+    double
+        share;   /* p = 1: of the entries at omega that moves; p = inf: the change of the entry at omega; else
+                     the share of `upper` in the mixture */
+    double step; /* 1 < p < inf: see above; p = 1: entries by more than 2 / step above the smallest move;
+                     p = inf: beta. 0: the row is nominal; infinity (p < inf): all mass at the smallest v */
+    int32_t pivot; /* p = inf: the rank of omega in the order, which breaks ties */
+    double gain;   /* Phat . v - X . v >= 0 */
+    double norm;   /* |Delta|_p / alpha */
+} nadir_lmo_solution;
+
+/* Of rows that share a budget. */
+typedef struct nadir_lmo_budget {
+    double tau;  /* multiplier of sum (|Delta| / alpha)^p (p = inf: of max |Delta| / alpha); 0: the constraint
+                    is inactive */
+    double step; /* of a row of alpha w = 1; infinity where tau = 0 */
+    double gain; /* sum of w_r gain_r */
+    double norm; /* (sum (|Delta| / alpha)^p)^(1/p), at most beta */
+} nadir_lmo_budget;
+
+/* Doubles of working space that the functions below want for rows first .. end - 1 at a time. */
+int64_t nadir_lmo_work_size(const nadir_lmo *lmo, int64_t first, int64_t end);
+
+/* weight >= 0, price >= 0; 1 <= p < infinity. solution->omega and step of a similar problem are a warm start
+ * (zeros: none). The minimum itself is weight (Phat . v - gain) + price norm^p. */
+void nadir_lmo_solve_penalized(const nadir_lmo *lmo, int64_t row, double weight, double price, double *work,
+                               nadir_lmo_solution *solution);
+
+/* Rows first .. end - 1 share beta >= 0, on the calling thread. weights, solutions: [end - first]; solutions
+ * of a similar problem are a warm start (zeros: none). */
+void nadir_lmo_solve(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights, double beta,
+                     double *work, nadir_lmo_solution *solutions, nadir_lmo_budget *budget);
+
+/* All rows share beta, threaded. weights, solutions: [rows]. */
+nadir_status nadir_lmo_solve_all(nadir_context *context, const nadir_lmo *lmo, const double *weights,
+                                 double beta, nadir_lmo_solution *solutions, nadir_lmo_budget *budget);
+
+/*
+ * Upper bounds on the gain, by weak duality: for every omega and every split x - omega = g1 + g2 with g2 >= 0
+ *
+ *     Phat . x - X . x <= Phat . g2 + |Delta|_p |g1|_q.
+ *
+ * omega and the split follow from omega and step of a solution, which may be any numbers: they decide how
+ * tight the bound is, not whether it holds. Rounding is included, that of x too: all bounds hold for v
+ * itself.
+ */
+typedef struct nadir_lmo_row_bound {
+    double fixed; /* at least Phat . g2 range */
+    double slope; /* at least |g1|_q range */
+    /* x is v rounded: the smaller of `error` and error_slope |Delta|_p is added to fixed + slope |Delta|_p */
+    double error, error_slope;
+} nadir_lmo_row_bound;
+
+nadir_lmo_row_bound nadir_lmo_bound(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
+                                    double *work);
+
+/* Gain of one row within |Delta|_p <= radius. */
+double nadir_lmo_bound_radius(const nadir_lmo_row_bound *bound, double radius);
+/* weight Phat . v less the minimum of the penalized problem. */
+double nadir_lmo_bound_penalized(const nadir_lmo *lmo, int64_t row, double weight, double price,
+                                 const nadir_lmo_row_bound *bound);
+/* sum of w_r gain_r of rows that share beta: sum w_r fixed_r + beta (sum (w_r alpha_r slope_r)^q)^(1/q).
+ * weights, bounds: [end - first]. */
+double nadir_lmo_bound_shared(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights,
+                              double beta, const nadir_lmo_row_bound *bounds);
+/* The same, less price times the part of beta^p that is used: p < infinity. */
+double nadir_lmo_bound_charged(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights,
+                               double beta, double price, const nadir_lmo_row_bound *bounds);
+
+/* The row X: dense [states]. */
+void nadir_lmo_write_dense(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
+                           double *work, double *X);
+
+/* The kernel of all solutions, [rows]: in place where *kernel was made by this function and has the right
+ * form, made anew otherwise (*kernel may be NULL). Threaded. Rows are explicit for p other than 1, 2 and
+ * infinity on domain simplex where the model is sparse; else support values and an affine tail. */
+nadir_status nadir_lmo_kernel(nadir_context *context, const nadir_lmo *lmo,
+                              const nadir_lmo_solution *solutions, nadir_kernel **kernel);
+
+/* The same row by row, for callers that keep no solutions: first *kernel ready to be filled, with its arrays,
+ * then every row once, on any thread. Not where rows are explicit. */
+nadir_status nadir_lmo_kernel_blank(nadir_context *context, const nadir_lmo *lmo, nadir_kernel **kernel,
+                                    nadir_perturbed **perturbed);
+void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
+                           nadir_perturbed *perturbed);
+
+/*
+ * All rows at p = 2 on domain support of a sparse model, with nothing stored for a row: weights follow from
+ * occupancies and the policy, and the solution of a row from the one step that all rows share.
+ */
+
+/* w_sa = gamma max(d(s), 0) pi(a|s). Plain data, nothing is owned. */
+typedef struct nadir_lmo_weights {
+    double gamma;
+    const double *d;  /* [states] */
+    const double *pi; /* [rows] */
+} nadir_lmo_weights;
+
+static inline double nadir_lmo_weight(const nadir_lmo_weights *weights, int64_t state, int64_t row)
+{
+    const double d = weights->d[state];
+    return weights->gamma * (d > 0 ? d : 0) * weights->pi[row];
+}
+
+/* Solutions of all rows: in units of x, row r has the step kappa alpha w / unit. */
+typedef struct nadir_lmo_streamed {
+    double kappa;
+    double unit; /* the largest alpha w */
+} nadir_lmo_streamed;
+
+/* Whether p, domain and model are of this kind. */
+bool nadir_lmo_streamed_applies(const nadir_lmo *lmo);
+
+/* All rows share beta, threaded. start: budget->step of a similar problem, or 0. *found: false where the
+ * constraint is inactive, nothing moves, or beta^2 underflows: use nadir_lmo_solve_all. */
+nadir_status nadir_lmo_streamed_solve(nadir_context *context, const nadir_lmo *lmo,
+                                      const nadir_lmo_weights *weights, double beta, double start,
+                                      nadir_lmo_streamed *streamed, nadir_lmo_budget *budget, bool *found);
+
+/* The kernel of a solution that was found, with the same rows and weights; otherwise as nadir_lmo_kernel. */
+nadir_status nadir_lmo_streamed_kernel(nadir_context *context, const nadir_lmo *lmo,
+                                       const nadir_lmo_weights *weights, const nadir_lmo_streamed *streamed,
+                                       nadir_kernel **kernel);
+
+#endif

@@ -1,0 +1,176 @@
+/* lmo_internal.h: what the solvers of the various norms have in common. For this folder alone. */
+#ifndef NADIR_SETS_LMO_INTERNAL_H
+#define NADIR_SETS_LMO_INTERNAL_H
+
+#include "core/round.h"
+#include "linalg/distributed.h"
+#include "linalg/norm.h"
+#include "sets/lmo.h"
+
+/* Where the entries of a row start among those of all rows; row = rows: their number. */
+static inline int64_t nadir_lmo_row_start(const nadir_model *model, int64_t row)
+{
+    return model->dense != NULL ? row * model->states : model->row_starts[row];
+}
+
+/* The largest number of entries of rows first .. end - 1. */
+int64_t nadir_lmo_longest_row(const nadir_model *model, int64_t first, int64_t end);
+
+/* Whether rows may reach other states than those that they list: sparse model, domain simplex. */
+static inline bool nadir_lmo_has_tail(const nadir_lmo *lmo)
+{
+    return lmo->model->dense == NULL && lmo->domain == NADIR_DOMAIN_SIMPLEX;
+}
+
+/* A row's allowed nominal successors as plain arrays. */
+typedef struct nadir_lmo_row_view {
+    int64_t count;
+    const double *phat; /* [count] */
+    const double *x;    /* [count] less the smallest allowed one, so that the smallest is 0 */
+    double base;        /* that one: 0 for domain simplex */
+    bool off_support;   /* nadir_lmo_has_tail */
+    double alpha;
+} nadir_lmo_row_view;
+
+/* work: [2 * longest row], which may hold the arrays. */
+nadir_lmo_row_view nadir_lmo_row_view_make(const nadir_lmo *lmo, int64_t row, double *work);
+
+static inline double nadir_lmo_scale(const nadir_lmo *lmo, int64_t row)
+{
+    return lmo->scales != NULL ? lmo->scales[row] : 1;
+}
+
+/* The smallest allowed x of a row. */
+double nadir_lmo_row_base(const nadir_lmo *lmo, const nadir_row *row);
+
+/* All mass on the allowed states of smallest x, with as little of it moved as that takes. */
+typedef struct nadir_lmo_concentrated {
+    double count; /* of those states */
+    double moved; /* mass that comes from others */
+    double gain;  /* in units of x */
+    double norm;  /* |Delta|_p / alpha */
+} nadir_lmo_concentrated;
+
+nadir_lmo_concentrated nadir_lmo_concentrate(const nadir_lmo *lmo, const nadir_lmo_row_view *view);
+
+/* The solution of step infinity, gain in units of x. */
+void nadir_lmo_solution_concentrate(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
+                                    nadir_lmo_solution *solution);
+
+/* The rows of a budget. */
+typedef struct nadir_lmo_group {
+    const nadir_lmo *lmo;
+    int64_t first, end;
+    const double *weights; /* [end - first] */
+    double unit;           /* the largest alpha w */
+    double beta;           /* times NADIR_LMO_INSIDE */
+    int threads;
+    double *work;                  /* [threads * work_each] */
+    int64_t work_each;             /* 3 * longest row */
+    double *scratch;               /* [nadir_lmo_scratch_size] */
+    int64_t *moving;               /* [end - first] the rows that can move, rising: */
+    int64_t moving_count;          /* so many */
+    nadir_lmo_solution *solutions; /* [end - first] */
+    const nadir_context *global;   /* set where rows of other processes share the budget; else NULL */
+    nadir_context *context;        /* set where passes can be interrupted; else NULL */
+    nadir_status *stopped;         /* see nadir_progress_team */
+} nadir_lmo_group;
+
+/* Over the rows of all processes that share the budget. */
+static inline double nadir_lmo_group_sum(const nadir_lmo_group *group, double own)
+{
+    return group->global != NULL ? nadir_allreduce_sum(group->global, own) : own;
+}
+static inline double nadir_lmo_group_largest(const nadir_lmo_group *group, double own)
+{
+    return group->global != NULL ? nadir_allreduce_maximum(group->global, own) : own;
+}
+
+/* The ball is made smaller by this factor, so that rounding does not leave it. */
+#define NADIR_LMO_INSIDE (1 - 16 * NADIR_ROUND_UNIT)
+
+/* Doubles of scratch for each row at p = 2. */
+#define NADIR_LMO_PIECE_SIZE 8
+
+/* (sum over the rows of norm^p)^(1/p). */
+double nadir_lmo_group_norm(const nadir_lmo_group *group);
+/* Solutions with all mass at the smallest v in every row. */
+void nadir_lmo_group_concentrate(const nadir_lmo_group *group);
+/* The same; whether that lies within the budget, which then is inactive. If not, solutions are undefined. */
+bool nadir_lmo_group_is_inactive(const nadir_lmo_group *group);
+
+/* alpha w / unit in [0, 1]: a row's step relative to the others'. */
+static inline double nadir_lmo_group_weight(const nadir_lmo_group *group, int64_t row)
+{
+    const double weight = group->weights[row - group->first];
+    return weight > 0 && group->unit > 0 ? nadir_lmo_scale(group->lmo, row) * weight / group->unit : 0;
+}
+
+/* Doubles of scratch for rows first .. end - 1, without the list of those that move. */
+int64_t nadir_lmo_scratch_size(const nadir_lmo *lmo, int64_t first, int64_t end);
+
+/* Calls function(group, row, work, data) for every row that can move, on the threads of the group. */
+typedef void (*nadir_lmo_row_work)(const nadir_lmo_group *group, int64_t row, double *work, void *data);
+void nadir_lmo_group_run(const nadir_lmo_group *group, nadir_lmo_row_work function, void *data);
+
+/* Each fills the solutions with omega, step, share, pivot, gain (in units of x) and norm, and returns step
+ * and tau of the budget in units of x and `unit`. start: the step to start from; 0: none. */
+typedef struct nadir_lmo_common {
+    double step, tau;
+} nadir_lmo_common;
+nadir_lmo_common nadir_lmo_l1(const nadir_lmo_group *group);
+nadir_lmo_common nadir_lmo_l2(const nadir_lmo_group *group, double start);
+nadir_lmo_common nadir_lmo_lp(const nadir_lmo_group *group, double start);
+nadir_lmo_common nadir_lmo_linf(const nadir_lmo_group *group);
+
+/* One row with its step given, finite and positive: omega, share, gain and norm. */
+void nadir_lmo_l2_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadir_lmo_solution *solution);
+void nadir_lmo_lp_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadir_lmo_solution *solution);
+/* p = 1, from the threshold: all mass at scale x above it moves, and a share of the mass at it;
+ * solution->step stays. */
+void nadir_lmo_l1_row(const nadir_lmo_row_view *view, double scale, double threshold, double share,
+                      nadir_lmo_solution *solution);
+
+/* p other than 1, 2 and infinity: Delta / alpha of an entry of Phat = phat at x. */
+double nadir_lmo_lp_displacement(double p, const nadir_lmo_solution *solution, double alpha, double phat,
+                                 double x);
+
+/* p = 2: changes of a level, and of the mass of a row, that are rounding. */
+#define NADIR_LMO_LEVEL_ROUNDING (8 * NADIR_ROUND_UNIT)
+#define NADIR_LMO_MASS_ROUNDING  (32 * NADIR_ROUND_UNIT)
+
+/* p = 2: sums over the entries of a row about a level, d = x - omega. */
+typedef struct nadir_lmo_l2_sums {
+    double n;       /* positive entries: Phat - slope d >= 0 */
+    double first;   /* sum of d over them */
+    double second;  /* sum of d^2 */
+    double moved;   /* m: sum of Phat over the others */
+    double squares; /* Q: sum of Phat^2 over the others */
+    double lost;    /* sum of Phat d over the others */
+    double margin;  /* the smallest |Phat - slope d| */
+} nadir_lmo_l2_sums;
+
+/* Over the entries of the view. */
+nadir_lmo_l2_sums nadir_lmo_l2_sum_row(const nadir_lmo_row_view *view, double omega, double slope);
+
+/* What states that are not nominal successors get in a row: an affine function of x over the first of the
+ * order, and a number for one more. */
+typedef struct nadir_lmo_tail {
+    double omega, slope;
+    int32_t length;
+    int32_t extra; /* -1: none */
+    double amount;
+} nadir_lmo_tail;
+
+/* values: [entries of the row] of its nominal successors. */
+nadir_lmo_tail nadir_lmo_write_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
+                                   double *values);
+
+/* The tail for every p, without the extra state: how many states of the order may get something, and what
+ * the one of this rank gets if it is not a nominal successor. */
+int64_t nadir_lmo_tail_count(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
+                             const nadir_lmo_tail *tail);
+double nadir_lmo_tail_value(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
+                            const nadir_lmo_tail *tail, int64_t rank);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * uncertainty.h: the set of kernels that the adversary may choose from, settled and checked.
+ *
+ *     non-rectangular   sum over all rows of (|P_sa - Phat_sa|_p / alpha_sa)^p <= beta^p
+ *     s-rectangular     the same for the rows of each state, with beta_s
+ *     sa-rectangular    |P_sa - Phat_sa|_p <= alpha_sa beta_sa for each row
+ *
+ * every row summing to one, and in the domain. alpha_sa = 0 pins a row. At p = infinity the first is the last
+ * with one radius for all, and is solved as that.
+ */
+#ifndef NADIR_SETS_UNCERTAINTY_H
+#define NADIR_SETS_UNCERTAINTY_H
+
+#include "model/model.h"
+#include "model/policy.h"
+
+/* The range of scales that are not 0, and the largest radius: powers of their products stay finite. */
+#define NADIR_SCALE_LEAST 1e-50
+#define NADIR_SCALE_MOST  1e50
+#define NADIR_RADIUS_MOST 1e100
+
+typedef struct nadir_uncertainty {
+    nadir_set asked; /* as the user calls it */
+    nadir_set set;   /* as it is solved: NADIR_SET_SA for the non-rectangular ball of p = infinity */
+    nadir_domain domain;
+    double p, q;          /* 1/p + 1/q = 1, both in [1, infinity] */
+    double radius;        /* beta; with radii: the largest */
+    const double *radii;  /* set s: [states], set sa: [rows]; NULL: `radius` for all */
+    const double *scales; /* [rows] alpha; NULL: all one */
+    const double *W;      /* [states] W_s = |alpha_s pi_s|_q: 0 where the adversary has no hold */
+    int64_t entries;      /* of rows that are not pinned: the n of U_p(beta) in U_2(beta n^(1/2 - 1/p)) */
+    bool idle;            /* every radius, or every scale, is zero: the nominal kernel alone */
+    double *owned;        /* radii, scales and W */
+} nadir_uncertainty;
+
+/* What `ball` says, else the model, else the defaults (nonrect, simplex, p = 2). NADIR_ERROR_ARGUMENT names
+ * what is wrong: no radius, one per state for another set, negative or infinite numbers. ball may be NULL. */
+nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *model,
+                                    const nadir_policy *policy, const nadir_ball *ball,
+                                    nadir_uncertainty *uncertainty);
+/* A set of its own with the same numbers, of the model that `from` was made for. */
+nadir_status nadir_uncertainty_copy(nadir_context *context, const nadir_model *model,
+                                    const nadir_uncertainty *from, nadir_uncertainty *to);
+void nadir_uncertainty_clear(nadir_context *context, nadir_uncertainty *uncertainty);
+
+static inline double nadir_uncertainty_scale(const nadir_uncertainty *uncertainty, int64_t row)
+{
+    return uncertainty->scales != NULL ? uncertainty->scales[row] : 1;
+}
+
+/* beta_s, beta_sa or beta of a row of a state. */
+static inline double nadir_uncertainty_radius(const nadir_uncertainty *uncertainty, int64_t state,
+                                              int64_t row)
+{
+    if (uncertainty->radii == NULL) {
+        return uncertainty->radius;
+    }
+    return uncertainty->radii[uncertainty->set == NADIR_SET_S ? state : row];
+}
+
+#endif

@@ -1,0 +1,520 @@
+/* occupancy.c: operators D = (I - gamma P^pi)^-1 made, updated and perturbed; see occupancy.h. */
+#include "solve/occupancy.h"
+
+#include "solve/occupancy_internal.h"
+
+#include <float.h>
+#include <string.h>
+
+#define DEFAULT_TOLERANCE 1e-12
+
+/* Tails of a perturbed kernel are written out, unasked, up to this many times the entries of M. */
+#define TAIL_SHARE 4
+/* And for a backend of a device that was asked for, up to this many entries: those of kernels too small to be
+ * averaged there. */
+#define TAIL_LIMIT 65536
+
+static void release_backend(nadir_context *context, nadir_occupancy *occupancy)
+{
+    if (occupancy->backend != NULL && occupancy->self != NULL) {
+        nadir_occupancy_statistics(occupancy, &occupancy->spent);
+        occupancy->backend->destroy(context, occupancy->self);
+        occupancy->self = NULL;
+    }
+}
+
+void nadir_occupancy_free(nadir_context *context, nadir_occupancy *occupancy)
+{
+    if (occupancy == NULL) {
+        return;
+    }
+    nadir_preconditioned_free(context, occupancy->preconditioned);
+    release_backend(context, occupancy);
+    nadir_average_clear(context, &occupancy->average);
+    nadir_release(context, occupancy->update.z);
+    nadir_release(context, occupancy->update.w);
+    nadir_release(context, occupancy->work);
+    nadir_release(context, occupancy->norms);
+    nadir_release(context, occupancy);
+}
+
+double nadir_occupancy_gamma(const nadir_occupancy *occupancy)
+{
+    return occupancy->gamma;
+}
+
+nadir_average *nadir_occupancy_average(nadir_occupancy *occupancy)
+{
+    return &occupancy->average;
+}
+
+const char *nadir_occupancy_backend(const nadir_occupancy *occupancy)
+{
+    return nadir_occupancy_root(occupancy)->backend->name;
+}
+
+void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_statistics *statistics)
+{
+    const nadir_occupancy *worker = nadir_occupancy_root(occupancy);
+    nadir_backend_statistics now = {0};
+    if (worker->self != NULL) {
+        worker->backend->statistics(worker->self, &now);
+    }
+    now.factor_seconds += worker->spent.factor_seconds;
+    now.factorings += worker->spent.factorings;
+    now.solves += worker->spent.solves;
+    now.iterations += worker->spent.iterations;
+    *statistics = now;
+}
+
+/* X <- A_M^-1 B, without the rank-one term. */
+static nadir_status solve_explicit(nadir_context *context, const nadir_occupancy *occupancy, bool transposed,
+                                   int64_t count, const double *b, double residual, double *x)
+{
+    const nadir_occupancy *worker = nadir_occupancy_root(occupancy);
+    memset(x, 0, (size_t)(count * occupancy->average.states) * sizeof *x);
+    return worker->backend->solve(context, worker->self, transposed, count, b, residual, x);
+}
+
+nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                        int64_t count, const double *b, double residual, double *x)
+{
+    if (occupancy->preconditioned != NULL) {
+        return nadir_preconditioned_solve(context, occupancy->preconditioned, transposed, count, b, residual,
+                                          x);
+    }
+    const nadir_status status = solve_explicit(context, occupancy, transposed, count, b, residual, x);
+    if (occupancy->update.b != NULL) {
+        nadir_sherman_morrison_apply(context, &occupancy->update, transposed, count, x);
+    }
+    return status;
+}
+
+nadir_status nadir_occupancy_check_ready(nadir_context *context, const nadir_occupancy *occupancy)
+{
+    const nadir_occupancy *root = nadir_occupancy_root(occupancy);
+    if (occupancy->ready && root->ready && occupancy->updates == root->updates) {
+        return NADIR_OK;
+    }
+    if (occupancy->updates != root->updates) { /* the matrix borrowed from it may be gone */
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "the base of the perturbed operator was updated since; make another");
+    }
+    return nadir_fail(context, NADIR_ERROR_ILL_POSED, "the last update of the occupancy operator failed");
+}
+
+nadir_status nadir_occupancy_solve(nadir_context *context, nadir_occupancy *occupancy, int64_t count,
+                                   const double *b, double *x, nadir_accuracy *accuracy)
+{
+    const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
+    return status != NADIR_OK ? status
+                              : nadir_refinement_solve(context, occupancy, false, count, b, x, accuracy);
+}
+
+nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occupancy *occupancy,
+                                              int64_t count, const double *b, double *x,
+                                              nadir_accuracy *accuracy)
+{
+    const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
+    return status != NADIR_OK ? status
+                              : nadir_refinement_solve(context, occupancy, true, count, b, x, accuracy);
+}
+
+nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupancy *occupancy,
+                                           bool transposed, int64_t count, const double *b, double tolerance,
+                                           double *x)
+{
+    nadir_status status = nadir_occupancy_check_ready(context, occupancy);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    if (nadir_occupancy_is_direct(occupancy)) {
+        return nadir_occupancy_solve_once(context, occupancy, transposed, count, b, 0, x);
+    }
+    const double own = occupancy->tolerance;
+    occupancy->tolerance = tolerance > own ? tolerance : own;
+    status = nadir_refinement_solve(context, occupancy, transposed, count, b, x, NULL);
+    occupancy->tolerance = own;
+    return status;
+}
+
+nadir_vec nadir_occupancy_vec(nadir_context *context, const nadir_occupancy *occupancy)
+{
+    return context->device != NULL && nadir_refinement_is_on_device(occupancy) ? nadir_vec_device(context)
+                                                                               : nadir_vec_host(context);
+}
+
+nadir_status nadir_occupancy_solve_vec(const nadir_vec *vec, nadir_occupancy *occupancy, bool transposed,
+                                       const double *b, double tolerance, double *x)
+{
+    nadir_context *context = vec->context;
+    if (vec->device == NULL) {
+        return nadir_occupancy_solve_roughly(context, occupancy, transposed, 1, b, tolerance, x);
+    }
+    nadir_status status = nadir_occupancy_check_ready(context, occupancy);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    const double own = occupancy->tolerance;
+    occupancy->tolerance = tolerance > own ? tolerance : own;
+    status = nadir_refinement_solve_device(context, occupancy, transposed, b, x);
+    occupancy->tolerance = own;
+    return status;
+}
+
+void nadir_occupancy_set_tolerance(nadir_occupancy *occupancy, double tolerance)
+{
+    occupancy->tolerance = tolerance > 0 ? tolerance : DEFAULT_TOLERANCE;
+}
+
+double nadir_occupancy_tolerance(const nadir_occupancy *occupancy)
+{
+    return occupancy->tolerance;
+}
+
+bool nadir_occupancy_iterates(const nadir_occupancy *occupancy)
+{
+    return !nadir_occupancy_is_direct(occupancy);
+}
+
+bool nadir_occupancy_has(const nadir_occupancy *occupancy, unsigned capability)
+{
+    return nadir_backend_has(nadir_occupancy_root(occupancy)->backend, capability);
+}
+
+nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                     int64_t count, const double *b, double tolerance, double *x,
+                                     nadir_accuracy *accuracy)
+{
+    nadir_status status = nadir_occupancy_check_ready(context, occupancy);
+    if (status != NADIR_OK) {
+        return status;
+    }
+    const double own = occupancy->tolerance;
+    occupancy->tolerance = tolerance > own ? tolerance : own;
+    status = nadir_refinement_improve(context, occupancy, transposed, count, b, x, accuracy);
+    occupancy->tolerance = own;
+    return status;
+}
+
+/* z = A^-1 b and w = A^-T k for the rank-one term of the average; the term is left out meanwhile. To
+ * rounding, whatever tolerance was asked: near breakdown every product hangs on the last digits of the
+ * denominator. */
+static nadir_status start_update(nadir_context *context, nadir_occupancy *occupancy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_average *average = &occupancy->average;
+    const int64_t n = average->states;
+    const double *b = average->b;
+    const double *k = average->k;
+    occupancy->update.b = NULL;
+    if (b == NULL) {
+        return NADIR_OK;
+    }
+    if (occupancy->update.z == NULL) {
+        NADIR_NEW(context, occupancy->update.z, n);
+    }
+    if (occupancy->update.w == NULL) {
+        NADIR_NEW(context, occupancy->update.w, n);
+    }
+    const double norm = average->norm;
+    const double tolerance = occupancy->tolerance;
+    occupancy->tolerance = DBL_MIN;
+    average->b = NULL;
+    average->norm = occupancy->base != NULL ? occupancy->base->average.norm : 1;
+    status = nadir_refinement_solve(context, occupancy, false, 1, b, occupancy->update.z, NULL);
+    if (status == NADIR_OK) {
+        status = nadir_refinement_solve(context, occupancy, true, 1, k, occupancy->update.w, NULL);
+    }
+    average->b = b;
+    average->norm = norm;
+    occupancy->tolerance = tolerance;
+    memset(occupancy->roundings, 0, sizeof occupancy->roundings);
+    NADIR_CHECK(status);
+    nadir_sherman_morrison update = occupancy->update;
+    update.states = n;
+    update.gamma = occupancy->gamma;
+    update.b = b;
+    update.k = k;
+    NADIR_CHECK(nadir_sherman_morrison_start(context, &update));
+    occupancy->update = update;
+cleanup:
+    return status;
+}
+
+/*
+ * Iterations notice that A is singular only by the right-hand side they are given, and may find one of many
+ * solutions to a kind one. So where |gamma P| allows A to be singular a right-hand side without structure is
+ * tried first. Factors, and the denominator of Sherman-Morrison, need no such trial.
+ */
+static nadir_status probe(nadir_context *context, nadir_occupancy *occupancy)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = occupancy->average.states;
+    double *trial = NULL;
+    nadir_random random;
+    if (nadir_occupancy_is_direct(occupancy) || occupancy->average.b != NULL ||
+        occupancy->gamma * occupancy->average.norm < 1) {
+        return NADIR_OK;
+    }
+    NADIR_NEW(context, trial, n);
+    nadir_random_seed(&random, 0);
+    for (int64_t i = 0; i < n; i++) {
+        trial[i] = nadir_random_normal(&random);
+    }
+    NADIR_CHECK(nadir_refinement_solve(context, occupancy, false, 1, trial, trial, NULL));
+cleanup:
+    nadir_release(context, trial);
+    return status;
+}
+
+static nadir_status check_backend(nadir_context *context, const nadir_average *average,
+                                  const nadir_backend *backend)
+{
+    const bool dense = nadir_average_is_dense(average);
+    const unsigned needed = dense ? NADIR_BACKEND_DENSE : NADIR_BACKEND_SPARSE;
+    if (!nadir_backend_has(backend, needed)) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "the backend %s does not take a %s kernel; auto chooses one that does",
+                          backend->name, dense ? "dense" : "sparse");
+    }
+    if (average->exchange != NULL && !nadir_backend_has(backend, NADIR_BACKEND_DISTRIBUTED)) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "the backend %s does not take a kernel that is spread over processes; krylov and "
+                          "petsc do",
+                          backend->name);
+    }
+    return NADIR_OK;
+}
+
+static bool is_direct(const nadir_backend *backend)
+{
+    return backend != NULL && nadir_backend_has(backend, NADIR_BACKEND_DIRECT);
+}
+
+/* Whether all of P^pi has to be in the matrix: a backend of a device sees what is there alone. */
+static bool needs_matrix(const nadir_backend *backend, const nadir_average *average)
+{
+    return is_direct(backend) || (backend != NULL && nadir_backend_has(backend, NADIR_BACKEND_DEVICE) &&
+                                  average->tail.device_matrix == NULL);
+}
+
+/* Whether tails are too long to be written out: for a backend of a device that was asked for, or unasked. */
+static bool are_long(const nadir_average *average, bool asked)
+{
+    if (asked) {
+        return nadir_offsupport_tail_entries(&average->tail) > TAIL_LIMIT;
+    }
+    const bool on_device = average->tail.device_matrix != NULL;
+    const int64_t stored = on_device ? average->facts.entries : average->matrix.starts[average->states];
+    return nadir_offsupport_tail_entries(&average->tail) > TAIL_SHARE * stored ||
+           (on_device && average->states > NADIR_DEVICE_ORDERED_STATES);
+}
+
+/*
+ * Factors need a matrix, so tails are written out for a direct backend: when it was
+ * asked for, or when that makes M a few times longer at most. Otherwise device-krylov where they are on the
+ * device, and krylov where they are not, applies them as they are.
+ */
+static nadir_status settle_tail(nadir_context *context, nadir_occupancy *occupancy)
+{
+    nadir_average *average = &occupancy->average;
+    occupancy->long_tail = false;
+    if (average->tail.states == 0 ||
+        (occupancy->backend != NULL && !needs_matrix(occupancy->backend, average))) {
+        return NADIR_OK;
+    }
+    if ((occupancy->automatic || !is_direct(occupancy->backend)) &&
+        are_long(average, !occupancy->automatic)) {
+        occupancy->backend =
+            average->tail.device_matrix != NULL ? &nadir_backend_device_krylov : &nadir_backend_krylov;
+        occupancy->long_tail = true;
+        return NADIR_OK;
+    }
+    return nadir_average_expand(context, average);
+}
+
+/* Chooses, checks and sets up a backend for the average. */
+static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_average *average = &occupancy->average;
+    memset(occupancy->roundings, 0, sizeof occupancy->roundings);
+    /* What was too large to factor under one policy is so under the next: that choice stays. */
+    if (occupancy->automatic && (needs_matrix(occupancy->backend, average) || occupancy->long_tail)) {
+        occupancy->backend = NULL;
+    } else if (occupancy->long_tail) { /* the device had no memory for them */
+        occupancy->backend = &nadir_backend_device_krylov;
+    }
+    NADIR_CHECK(settle_tail(context, occupancy));
+    if (occupancy->backend == NULL && average->exchange != NULL) {
+        occupancy->backend = &nadir_backend_krylov;
+    }
+    if (occupancy->backend == NULL) {
+        NADIR_CHECK(nadir_backend_choose(context, average, &occupancy->backend));
+    }
+    NADIR_CHECK(check_backend(context, average, occupancy->backend));
+    NADIR_CHECK(occupancy->backend->setup(context, average, occupancy->gamma, &occupancy->self));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_occupancy_own_backend(nadir_context *context, nadir_occupancy *occupancy)
+{
+    nadir_occupancy_statistics(occupancy, &occupancy->spent);
+    occupancy->automatic = occupancy->base->automatic;
+    occupancy->backend = occupancy->base->backend;
+    occupancy->base = NULL;
+    nadir_preconditioned_free(context, occupancy->preconditioned);
+    occupancy->preconditioned = NULL;
+    const nadir_status status = set_up(context, occupancy);
+    occupancy->ready = status == NADIR_OK;
+    return status;
+}
+
+static nadir_status check_discount(nadir_context *context, double gamma)
+{
+    if (gamma >= 0 && gamma < 1) {
+        return NADIR_OK;
+    }
+    return nadir_fail(context, NADIR_ERROR_ILL_POSED, "the discount is %.10g; expected 0 <= discount < 1",
+                      gamma);
+}
+
+static void start(nadir_occupancy *occupancy, double gamma, double tolerance)
+{
+    occupancy->gamma = gamma;
+    nadir_occupancy_set_tolerance(occupancy, tolerance);
+}
+
+nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *kernel,
+                                    const nadir_policy *policy, double gamma, const char *backend,
+                                    double tolerance, nadir_occupancy **occupancy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_occupancy *made = NULL;
+    NADIR_CHECK(check_discount(context, gamma));
+    NADIR_NEW_ZERO(context, made, 1);
+    start(made, gamma, tolerance);
+    NADIR_CHECK(nadir_backend_named(context, backend, &made->backend));
+    made->automatic = made->backend == NULL;
+    NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));
+    NADIR_CHECK(set_up(context, made));
+    NADIR_CHECK(start_update(context, made));
+    NADIR_CHECK(probe(context, made));
+    made->ready = true;
+    *occupancy = made;
+    made = NULL;
+cleanup:
+    nadir_occupancy_free(context, made);
+    return status;
+}
+
+nadir_status nadir_occupancy_create_like(nadir_context *context, const nadir_occupancy *like,
+                                         const nadir_kernel *kernel, const nadir_policy *policy,
+                                         double tolerance, nadir_occupancy **occupancy)
+{
+    const nadir_backend *backend = nadir_occupancy_root(like)->backend;
+    const bool direct = nadir_backend_has(backend, NADIR_BACKEND_DIRECT);
+    const bool device = !direct && nadir_backend_has(backend, NADIR_BACKEND_DEVICE);
+    const char *name = direct ? NULL : device ? backend->name : nadir_backend_krylov.name;
+    nadir_status status =
+        nadir_occupancy_create(context, kernel, policy, like->gamma, name, tolerance, occupancy);
+    if (status == NADIR_ERROR_MEMORY && device) {
+        status = nadir_occupancy_create(context, kernel, policy, like->gamma, nadir_backend_krylov.name,
+                                        tolerance, occupancy);
+    }
+    return status;
+}
+
+nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occupancy,
+                                    const nadir_kernel *kernel, const nadir_policy *policy)
+{
+    nadir_status status = NADIR_OK;
+    bool same = false;
+    if (occupancy->base != NULL) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "a perturbed operator cannot be updated; make another");
+    }
+    occupancy->ready = false;
+    occupancy->updates++;
+    if (occupancy->average.active != NULL) { /* a process may have no states */
+        NADIR_CHECK(nadir_average_remake(context, kernel, policy, &occupancy->average, &same));
+    } else { /* the update before ran out of memory */
+        NADIR_CHECK(nadir_average_make(context, kernel, policy, &occupancy->average));
+    }
+    same = same && !occupancy->long_tail &&
+           (occupancy->average.tail.states == 0 || !is_direct(occupancy->backend));
+    if (same && occupancy->self != NULL && occupancy->backend->refactor != NULL) {
+        memset(occupancy->roundings, 0, sizeof occupancy->roundings);
+        NADIR_CHECK(occupancy->backend->refactor(context, occupancy->self));
+    } else {
+        release_backend(context, occupancy);
+        NADIR_CHECK(set_up(context, occupancy));
+    }
+    NADIR_CHECK(start_update(context, occupancy));
+    NADIR_CHECK(probe(context, occupancy));
+    occupancy->ready = true;
+cleanup:
+    return status;
+}
+
+/* A base's solve as a preconditioner: one round, no refinement. */
+static nadir_status precondition(nadir_context *context, void *user, bool transposed, int64_t count,
+                                 const double *b, double residual, double *x)
+{
+    return nadir_occupancy_solve_once(context, user, transposed, count, b, residual, x);
+}
+
+nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *base,
+                                     const nadir_kernel *kernel, const nadir_policy *policy,
+                                     nadir_occupancy **occupancy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_occupancy *made = NULL;
+    bool borrowed;
+    if (base->base != NULL) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "the base of a perturbed operator must not be one itself");
+    }
+    NADIR_CHECK(nadir_occupancy_check_ready(context, base));
+    NADIR_NEW_ZERO(context, made, 1);
+    start(made, base->gamma, base->tolerance);
+    made->base = base;
+    made->updates = base->updates;
+    NADIR_CHECK(nadir_average_borrow(context, &base->average, kernel, policy, &made->average, &borrowed));
+    if (!borrowed) {
+        NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));
+        NADIR_CHECK(nadir_preconditioned_create(context, &made->average, made->gamma, precondition, base,
+                                                &made->preconditioned));
+    }
+    if (borrowed) {
+        NADIR_CHECK(start_update(context, made));
+    }
+    NADIR_CHECK(probe(context, made));
+    made->ready = true;
+    *occupancy = made;
+    made = NULL;
+cleanup:
+    nadir_occupancy_free(context, made);
+    return status;
+}
+
+nadir_status nadir_occupancy_perturb_again(nadir_context *context, nadir_occupancy *occupancy,
+                                           const nadir_kernel *kernel, const nadir_policy *policy, bool *done)
+{
+    nadir_status status = NADIR_OK;
+    bool same;
+    *done = occupancy->base != NULL && occupancy->preconditioned != NULL && occupancy->ready;
+    if (!*done) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_occupancy_check_ready(context, occupancy));
+    occupancy->ready = false;
+    memset(occupancy->roundings, 0, sizeof occupancy->roundings);
+    NADIR_CHECK(nadir_average_remake(context, kernel, policy, &occupancy->average, &same));
+    NADIR_CHECK(probe(context, occupancy));
+    occupancy->ready = true;
+cleanup:
+    return status;
+}

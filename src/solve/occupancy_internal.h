@@ -1,0 +1,116 @@
+/* occupancy_internal.h: the parts of an occupancy operator. For this folder alone. */
+#ifndef NADIR_SOLVE_OCCUPANCY_INTERNAL_H
+#define NADIR_SOLVE_OCCUPANCY_INTERNAL_H
+
+#include "solve/occupancy.h"
+
+/*
+ * Preconditioned: solving with the average of a kernel through the solves of another, nearby one.
+ *
+ * With A = I - gamma P^pi and A0 = I - gamma Phat^pi, A A0^-1 = I - gamma (P^pi - Phat^pi) D is near the
+ * identity when P is near Phat, and a few Krylov steps on it do. The rank-one term of the average is part of
+ * A.
+ */
+
+typedef struct nadir_preconditioned nadir_preconditioned;
+
+/* X <- about A0^-1 B, or A0^-T B; residual: for iterative ones. */
+typedef nadir_status (*nadir_precondition)(nadir_context *context, void *user, bool transposed, int64_t count,
+                                           const double *b, double residual, double *x);
+
+/* `average` and `user` outlive it. */
+nadir_status nadir_preconditioned_create(nadir_context *context, nadir_average *average, double gamma,
+                                         nadir_precondition base, void *user, nadir_preconditioned **solver);
+void nadir_preconditioned_free(nadir_context *context, nadir_preconditioned *solver);
+
+/* As nadir_backend.solve of an iterative backend, on A; x need not be set. */
+nadir_status nadir_preconditioned_solve(nadir_context *context, nadir_preconditioned *solver, bool transposed,
+                                        int64_t count, const double *b, double residual, double *x);
+
+/*
+ * Sherman-Morrison: solving with A + gamma b k^T through solves with A.
+ *
+ *     (A + gamma b k^T)^-1 y = x - z gamma (k . x) / den,     x = A^-1 y,  z = A^-1 b,  den = 1 + gamma k . z
+ *     and transposed:          x - w gamma (b . x) / den,     x = A^-T y,  w = A^-T k
+ *
+ * This is the only place in nadir where these formulas stand.
+ */
+
+/* den over what its terms add up to without their signs; below this the system is singular to working
+ * precision. */
+#define NADIR_DENOMINATOR_LIMIT 1e-12
+
+typedef struct nadir_sherman_morrison {
+    int64_t states;
+    double gamma;
+    const double *b, *k; /* [states] of the average */
+    double *z, *w;       /* [states] owned */
+    double denominator;
+} nadir_sherman_morrison;
+
+/* z and w are in place; computes the denominator. NADIR_ERROR_ILL_POSED when it is zero to working precision.
+ */
+nadir_status nadir_sherman_morrison_start(nadir_context *context, nadir_sherman_morrison *update);
+
+/* Turns solutions with A, or its transpose, into solutions with A + gamma b k^T; x: [states * count]. */
+void nadir_sherman_morrison_apply(const nadir_context *context, const nadir_sherman_morrison *update,
+                                  bool transposed, int64_t count, double *x);
+
+struct nadir_occupancy {
+    nadir_average average;
+    double gamma;
+    double tolerance;
+    bool automatic;               /* the backend was our choice */
+    bool long_tail;               /* and krylov, since the average has tails that are too long to factor */
+    bool ready;                   /* false: an update failed */
+    const nadir_backend *backend; /* NULL: solves go through base */
+    void *self;
+    nadir_backend_statistics spent; /* by backends that are gone */
+    nadir_occupancy *base;
+    int64_t updates;                      /* so far; with a base: those of the base when this one was made */
+    nadir_preconditioned *preconditioned; /* through base where the difference is not of rank one; or NULL */
+    nadir_sherman_morrison update;        /* b NULL: none */
+    double *work;                         /* [capacity] residuals and corrections */
+    size_t capacity;
+    double *norms; /* [norms_capacity] of residuals, right-hand sides and solutions */
+    size_t norms_capacity;
+    double roundings[2]; /* nadir_average_roundings, plain and transposed; 0: not known yet */
+};
+
+/* The one whose backend does the work. */
+static inline const nadir_occupancy *nadir_occupancy_root(const nadir_occupancy *occupancy)
+{
+    return occupancy->base != NULL ? occupancy->base : occupancy;
+}
+
+/* Whether solves need no iteration. */
+static inline bool nadir_occupancy_is_direct(const nadir_occupancy *occupancy)
+{
+    return occupancy->preconditioned == NULL &&
+           nadir_backend_has(nadir_occupancy_root(occupancy)->backend, NADIR_BACKEND_DIRECT);
+}
+
+/* An error where the operator has no products: an update failed, or its base was updated since. */
+nadir_status nadir_occupancy_check_ready(nadir_context *context, const nadir_occupancy *occupancy);
+
+/* X <- about A^-1 B, or A^-T B; residual as for nadir_backend.solve. */
+nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                        int64_t count, const double *b, double residual, double *x);
+
+/* Gives a perturbed operator whose kernel is too far from its base's a backend of its own. */
+nadir_status nadir_occupancy_own_backend(nadir_context *context, nadir_occupancy *occupancy);
+
+/* X <- A^-1 B, or A^-T B, to the accuracy of the operator; see refinement.c. x may be b. */
+nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                    int64_t count, const double *b, double *x, nadir_accuracy *accuracy);
+/* The same from a guess in x, which is not b; columns where it is worse than zero start from that. */
+nadir_status nadir_refinement_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                      int64_t count, const double *b, double *x, nadir_accuracy *accuracy);
+
+/* The first of these for one right-hand side where b and x lie on the device; x is not b. Nothing is done
+ * with their numbers here. Only where it is possible. */
+bool nadir_refinement_is_on_device(const nadir_occupancy *occupancy);
+nadir_status nadir_refinement_solve_device(nadir_context *context, nadir_occupancy *occupancy,
+                                           bool transposed, const double *b, double *x);
+
+#endif

@@ -1,0 +1,389 @@
+/*
+ * refinement.c: products with D = (I - gamma P^pi)^-1 to the accuracy wanted, with a bound on their error.
+ *
+ * Every product is made by rounds of refinement, A x = b with A = I - gamma P^pi:
+ *
+ *     r <- b - A x,    e <- (approximately) A^-1 r,    x <- x + e
+ *
+ * A direct backend is done after one round, and the residual of that round is the proof. An iterative one
+ * solves the first round coarsely, to learn how large x is, and then to the accuracy that was asked. Each
+ * column of r is scaled to norm one, so that no right-hand side is too large or too small, and one target
+ * serves all columns.
+ */
+#include "linalg/distributed.h"
+#include "solve/occupancy_internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define COARSE 1e-2 /* residual of the first round of an iterative backend */
+#define ROUNDS 6
+/* A residual below this times (|b| + 2 |x|) is rounding: no refinement makes it smaller. */
+#define ROUNDING NADIR_REFINED_ROUNDING
+/* Left with more than this times the goal, the product is not converged. */
+#define SLACK 1e3
+/* Share of b which a residual made of rounding must not reach. */
+#define SINGULAR 0.01
+
+/* The norm in which errors are measured: maximum, 1-norm if transposed. */
+static double norm_of(const nadir_context *context, bool transposed, int64_t count, const double *x)
+{
+    double norm = 0;
+    double sum = 0; /* a NaN does not get lost in it */
+    for (int64_t i = 0; i < count; i++) {
+        const double size = fabs(x[i]);
+        norm = size > norm ? size : norm;
+        sum += size;
+    }
+    return transposed ? nadir_allreduce_sum(context, sum)
+                      : nadir_allreduce_maximum(context, isnan(sum) ? sum : norm);
+}
+
+/* What the columns of a product are like while it is refined. */
+typedef struct refinement {
+    nadir_context *context;
+    nadir_occupancy *occupancy;
+    bool transposed;
+    int64_t count;
+    const double *b; /* [states * count] */
+    double *x;
+    double *r;        /* [states * count] b - A x */
+    double *e;        /* [states * count] */
+    double *b_norm;   /* [count] */
+    double *x_norm;   /* [count] */
+    double *r_norm;   /* [count] */
+    double *previous; /* [count] r_norm of the round before */
+} refinement;
+
+static nadir_status compute_residuals(refinement *self)
+{
+    nadir_average *average = &self->occupancy->average;
+    const int64_t n = average->states;
+    const double gamma = self->occupancy->gamma;
+    nadir_status status = NADIR_OK;
+    if (self->transposed) {
+        status = nadir_average_multiply_transposed(self->context, average, self->count, self->x, self->r);
+    } else {
+        nadir_average_multiply(self->context, average, self->count, self->x, self->r);
+    }
+    for (int64_t i = 0; i < n * self->count; i++) {
+        self->r[i] = (self->b[i] - self->x[i]) + gamma * self->r[i];
+    }
+    for (int64_t j = 0; j < self->count; j++) {
+        self->x_norm[j] = norm_of(self->context, self->transposed, n, self->x + j * n);
+        self->r_norm[j] = norm_of(self->context, self->transposed, n, self->r + j * n);
+    }
+    return status;
+}
+
+/*
+ * The residual with which column j is good enough. The error of x is at most |r| / (1 - gamma |P|) or, where
+ * that is no bound, about |r| |A^-1|: with |A^-1| at least |x| / |b|, and some 1 / (1 - gamma) for a kernel
+ * near a stochastic one.
+ */
+static double goal(const refinement *self, int64_t j)
+{
+    const double gamma = self->occupancy->gamma;
+    const double gap = 1 - gamma * self->occupancy->average.norm;
+    const double relative =
+        gap > 0 ? gap * self->x_norm[j] : fmin((1 - gamma) * self->x_norm[j], self->b_norm[j]);
+    const double wanted = self->occupancy->tolerance * relative;
+    const double rounding = ROUNDING * (self->b_norm[j] + 2 * self->x_norm[j]);
+    return wanted > rounding ? wanted : rounding;
+}
+
+/* One round. *target: how small the residual of A e = r / |r| must be. Columns that are good enough are left
+ * alone. */
+static nadir_status refine(refinement *self, bool first)
+{
+    const int64_t n = self->occupancy->average.states;
+    double target = first ? COARSE : 1;
+    for (int64_t j = 0; j < self->count; j++) {
+        const double size = self->r_norm[j];
+        const bool wanted = size > 0 && (first || size > goal(self, j));
+        double *rj = self->r + j * n;
+        for (int64_t i = 0; i < n; i++) {
+            rj[i] = wanted ? rj[i] / size : 0;
+        }
+        if (wanted && !first && goal(self, j) / size / 2 < target) {
+            target = goal(self, j) / size / 2;
+        }
+    }
+    const nadir_status status = nadir_occupancy_solve_once(self->context, self->occupancy, self->transposed,
+                                                           self->count, self->r, target, self->e);
+    if (status != NADIR_OK && status != NADIR_ERROR_NOT_CONVERGED) {
+        return status;
+    }
+    for (int64_t j = 0; j < self->count; j++) {
+        for (int64_t i = 0; i < n; i++) {
+            self->e[j * n + i] *= self->r_norm[j];
+            self->x[j * n + i] += self->e[j * n + i];
+        }
+        self->previous[j] = self->r_norm[j];
+    }
+    return compute_residuals(self);
+}
+
+/* Columns that the last round made worse get back what they had. */
+static void undo_worse(refinement *self)
+{
+    const int64_t n = self->occupancy->average.states;
+    for (int64_t j = 0; j < self->count; j++) {
+        if (!(self->r_norm[j] <= self->previous[j])) {
+            for (int64_t i = 0; i < n; i++) {
+                self->x[j * n + i] -= self->e[j * n + i];
+            }
+            self->r_norm[j] = self->previous[j];
+        }
+    }
+}
+
+/* Whether another round is worth it: some column is off its goal, and the last round halved its residual. */
+static bool worth_another(const refinement *self)
+{
+    for (int64_t j = 0; j < self->count; j++) {
+        if (self->r_norm[j] > goal(self, j) && self->r_norm[j] < self->previous[j] / 2) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Units of rounding of a product, which do not change while the operator stays as it is. */
+static double roundings(const nadir_context *context, nadir_occupancy *occupancy, bool transposed)
+{
+    double *known = &occupancy->roundings[transposed];
+    if (*known == 0) {
+        *known = nadir_average_roundings(context, &occupancy->average, transposed);
+    }
+    return *known;
+}
+
+/* Whether column j is near its goal, or its residual has underflowed. Where rounding alone leaves a residual
+ * that compares with b, x is whatever a singular system makes of rounding. */
+static nadir_status check_column(const refinement *self, int64_t j)
+{
+    /* |A| is at most 2 for a stochastic kernel, and may be anything for others: no residual is smaller than
+     * the rounding of that */
+    const double size = fmax(2, 1 + self->occupancy->gamma * self->occupancy->average.norm);
+    if (!isfinite(self->r_norm[j]) || !isfinite(self->x_norm[j]) ||
+        self->r_norm[j] > SLACK * (size / 2) * goal(self, j) + DBL_MIN) {
+        return nadir_fail(
+            self->context, NADIR_ERROR_NOT_CONVERGED,
+            "the linear system was not solved: residual %g with a solution of size %g (backend %s)",
+            self->r_norm[j], self->x_norm[j], nadir_occupancy_backend(self->occupancy));
+    }
+    if (ROUNDING * self->x_norm[j] > SINGULAR * self->b_norm[j]) {
+        return nadir_fail(self->context, NADIR_ERROR_ILL_POSED,
+                          "I - gamma P is singular to working precision: a right-hand side of size %g has a "
+                          "solution of size %g",
+                          self->b_norm[j], self->x_norm[j]);
+    }
+    return NADIR_OK;
+}
+
+/* The accuracy of the worst column. A residual is computed with an error of at most m eps/2 (|b| + (1 + gamma
+ * |P|) |x|) for products with m roundings and terms of size |P|, which counts as residual. */
+static nadir_status assess(refinement *self, nadir_accuracy *accuracy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_occupancy *occupancy = self->occupancy;
+    const double gap = 1 - occupancy->gamma * occupancy->average.norm;
+    const double unit = 0.5 * DBL_EPSILON * roundings(self->context, occupancy, self->transposed);
+    const double size = nadir_average_terms(&occupancy->average);
+    nadir_accuracy worst = {0};
+    for (int64_t j = 0; j < self->count; j++) {
+        NADIR_CHECK(check_column(self, j));
+        const double size_of_terms = self->b_norm[j] + (1 + occupancy->gamma * size) * self->x_norm[j];
+        const double residual = self->r_norm[j] + unit * size_of_terms;
+        worst.residual = residual > worst.residual ? residual : worst.residual;
+    }
+    worst.error_bound = gap > 0 ? worst.residual / gap * (1 + 4 * DBL_EPSILON) : INFINITY;
+    if (accuracy != NULL) {
+        *accuracy = worst;
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status start_refinement(refinement *self, bool aliased)
+{
+    nadir_status status = NADIR_OK;
+    nadir_occupancy *occupancy = self->occupancy;
+    const int64_t n = occupancy->average.states;
+    const size_t size = (size_t)(n * self->count);
+    NADIR_RESERVE(self->context, occupancy->work, (aliased ? 3 : 2) * size, occupancy->capacity);
+    NADIR_RESERVE(self->context, occupancy->norms, 4 * self->count, occupancy->norms_capacity);
+    self->r = occupancy->work;
+    self->e = occupancy->work + size;
+    if (aliased) {
+        memcpy(occupancy->work + 2 * size, self->b, size * sizeof *self->b);
+        self->b = occupancy->work + 2 * size;
+    }
+    self->b_norm = occupancy->norms;
+    self->x_norm = self->b_norm + self->count;
+    self->r_norm = self->x_norm + self->count;
+    self->previous = self->r_norm + self->count;
+    for (int64_t j = 0; j < self->count; j++) {
+        self->b_norm[j] = norm_of(self->context, self->transposed, n, self->b + j * n);
+        if (!isfinite(self->b_norm[j])) {
+            return nadir_fail(self->context, NADIR_ERROR_ARGUMENT, "right-hand side %lld is not finite",
+                              (long long)j);
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* x = 0 in column j. */
+static void start_from_zero(refinement *self, int64_t j)
+{
+    const int64_t n = self->occupancy->average.states;
+    memset(self->x + j * n, 0, (size_t)n * sizeof *self->x);
+    memcpy(self->r + j * n, self->b + j * n, (size_t)n * sizeof *self->r);
+    self->r_norm[j] = self->b_norm[j];
+    self->x_norm[j] = 0;
+}
+
+/* The residuals of a guess; a column where it is worse than none, or not better than a coarse solve would
+ * make it, needs to learn how large x is. *known: none does. */
+static nadir_status start_from_guess(refinement *self, bool *known)
+{
+    const nadir_status status = compute_residuals(self);
+    *known = true;
+    for (int64_t j = 0; j < self->count; j++) {
+        if (!(self->r_norm[j] <= self->b_norm[j])) {
+            start_from_zero(self, j);
+        }
+        *known = *known && (self->r_norm[j] <= COARSE * self->b_norm[j]);
+        self->previous[j] = INFINITY;
+    }
+    return status;
+}
+
+/* From x = 0 or a guess, round after round until the goal is reached or nothing is won any more. */
+static nadir_status run(refinement *self, bool guessed, nadir_accuracy *accuracy)
+{
+    nadir_status status = NADIR_OK;
+    bool known = false;
+    if (guessed) {
+        NADIR_CHECK(start_from_guess(self, &known));
+    }
+    for (int64_t j = 0; j < self->count && !guessed; j++) {
+        start_from_zero(self, j);
+    }
+    if (!known) {
+        NADIR_CHECK(refine(self, !nadir_occupancy_is_direct(self->occupancy)));
+    }
+    for (int round = 1; round < ROUNDS && worth_another(self); round++) {
+        NADIR_CHECK(refine(self, false));
+        undo_worse(self);
+    }
+    NADIR_CHECK(assess(self, accuracy));
+cleanup:
+    return status;
+}
+
+/* Whether the backend does all of this itself, near its own memory. */
+static bool is_left_to_backend(const nadir_occupancy *occupancy)
+{
+    return occupancy->base == NULL && occupancy->preconditioned == NULL && occupancy->average.b == NULL &&
+           occupancy->backend->refine != NULL && occupancy->gamma * occupancy->average.norm < 1;
+}
+
+static nadir_status leave_to_backend(refinement *own, bool guessed, nadir_accuracy *accuracy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_occupancy *occupancy = own->occupancy;
+    const int64_t n = occupancy->average.states;
+    const double relative = occupancy->tolerance * (1 - occupancy->gamma * occupancy->average.norm);
+    if (own->x == own->b) {
+        const size_t size = (size_t)(n * own->count);
+        NADIR_RESERVE(own->context, occupancy->work, size, occupancy->capacity);
+        memcpy(occupancy->work, own->b, size * sizeof *own->b);
+        own->b = occupancy->work;
+    }
+    NADIR_RESERVE(own->context, occupancy->norms, 6 * own->count, occupancy->norms_capacity);
+    own->b_norm = occupancy->norms;
+    own->x_norm = own->b_norm + own->count;
+    own->r_norm = own->x_norm + own->count;
+    double *norms = own->r_norm + own->count;
+    if (!guessed) {
+        memset(own->x, 0, (size_t)(n * own->count) * sizeof *own->x);
+    }
+    NADIR_CHECK(occupancy->backend->refine(own->context, occupancy->self, own->transposed, own->count, own->b,
+                                           relative, own->x, norms));
+    for (int64_t j = 0; j < own->count; j++) {
+        own->b_norm[j] = norms[3 * j];
+        own->x_norm[j] = norms[3 * j + 1];
+        own->r_norm[j] = norms[3 * j + 2];
+        if (!isfinite(own->b_norm[j])) {
+            return nadir_fail(own->context, NADIR_ERROR_ARGUMENT, "right-hand side %lld is not finite",
+                              (long long)j);
+        }
+    }
+    NADIR_CHECK(assess(own, accuracy));
+cleanup:
+    return status;
+}
+
+bool nadir_refinement_is_on_device(const nadir_occupancy *occupancy)
+{
+    return is_left_to_backend(occupancy) && occupancy->backend->refine_device != NULL;
+}
+
+nadir_status nadir_refinement_solve_device(nadir_context *context, nadir_occupancy *occupancy,
+                                           bool transposed, const double *b, double *x)
+{
+    nadir_status status = NADIR_OK;
+    const double relative = occupancy->tolerance * (1 - occupancy->gamma * occupancy->average.norm);
+    double norms[3];
+    refinement run = {.context = context,
+                      .occupancy = occupancy,
+                      .transposed = transposed,
+                      .count = 1,
+                      .b_norm = norms,
+                      .x_norm = norms + 1,
+                      .r_norm = norms + 2};
+    NADIR_CHECK(
+        occupancy->backend->refine_device(context, occupancy->self, transposed, b, relative, x, norms));
+    if (!isfinite(norms[0])) {
+        status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "right-hand side 0 is not finite");
+        goto cleanup;
+    }
+    NADIR_CHECK(assess(&run, NULL));
+cleanup:
+    return status;
+}
+
+static nadir_status solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed, int64_t count,
+                          const double *b, double *x, bool guessed, nadir_accuracy *accuracy)
+{
+    nadir_status status = NADIR_OK;
+    refinement work = {
+        .context = context, .occupancy = occupancy, .transposed = transposed, .count = count, .b = b, .x = x};
+    if (is_left_to_backend(occupancy)) {
+        return leave_to_backend(&work, guessed, accuracy);
+    }
+    NADIR_CHECK(start_refinement(&work, x == b));
+    status = run(&work, guessed, accuracy);
+    if (status == NADIR_ERROR_NOT_CONVERGED && occupancy->preconditioned != NULL) {
+        NADIR_CHECK(nadir_occupancy_own_backend(context, occupancy));
+        status = run(&work, false, accuracy);
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                    int64_t count, const double *b, double *x, nadir_accuracy *accuracy)
+{
+    return solve(context, occupancy, transposed, count, b, x, false, accuracy);
+}
+
+nadir_status nadir_refinement_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                      int64_t count, const double *b, double *x, nadir_accuracy *accuracy)
+{
+    return solve(context, occupancy, transposed, count, b, x, true, accuracy);
+}
