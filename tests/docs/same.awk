@@ -12,8 +12,17 @@ function bare(word) {
     gsub(/^[(\[{"]+|[)\]}",;:%]+$/, "", word)
     return word
 }
+# Rows of CSV files are compared cell by cell.
+function same_cells(a, b, loose,    n, p, q, i) {
+    n = split(a, p, ",")
+    if (n < 2 || split(b, q, ",") != n) return 0
+    for (i = 1; i <= n; i++) {
+        if (!same_word(p[i], q[i], loose)) return 0
+    }
+    return 1
+}
 function same_word(a, b, loose,    x, y) {
-    if (a == b) return 1
+    if (a == b || same_cells(a, b, loose)) return 1
     x = bare(a)
     y = bare(b)
     if (!is_number(x) || !is_number(y)) return 0

@@ -208,7 +208,7 @@ static void numbers_are_written(void **state)
     assert_ok(context, nadir_numbers_write(context, model, "gradient", mixed, "written.csv"));
     char *text = (char *)test_read_bytes("written.csv", &length);
     const char expected[] = "idstate,idaction,gradient\n0,0,-0.1\n0,3,1.7976931348623157e308\n"
-                            "1,1,0.30000000000000004\n2,0,0\n2,1,-5e-324\n2,4,7\n3,2,1\n";
+                            "1,1,0.30000000000000004\n2,0,0\n2,1,-4.94065645841247e-324\n2,4,7\n3,2,1\n";
     assert_int_equal(length, strlen(expected));
     assert_memory_equal(text, expected, length);
     free(text);
