@@ -36,9 +36,8 @@
 #include "robust/robust.h"
 #include "robust/worst.h"
 #include "search/breakdown_search.h"
-#include "search/kernel_mix.h"
+#include "search/free_search.h"
 #include "search/kernel_solver.h"
-#include "search/rank_one_candidate.h"
 #include "sets/lmo.h"
 #include "solve/solver.h"
 

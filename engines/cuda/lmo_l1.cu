@@ -1,5 +1,5 @@
 /*
- * lmo_l1.cu: the oracle over all rows, p = 1; see lmo_l2.cu and sets/lmo_l1.c.
+ * lmo_l1.cu: the oracle over all rows, p = 1; see lmo_l2.cu and sets/lmo_l1_linf.c.
  *
  * Entries of the largest keys u x, u = alpha w / unit, go to the smallest x of their rows, as far as a budget
  * of beta / 2 lasts. The key at which it ends is found between two keys, as the whole numbers that their bits

@@ -1,5 +1,5 @@
 /*
- * row_linf.h: one row of p = infinity; see sets/lmo_linf.c. Rows are as in row.h.
+ * row_linf.h: one row of p = infinity; see sets/lmo_l1_linf.c. Rows are as in row.h.
  *
  * With r = alpha beta > 0, entries before the pivot rise by r, those after it fall by min(r, Phat), and the
  * pivot takes what is left; it is the last entry, by x and then by place, with r (entries before) <= what
@@ -130,7 +130,7 @@ template <typename ROW> ROW_CODE linf_pivot linf_find(const ROW &row, double r)
     }
 }
 
-/* What an answer is made of; see sets/lmo_linf.c. */
+/* What an answer is made of; see sets/lmo_l1_linf.c. */
 struct linf_shifts {
     double up, lifted, down, lowered, dropped, largest;
     ROW_PART void join(const linf_shifts &other)

@@ -9,7 +9,7 @@
 #include "policy/dual_bound.h"
 
 #include "proof/membership.h"
-#include "search/kernel_mix.h"
+#include "search/kernel_solver.h"
 #include "solve/nominal_optimum.h"
 
 #include <math.h>

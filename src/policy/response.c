@@ -3,8 +3,8 @@
 
 #include "linalg/distributed.h"
 #include "robust/robust.h"
+#include "search/frank_wolfe.h"
 #include "search/kernel_solver.h"
-#include "search/multistart.h"
 
 #include <math.h>
 #include <string.h>

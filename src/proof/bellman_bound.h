@@ -12,7 +12,7 @@
 #ifndef NADIR_PROOF_BELLMAN_BOUND_H
 #define NADIR_PROOF_BELLMAN_BOUND_H
 
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* *lower: mu . w, all rounding included, but that of `taken`. Products are made anew from the nominal rows.
  * v: [states] finite; taken: [states], 0 or more. -infinity: nothing is known. */

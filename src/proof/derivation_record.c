@@ -6,7 +6,7 @@
  */
 #include "proof/derivation_record.h"
 
-#include "sets/lmo_penalized.h"
+#include "sets/lmo_by_state.h"
 
 #include <float.h>
 #include <math.h>
@@ -63,14 +63,14 @@ static const double *take(reader *from, int64_t count)
     return taken;
 }
 
-/* The answer of the rows to v with the penalty tau / high, as a kernel; see lmo_penalized.h. */
+/* The answer of the rows to v with the penalty tau / high, as a kernel; see lmo_by_state.h. */
 static nadir_status answer(nadir_context *context, nadir_derivation *self, double tau, const double *v,
                            nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     nadir_lmo_penalized lmo = {0};
     NADIR_CHECK(nadir_lmo_penalized_make(context, self->problem, self->beta, self->below.high, &lmo));
-    NADIR_CHECK(nadir_lmo_penalized_answer(context, &lmo, tau, v));
+    NADIR_CHECK(nadir_lmo_penalized_solve(context, &lmo, tau, v));
     NADIR_CHECK(nadir_lmo_penalized_kernel(context, &lmo, tau, kernel));
 cleanup:
     nadir_lmo_penalized_clear(context, &lmo);

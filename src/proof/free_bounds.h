@@ -3,7 +3,7 @@
 #ifndef NADIR_PROOF_FREE_BOUNDS_H
 #define NADIR_PROOF_FREE_BOUNDS_H
 
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* Whether the rewards are far enough from underflow and overflow for the bounds to hold. */
 bool nadir_free_rewards_fit(const nadir_context *context, const nadir_problem *problem);

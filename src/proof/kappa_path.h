@@ -3,7 +3,7 @@
  *
  * What a change of a row can do to an occupancy is known from the columns of the nominal D, whatever kernel
  * it is a change of: see kappa_path.c. They serve all radii up to the largest one, for which occupancies are
- * bounded. A proof takes two vectors y >= b + A y as witness; search/kappa_path_search.c looks for them.
+ * bounded. A proof takes two vectors y >= b + A y as witness; search/second_order_search.c looks for them.
  */
 #ifndef NADIR_PROOF_KAPPA_PATH_H
 #define NADIR_PROOF_KAPPA_PATH_H

@@ -12,7 +12,7 @@
 
 #include "core/round.h"
 #include "proof/bellman_bound.h"
-#include "sets/lmo_penalized.h"
+#include "sets/lmo_by_state.h"
 
 #include <float.h>
 #include <math.h>
@@ -42,7 +42,7 @@ nadir_status nadir_lagrangian_bound(nadir_context *context, const nadir_problem 
     NADIR_CHECK(check_prices(context, problem->states, d_bar, tau));
     NADIR_NEW(context, taken, problem->states);
     NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, d_bar, &lmo));
-    NADIR_CHECK(nadir_lmo_penalized_answer(context, &lmo, tau, v));
+    NADIR_CHECK(nadir_lmo_penalized_solve(context, &lmo, tau, v));
     nadir_lmo_penalized_bound(&lmo, tau, taken);
     NADIR_CHECK(nadir_bellman_bound(context, problem, v, taken, &bound));
     /* a power and two products, which may underflow */

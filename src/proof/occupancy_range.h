@@ -21,7 +21,7 @@
 #ifndef NADIR_PROOF_OCCUPANCY_RANGE_H
 #define NADIR_PROOF_OCCUPANCY_RANGE_H
 
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_occupancy_range {

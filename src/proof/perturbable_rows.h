@@ -8,7 +8,7 @@
 #ifndef NADIR_PROOF_PERTURBABLE_ROWS_H
 #define NADIR_PROOF_PERTURBABLE_ROWS_H
 
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_perturbable_rows {

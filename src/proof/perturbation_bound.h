@@ -29,7 +29,7 @@
 #ifndef NADIR_PROOF_PERTURBATION_BOUND_H
 #define NADIR_PROOF_PERTURBATION_BOUND_H
 
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 typedef struct nadir_perturbation_bound {
     double reach, kappa;    /* rounded up; infinite where nothing is known */

@@ -6,7 +6,7 @@
 #define NADIR_PROOF_RANK_ONE_CHECK_H
 
 #include "model/kernel.h"
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 typedef struct nadir_rank_one_check {
     double norm;         /* scaled p-norm of b k^T, the largest of a group for rectangular sets; rounded up */

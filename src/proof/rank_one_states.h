@@ -16,7 +16,7 @@
 #ifndef NADIR_PROOF_RANK_ONE_STATES_H
 #define NADIR_PROOF_RANK_ONE_STATES_H
 
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* b: [rows] from c: [states]. */
 void nadir_rank_one_states_expand(const nadir_problem *problem, const double *c, double *b);

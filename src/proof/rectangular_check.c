@@ -5,7 +5,7 @@
 #include "proof/rectangular_check.h"
 
 #include "proof/bellman_bound.h"
-#include "sets/lmo_rectangular.h"
+#include "sets/lmo_by_state.h"
 
 nadir_status nadir_rectangular_check(nadir_context *context, const nadir_problem *problem, double factor,
                                      const double *v, double *lower)
@@ -15,7 +15,7 @@ nadir_status nadir_rectangular_check(nadir_context *context, const nadir_problem
     double *taken = NULL;
     NADIR_NEW(context, taken, problem->states);
     NADIR_CHECK(nadir_lmo_rectangular_make(context, problem, factor, &lmo));
-    NADIR_CHECK(nadir_lmo_rectangular_answer(context, &lmo, v));
+    NADIR_CHECK(nadir_lmo_rectangular_solve(context, &lmo, v));
     NADIR_CHECK(nadir_lmo_rectangular_bound(context, &lmo, taken));
     for (int64_t s = 0; s < problem->states; s++) {
         taken[s] *= problem->gamma;

@@ -9,7 +9,7 @@
 #ifndef NADIR_PROOF_RECTANGULAR_CHECK_H
 #define NADIR_PROOF_RECTANGULAR_CHECK_H
 
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* v: [states]; all radii times `factor`. Every minimum is replaced by a lower bound on it by weak duality, so
  * that no solution of a row problem is trusted. */

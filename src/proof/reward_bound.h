@@ -2,7 +2,7 @@
 #ifndef NADIR_PROOF_REWARD_BOUND_H
 #define NADIR_PROOF_REWARD_BOUND_H
 
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* lower: at most min over s of R^pi(s) / (1 - gamma); upper: at least the maximum; all rounding included,
  * infinite where that is no double. For the domains simplex and support. */

@@ -12,7 +12,7 @@
 #include "core/round.h"
 #include "linalg/norm.h"
 #include "proof/difference_bound.h"
-#include "sets/lmo_row_costs_internal.h"
+#include "sets/lmo_row_costs.h"
 
 #include <math.h>
 

@@ -24,7 +24,7 @@
 #include "linalg/lanczos.h"
 #include "linalg/prefetch.h"
 #include "proof/stationary_point.h"
-#include "sets/lmo_device.h"
+#include "sets/lmo.h"
 
 #include <math.h>
 #include <string.h>

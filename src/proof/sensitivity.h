@@ -12,7 +12,7 @@
 #define NADIR_PROOF_SENSITIVITY_H
 
 #include "proof/perturbable_rows.h"
-#include "sets/value_order.h"
+#include "sets/lmo.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_sensitivity {

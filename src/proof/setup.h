@@ -2,7 +2,7 @@
 #ifndef NADIR_PROOF_SETUP_H
 #define NADIR_PROOF_SETUP_H
 
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 #include "solve/solver.h"
 
 /* A struct of zeros holds nothing. The problem points into the struct: it must stay where it is. */

@@ -8,7 +8,7 @@
 #ifndef NADIR_PROOF_VERIFIED_SOLVE_H
 #define NADIR_PROOF_VERIFIED_SOLVE_H
 
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* What holds for every solve. */
 typedef struct nadir_verified_solver {

@@ -10,8 +10,8 @@
 #include "proof/rank_one_check.h"
 #include "proof/rectangular_check.h"
 #include "robust/evaluate_free.h"
+#include "search/breakdown_search.h"
 #include "search/free_search.h"
-#include "search/penalty_bounds.h"
 #include "solve/value_check.h"
 
 #include <float.h>

@@ -11,9 +11,8 @@
 #include "core/context.h"
 #include "proof/membership.h"
 #include "robust/evaluate_free.h"
-#include "search/kappa_path_search.h"
-#include "search/multistart.h"
-#include "search/rank_one_candidate.h"
+#include "search/frank_wolfe.h"
+#include "search/free_search.h"
 #include "search/second_order_search.h"
 
 #include <math.h>

@@ -6,15 +6,14 @@
  * solves. If that kernel lies in the domain it is the worst here too, since this set is a part of the free
  * one; if not, its return is still a lower bound.
  *
- * Radii are taken in rising order, each search starting from the results before (radius_path.h). A path need
+ * Radii are taken in rising order, each search starting from the results before (frank_wolfe.h). A path need
  * not lead to the worst kernel: now and then it is compared with a cold start. Where that finds a worse
  * kernel, smaller radii are searched again from there, as long as that makes a difference.
  */
 #include "core/context.h"
 #include "linalg/distributed.h"
 #include "robust/certify.h"
-#include "search/multistart.h"
-#include "search/radius_path.h"
+#include "search/frank_wolfe.h"
 
 #include <float.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 
 #include "proof/certificate.h"
 #include "proof/reward_bound.h"
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* A struct of zeros holds nothing. Signs as in the problem. */
 typedef struct nadir_evaluation {

@@ -13,7 +13,7 @@
 #include "robust/prove.h"
 
 #include "linalg/distributed.h"
-#include "search/lagrangian_tau.h"
+#include "search/lagrangian_search.h"
 #include "search/second_order_search.h"
 
 #include <math.h>

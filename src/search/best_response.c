@@ -19,8 +19,7 @@
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
-#include "search/rank_one_candidate.h"
-#include "search/scalar_newton.h"
+#include "search/free_search.h"
 
 #include <math.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 #include "core/round.h"
 #include "linalg/vector.h"
 #include "proof/difference_bound.h"
-#include "search/kernel_mix.h"
+#include "search/kernel_solver.h"
 
 #include <math.h>
 #include <string.h>

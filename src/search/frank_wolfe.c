@@ -9,11 +9,11 @@
  * stationarity gap: zero exactly where no direction is a descent direction. Steps are full ones, P <- X.
  * Where the return does not fall by a small share of the gap, a line search between P and X finds the step.
  */
-#include "search/frank_wolfe_internal.h"
+#include "search/frank_wolfe.h"
 
 #include "linalg/distributed.h"
 #include "model/kernel_device.h"
-#include "search/kernel_mix.h"
+#include "search/kernel_solver.h"
 
 #include <float.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #define NADIR_SEARCH_FRANK_WOLFE_H
 
 #include "proof/candidate.h"
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* Several searches one after another, which keep operators, row solutions and kernels from one to the
  * next. */

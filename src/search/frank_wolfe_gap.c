@@ -1,5 +1,5 @@
 /* frank_wolfe_gap.c: the stationarity gap of a kernel; see frank_wolfe_internal.h. */
-#include "search/frank_wolfe_internal.h"
+#include "search/frank_wolfe.h"
 
 #include "linalg/distributed.h"
 #include "model/kernel_device.h"

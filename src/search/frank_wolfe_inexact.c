@@ -1,5 +1,5 @@
 /* frank_wolfe_inexact.c: one inexact response, for an optimisation of the policy; see frank_wolfe.h. */
-#include "search/frank_wolfe_internal.h"
+#include "search/frank_wolfe.h"
 
 #include "model/kernel_device.h"
 

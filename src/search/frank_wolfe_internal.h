@@ -5,7 +5,6 @@
 #include "search/frank_wolfe.h"
 #include "search/kernel_solver.h"
 #include "sets/lmo.h"
-#include "sets/lmo_device.h"
 
 /* A kernel with what the search needs to know of it. */
 typedef struct nadir_frank_wolfe_point {

@@ -1,5 +1,5 @@
 /* frank_wolfe_lmo.c: the linear problem of a Frank-Wolfe step, solved here or by a device. */
-#include "search/frank_wolfe_internal.h"
+#include "search/frank_wolfe.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * A search ends when its gap is small; a proof needs the sum over rows of what each lacks of optimality to be
  * small. Near the end full steps contract, even where the return does not fall.
  */
-#include "search/frank_wolfe_internal.h"
+#include "search/frank_wolfe.h"
 
 #include "linalg/distributed.h"
 #include "linalg/prefetch.h"

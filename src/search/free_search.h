@@ -7,7 +7,7 @@
 #define NADIR_SEARCH_FREE_SEARCH_H
 
 #include "proof/candidate.h"
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* ------------------------------------------------------------------------- non-rectangular, p = 1
  *

@@ -1,7 +1,7 @@
 /*
  * kappa_path_search.c: y >= b + A y by y <- 1.01 (b + A y), from y = b; see kappa_path_search.h.
  */
-#include "search/kappa_path_search.h"
+#include "search/second_order_search.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* kernel_mix.c: convex combinations of two kernels; see kernel_mix.h. */
-#include "search/kernel_mix.h"
+#include "search/kernel_solver.h"
 
 #include "linalg/threads.h"
 #include "model/kernel_rows.h"

@@ -7,7 +7,7 @@
 #ifndef NADIR_SEARCH_KERNEL_SOLVER_H
 #define NADIR_SEARCH_KERNEL_SOLVER_H
 
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* Nothing but the problem set: empty. */
 typedef struct nadir_kernel_solver {

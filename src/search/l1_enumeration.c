@@ -23,7 +23,7 @@
 
 #include "core/round.h"
 #include "linalg/vector.h"
-#include "search/rank_one_candidate.h"
+#include "search/free_search.h"
 
 #include <math.h>
 #include <string.h>

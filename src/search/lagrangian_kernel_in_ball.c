@@ -5,9 +5,9 @@
  * P = Phat + t (P_tau - Phat), t <= 1, has t times the distance of P_tau, and every row is a mixture of two
  * distributions. In this form nominal rows of P_tau stay exactly nominal, and no entry becomes negative.
  */
-#include "search/lagrangian_tau.h"
+#include "search/lagrangian_search.h"
 
-#include "search/kernel_mix.h"
+#include "search/kernel_solver.h"
 
 #include <float.h>
 #include <math.h>

@@ -9,7 +9,7 @@
  * fall. The minimisers are smooth in v (p > 1) or vertices (p = 1): 3 to 6 steps. By the envelope theorem
  * `used` is the derivative of mu . v_tau by tau.
  */
-#include "search/lagrangian_tau.h"
+#include "search/lagrangian_search.h"
 
 #include "linalg/norm.h"
 #include "linalg/vector.h"
@@ -103,7 +103,7 @@ static nadir_status respond(nadir_context *context, nadir_lagrangian_search *sea
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
-    NADIR_CHECK(nadir_lmo_penalized_answer(context, &search->lmo, tau, v));
+    NADIR_CHECK(nadir_lmo_penalized_solve(context, &search->lmo, tau, v));
     nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, v, search->work);
     *most = 0;
     for (int64_t s = 0; s < problem->states; s++) {

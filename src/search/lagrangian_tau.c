@@ -8,7 +8,7 @@
  * side. Where that gains little, the crossing itself is tried: for p = 1, where the bound is piecewise
  * linear, this ends exactly.
  */
-#include "search/lagrangian_tau.h"
+#include "search/lagrangian_search.h"
 
 #include "linalg/norm.h"
 

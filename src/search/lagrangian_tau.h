@@ -8,7 +8,7 @@
 
 #include "model/kernel.h"
 #include "search/kernel_solver.h"
-#include "sets/lmo_penalized.h"
+#include "sets/lmo_by_state.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_lagrangian {

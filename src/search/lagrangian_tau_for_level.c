@@ -6,7 +6,7 @@
  * that is where the return of the kernel alone, mu . v_tau - tau used, equals the level. It rises with tau,
  * from below the level at the best tau of the bound. The minimum is flat: low accuracy suffices.
  */
-#include "search/lagrangian_tau.h"
+#include "search/lagrangian_search.h"
 
 #include "linalg/norm.h"
 

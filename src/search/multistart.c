@@ -1,5 +1,5 @@
 /* multistart.c: Frank-Wolfe from several starts; see multistart.h. */
-#include "search/multistart.h"
+#include "search/frank_wolfe.h"
 
 #include "linalg/distributed.h"
 #include "linalg/vector.h"

@@ -9,7 +9,7 @@
 #define NADIR_SEARCH_MULTISTART_H
 
 #include "search/frank_wolfe.h"
-#include "search/lagrangian_tau.h"
+#include "search/lagrangian_search.h"
 
 /* From the nominal kernel and, where the result does not visit a state that some kernel of the set reaches,
  * from kernels of Lagrangian bounds. attack: of zeros. warm_start: as nadir_frank_wolfe_run, for all of them. */

@@ -1,5 +1,5 @@
 /* penalty_bounds.c: which proofs bound the penalty over an L_2 ball well enough; see penalty_bounds.h. */
-#include "search/penalty_bounds.h"
+#include "search/breakdown_search.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* radius_path.c: worst kernels of growing balls, each from those before; see radius_path.h. */
-#include "search/radius_path.h"
+#include "search/frank_wolfe.h"
 
 #include "linalg/distributed.h"
 

@@ -9,7 +9,7 @@
  * Of v only differences count, as k sums to zero: its mean is taken off first, so that large values that
  * differ little keep their digits.
  */
-#include "search/rank_one_candidate.h"
+#include "search/free_search.h"
 
 #include "core/round.h"
 #include "linalg/blocks.h"

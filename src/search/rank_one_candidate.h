@@ -12,7 +12,7 @@
 #define NADIR_SEARCH_RANK_ONE_CANDIDATE_H
 
 #include "proof/candidate.h"
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* Fills attack->kernel, J, lambda, c, k and, where solves are iterations, g from c and k, [states] each, of
  * one kernel: an accurate solve for v_b; v is the problem's. |c|_p is scaled down where rounding put it above

@@ -10,7 +10,7 @@
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
 #include "proof/rank_one_states.h"
-#include "search/scalar_newton.h"
+#include "search/free_search.h"
 
 #include <math.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include "linalg/distributed.h"
 #include "model/kernel_device.h"
-#include "sets/lmo_rectangular.h"
+#include "sets/lmo_by_state.h"
 
 #include <float.h>
 #include <math.h>
@@ -39,7 +39,7 @@ static nadir_status start(nadir_context *context, const nadir_problem *problem, 
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     self->problem = problem;
-    NADIR_CHECK(nadir_lmo_rectangular_make_remote(context, problem, factor, &self->worst));
+    NADIR_CHECK(nadir_lmo_rectangular_make_on_device(context, problem, factor, &self->worst));
     NADIR_NEW(context, self->v, n);
     NADIR_NEW(context, self->fall, n);
     memcpy(self->v, problem->v, (size_t)n * sizeof *self->v);
@@ -66,7 +66,7 @@ static nadir_status respond(nadir_context *context, search *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
-    NADIR_CHECK(nadir_lmo_rectangular_answer(context, &self->worst, self->v));
+    NADIR_CHECK(nadir_lmo_rectangular_solve(context, &self->worst, self->v));
     nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, self->v, self->fall);
     self->most = 0;
     for (int64_t s = 0; s < problem->states; s++) {
@@ -111,7 +111,7 @@ static nadir_status make_kernel(nadir_context *context, search *self, nadir_kern
 {
     nadir_status status = nadir_lmo_rectangular_kernel(context, &self->worst, kernel);
     if (status == NADIR_ERROR_MEMORY && self->worst.remote.step != NULL) {
-        NADIR_CHECK(nadir_lmo_rectangular_recall(context, &self->worst, self->v));
+        NADIR_CHECK(nadir_lmo_rectangular_leave_device(context, &self->worst, self->v));
         NADIR_CHECK(nadir_lmo_rectangular_kernel(context, &self->worst, kernel));
     }
 cleanup:

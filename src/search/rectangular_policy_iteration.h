@@ -10,7 +10,7 @@
 #define NADIR_SEARCH_RECTANGULAR_POLICY_ITERATION_H
 
 #include "proof/candidate.h"
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* All radii times `factor`. attack: of zeros; all fields but c, k and lambda are set. tolerance: relative to
  * the penalty. */

@@ -1,5 +1,5 @@
 /* scalar_newton.c: Newton's method for x = size(s a - x t b); see scalar_newton.h. */
-#include "search/scalar_newton.h"
+#include "search/free_search.h"
 
 #include "linalg/blocks.h"
 #include "linalg/gstd.h"

@@ -14,7 +14,7 @@
 #include "search/second_order_search.h"
 
 #include "linalg/vector.h"
-#include "search/lagrangian_tau.h"
+#include "search/lagrangian_search.h"
 
 #include <math.h>
 

@@ -7,8 +7,8 @@
 #ifndef NADIR_SEARCH_SPECTRAL_H
 #define NADIR_SEARCH_SPECTRAL_H
 
-#include "search/rank_one_candidate.h"
-#include "search/spectral_subspace.h"
+#include "search/free_search.h"
+#include "search/spectral.h"
 
 typedef enum nadir_spectral_method {
     NADIR_SPECTRAL_NEWTON,       /* the default: the root of f on a growing subspace, in closed form there */

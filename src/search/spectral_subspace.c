@@ -1,6 +1,6 @@
 /* spectral_subspace.c: the L_2 problem of the free domain on a subspace; see spectral_subspace.h for the
  * formulas. */
-#include "search/spectral_subspace.h"
+#include "search/spectral.h"
 
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"

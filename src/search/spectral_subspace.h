@@ -19,7 +19,7 @@
 #define NADIR_SEARCH_SPECTRAL_SUBSPACE_H
 
 #include "linalg/eigen.h"
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 enum { NADIR_SPECTRAL_SUBSPACE_LIMIT = 40 };
 

@@ -24,7 +24,7 @@
 #define NADIR_SETS_LMO_H
 
 #include "model/kernel.h"
-#include "sets/value_order.h"
+#include "sets/lmo.h"
 
 /* What all rows share. Plain data: set p with its conjugate q, and fill in the rest; nothing is owned. */
 typedef struct nadir_lmo {

@@ -1,5 +1,5 @@
 /* lmo_device.c: the linear minimisation oracle on a device; see lmo_device.h. */
-#include "sets/lmo_device.h"
+#include "sets/lmo.h"
 
 #include "model/kernel_device.h"
 #include "sets/lmo_internal.h"

@@ -1,5 +1,5 @@
-/* lmo_penalized.c: linear minimisation with a penalty on the change of rows; see lmo_penalized.h. */
-#include "sets/lmo_penalized.h"
+/* lmo_penalized.c: linear minimisation with a penalty on the change of rows; see lmo_by_state.h. */
+#include "sets/lmo_by_state.h"
 
 #include "core/round.h"
 #include "linalg/norm.h"
@@ -127,8 +127,8 @@ static double answer_state(const nadir_lmo_penalized *lmo, double tau, int64_t s
     return taken > 0 ? taken : 0;
 }
 
-nadir_status nadir_lmo_penalized_answer(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
-                                        const double *v)
+nadir_status nadir_lmo_penalized_solve(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
+                                       const double *v)
 {
     nadir_status status = NADIR_OK;
     const int64_t states = lmo->problem->states;

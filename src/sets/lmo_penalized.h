@@ -1,5 +1,5 @@
 /*
- * lmo_penalized.h: linear minimisation with a penalty on the change of rows, state by state, threaded:
+ * lmo_by_state.h: linear minimisation with a penalty on the change of rows, state by state, threaded:
  *
  *     min over the rows of s of  gamma sum_a pi P_sa . v + tau / d_bar(s) x_s,
  *     x_s = sum_a (|Delta_sa|_p / alpha_sa)^p <= beta^p
@@ -11,7 +11,7 @@
 #define NADIR_SETS_LMO_PENALIZED_H
 
 #include "sets/lmo.h"
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_lmo_penalized {
@@ -35,8 +35,8 @@ nadir_status nadir_lmo_penalized_make(nadir_context *context, const nadir_proble
 void nadir_lmo_penalized_clear(nadir_context *context, nadir_lmo_penalized *lmo);
 
 /* The minimising rows for v: [states], from the last ones. */
-nadir_status nadir_lmo_penalized_answer(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
-                                        const double *v);
+nadir_status nadir_lmo_penalized_solve(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
+                                       const double *v);
 
 /* The kernel of these rows, for the same tau; as nadir_lmo_kernel. */
 nadir_status nadir_lmo_penalized_kernel(nadir_context *context, nadir_lmo_penalized *lmo, double tau,

@@ -1,5 +1,5 @@
 /* lmo_rectangular.c: linear minimisation over the rows of a rectangular set; see lmo_rectangular.h. */
-#include "sets/lmo_rectangular.h"
+#include "sets/lmo_by_state.h"
 
 #include "core/round.h"
 #include "linalg/threads.h"
@@ -98,8 +98,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_lmo_rectangular_make_remote(nadir_context *context, const nadir_problem *problem,
-                                               double factor, nadir_lmo_rectangular *lmo)
+nadir_status nadir_lmo_rectangular_make_on_device(nadir_context *context, const nadir_problem *problem,
+                                                  double factor, nadir_lmo_rectangular *lmo)
 {
     nadir_status status = NADIR_OK;
     describe(problem, factor, lmo);
@@ -198,7 +198,7 @@ nadir_status nadir_lmo_rectangular_kernel(nadir_context *context, const nadir_lm
     return nadir_kernel_create(context, lmo->problem->model, kernel);
 }
 
-nadir_status nadir_lmo_rectangular_answer(nadir_context *context, nadir_lmo_rectangular *lmo, const double *v)
+nadir_status nadir_lmo_rectangular_solve(nadir_context *context, nadir_lmo_rectangular *lmo, const double *v)
 {
     enum {
         STATES = 8
@@ -227,14 +227,15 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_lmo_rectangular_recall(nadir_context *context, nadir_lmo_rectangular *lmo, const double *v)
+nadir_status nadir_lmo_rectangular_leave_device(nadir_context *context, nadir_lmo_rectangular *lmo,
+                                                const double *v)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = lmo->problem;
     const double factor = lmo->factor;
     nadir_lmo_rectangular_clear(context, lmo);
     NADIR_CHECK(nadir_lmo_rectangular_make(context, problem, factor, lmo));
-    NADIR_CHECK(nadir_lmo_rectangular_answer(context, lmo, v));
+    NADIR_CHECK(nadir_lmo_rectangular_solve(context, lmo, v));
 cleanup:
     return status;
 }

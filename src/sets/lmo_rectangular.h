@@ -6,8 +6,7 @@
 #define NADIR_SETS_LMO_RECTANGULAR_H
 
 #include "sets/lmo.h"
-#include "sets/lmo_device.h"
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* Numbers that the bound of a row takes. */
 #define NADIR_LMO_BOUND_ROOM ((int64_t)(sizeof(nadir_lmo_row_bound) / sizeof(double)))
@@ -32,16 +31,15 @@ nadir_status nadir_lmo_rectangular_make(nadir_context *context, const nadir_prob
                                         nadir_lmo_rectangular *lmo);
 /* The same for gains and kernels alone, which a device can compute: domain support, or p = infinity. Neither
  * answers nor bounds are available then. */
-nadir_status nadir_lmo_rectangular_make_remote(nadir_context *context, const nadir_problem *problem,
-                                               double factor, nadir_lmo_rectangular *lmo);
+nadir_status nadir_lmo_rectangular_make_on_device(nadir_context *context, const nadir_problem *problem,
+                                                  double factor, nadir_lmo_rectangular *lmo);
 /* Solves for v again, and from now on, on the processor: where the device has no memory for the kernel. */
-nadir_status nadir_lmo_rectangular_recall(nadir_context *context, nadir_lmo_rectangular *lmo,
-                                          const double *v);
+nadir_status nadir_lmo_rectangular_leave_device(nadir_context *context, nadir_lmo_rectangular *lmo,
+                                                const double *v);
 void nadir_lmo_rectangular_clear(nadir_context *context, nadir_lmo_rectangular *lmo);
 
 /* The minimising rows for v: [states], from the last ones. Rows of pi = 0 stay nominal. */
-nadir_status nadir_lmo_rectangular_answer(nadir_context *context, nadir_lmo_rectangular *lmo,
-                                          const double *v);
+nadir_status nadir_lmo_rectangular_solve(nadir_context *context, nadir_lmo_rectangular *lmo, const double *v);
 
 /* The kernel of these rows; see nadir_lmo_kernel. */
 nadir_status nadir_lmo_rectangular_kernel(nadir_context *context, const nadir_lmo_rectangular *lmo,

@@ -1,9 +1,9 @@
 /* lmo_row_costs.c: the linear minimisation oracle with costs for each row; see lmo_row_costs.h. */
+#include "sets/lmo_row_costs.h"
 #include "core/round.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
 #include "linalg/threads.h"
-#include "sets/lmo_row_costs_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -20,7 +20,7 @@
 #define NADIR_SETS_LMO_ROW_COSTS_H
 
 #include "model/kernel.h"
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* Rows that can have more entries than the model's are written out up to this many entries. */
 #define NADIR_LMO_ROW_COSTS_LIMIT 50000000

@@ -7,7 +7,7 @@
  * mixed, which by convexity of norms does not leave the ball.
  */
 #include "linalg/norm.h"
-#include "sets/lmo_row_costs_internal.h"
+#include "sets/lmo_row_costs.h"
 
 #include <float.h>
 #include <math.h>

@@ -13,7 +13,7 @@
  */
 #include "linalg/norm.h"
 #include "model/kernel_rows.h"
-#include "sets/lmo_row_costs_internal.h"
+#include "sets/lmo_row_costs.h"
 
 #include <float.h>
 #include <math.h>

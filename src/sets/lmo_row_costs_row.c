@@ -9,7 +9,7 @@
  */
 #include "core/round.h"
 #include "linalg/norm.h"
-#include "sets/lmo_row_costs_internal.h"
+#include "sets/lmo_row_costs.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* value_order.c: the states in rising order of a value; see value_order.h. */
-#include "sets/value_order.h"
+#include "sets/lmo.h"
 
 #include "linalg/distributed.h"
 

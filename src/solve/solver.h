@@ -14,7 +14,7 @@ struct nadir_solver {
     nadir_value value; /* v NULL: not solved yet */
     nadir_nominal nominal;
     const struct nadir_warm_start *warm_start; /* where a search for the worst kernel begins
-                                                  (sets/problem.h); not owned; NULL: nothing is known */
+                                                  (sets/uncertainty.h); not owned; NULL: nothing is known */
 };
 
 /* The caller's settings, NULL: none, or NADIR_ERROR_ARGUMENT. */

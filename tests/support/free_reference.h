@@ -5,7 +5,7 @@
 #ifndef NADIR_TESTS_FREE_REFERENCE_H
 #define NADIR_TESTS_FREE_REFERENCE_H
 
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* max over c of |c| = 1 of |Phi (v d^T - lambda D) W c| and what it takes. */
 typedef struct test_free {

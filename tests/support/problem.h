@@ -5,7 +5,7 @@
 #ifndef NADIR_TESTS_PROBLEM_H
 #define NADIR_TESTS_PROBLEM_H
 
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 #include "solve/value.h"
 
 typedef struct test_problem {

@@ -5,7 +5,7 @@
 #ifndef NADIR_TESTS_SINGULAR_H
 #define NADIR_TESTS_SINGULAR_H
 
-#include "sets/problem.h"
+#include "sets/uncertainty.h"
 
 /* A matrix of rows by columns, column after column, with all its triples: values falling, y_i and x_i the
  * columns of left [rows * columns] and right [columns * columns]. */

@@ -9,7 +9,7 @@
 #include "proof/kappa_cholesky.h"
 #include "proof/lagrangian_bound.h"
 #include "search/frank_wolfe.h"
-#include "search/lagrangian_tau.h"
+#include "search/lagrangian_search.h"
 #include "support/miniature.h"
 #include "support/oracle.h"
 #include "support/reference.h"

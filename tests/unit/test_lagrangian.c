@@ -3,7 +3,7 @@
 
 #include "proof/lagrangian_bound.h"
 #include "search/frank_wolfe.h"
-#include "search/lagrangian_tau.h"
+#include "search/lagrangian_search.h"
 #include "support/families.h"
 #include "support/golden.h"
 #include "support/priced.h"

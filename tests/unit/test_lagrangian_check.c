@@ -4,7 +4,7 @@
 #include "linalg/vector.h"
 #include "proof/lagrangian_bound.h"
 #include "search/frank_wolfe.h"
-#include "search/lagrangian_tau.h"
+#include "search/lagrangian_search.h"
 #include "support/generated.h"
 #include "support/miniature.h"
 #include "support/priced.h"

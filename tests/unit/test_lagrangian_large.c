@@ -6,7 +6,7 @@
 #include "support/support.h"
 
 #include "proof/lagrangian_bound.h"
-#include "search/lagrangian_tau.h"
+#include "search/lagrangian_search.h"
 #include "support/generated.h"
 #include "support/problem.h"
 #include "support/reference.h"

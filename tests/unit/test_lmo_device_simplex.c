@@ -6,7 +6,7 @@
 #include "linalg/norm.h"
 #include "model/average.h"
 #include "model/kernel_device.h"
-#include "sets/lmo_device.h"
+#include "sets/lmo.h"
 #include "support/generated.h"
 #include "support/reference.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/random.h"
 #include "model/policy.h"
-#include "search/kernel_mix.h"
+#include "search/kernel_solver.h"
 #include "sets/lmo.h"
 #include "support/generated.h"
 #include "support/reference.h"

@@ -5,7 +5,7 @@
 #include "linalg/norm.h"
 #include "linalg/vector.h"
 #include "proof/rank_one_states.h"
-#include "search/rank_one_candidate.h"
+#include "search/free_search.h"
 #include "support/families.h"
 #include "support/free_reference.h"
 #include "support/problem.h"

@@ -7,7 +7,7 @@
 #include "model/kernel_device.h"
 #include "proof/rectangular_check.h"
 #include "search/rectangular_policy_iteration.h"
-#include "sets/lmo_rectangular.h"
+#include "sets/lmo_by_state.h"
 #include "support/generated.h"
 #include "support/problem.h"
 #include "support/reference.h"
@@ -192,8 +192,8 @@ static void compare(fixture *made, int kind, nadir_lmo_rectangular *here, nadir_
                     nadir_kernel **here_kernel, nadir_kernel **there_kernel)
 {
     choose_values(kind, made);
-    assert_ok(made->context, nadir_lmo_rectangular_answer(made->context, here, made->v));
-    assert_ok(made->context, nadir_lmo_rectangular_answer(made->context, there, made->v));
+    assert_ok(made->context, nadir_lmo_rectangular_solve(made->context, here, made->v));
+    assert_ok(made->context, nadir_lmo_rectangular_solve(made->context, there, made->v));
     assert_true(there->moves);
     const double range = here->order.range;
     for (int64_t s = 0; s < STATES; s++) {
@@ -216,7 +216,7 @@ static void test_answers(void **state)
         nadir_kernel *kernels[2] = {NULL, NULL};
         setup(i % 2 == 0 ? NADIR_SET_S : NADIR_SET_SA, norms[i / 2], &made);
         assert_ok(made.context, nadir_lmo_rectangular_make(made.context, &made.problem, 1, &here));
-        assert_ok(made.context, nadir_lmo_rectangular_make_remote(made.context, &made.problem, 1, &there));
+        assert_ok(made.context, nadir_lmo_rectangular_make_on_device(made.context, &made.problem, 1, &there));
         const bool made_there = there.remote.step != NULL;
         const bool powers = norms[i / 2] != 1 && norms[i / 2] != 2 && !isinf(norms[i / 2]);
         for (int kind = 0; kind < KINDS && made_there; kind += powers ? 3 : 1) { /* powers take their time */
@@ -247,10 +247,10 @@ static void test_nothing_moves(void **state)
     nadir_kernel *kernel = NULL;
     (void)state;
     setup(NADIR_SET_S, 1.5, &made);
-    assert_ok(made.context, nadir_lmo_rectangular_make_remote(made.context, &made.problem, 1, &there));
+    assert_ok(made.context, nadir_lmo_rectangular_make_on_device(made.context, &made.problem, 1, &there));
     const bool made_there = there.remote.step != NULL;
     if (made_there) {
-        assert_ok(made.context, nadir_lmo_rectangular_answer(made.context, &there, made.v));
+        assert_ok(made.context, nadir_lmo_rectangular_solve(made.context, &there, made.v));
         assert_ok(made.context, nadir_lmo_rectangular_kernel(made.context, &there, &kernel));
         for (int64_t s = 0; s < STATES; s++) {
             assert_true(there.gain[s] == 0);

@@ -1,7 +1,7 @@
 /* The worst kernel of the non-rectangular L_2 ball on the free domain. */
 #include "support/support.h"
 
-#include "search/rank_one_candidate.h"
+#include "search/free_search.h"
 #include "search/spectral.h"
 
 #include "support/families.h"

@@ -5,7 +5,7 @@
 #include "support/support.h"
 
 #include "linalg/vector.h"
-#include "search/kappa_path_search.h"
+#include "search/second_order_search.h"
 #include "support/miniature.h"
 #include "support/oracle.h"
 #include "support/reference.h"
