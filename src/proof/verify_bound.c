@@ -10,7 +10,6 @@
 #include "proof/rank_one_check.h"
 #include "proof/rectangular_check.h"
 #include "robust/evaluate_free.h"
-#include "search/breakdown_search.h"
 #include "search/free_search.h"
 #include "solve/value_check.h"
 

@@ -19,7 +19,6 @@
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
-#include "search/free_search.h"
 
 #include <math.h>
 #include <string.h>

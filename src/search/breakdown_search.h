@@ -4,6 +4,8 @@
 #define NADIR_SEARCH_BREAKDOWN_SEARCH_H
 
 #include "proof/breakdown.h"
+#include "proof/certificate.h"
+#include "proof/spectral_check.h"
 
 /* The breakdown radius at p = 2 to about 1e-9, by Lanczos iterations that converged from two starts: an
  * estimate, not a bound. *converged: false when they did not. */
@@ -44,5 +46,25 @@ nadir_status nadir_breakdown_settle(nadir_context *context, const nadir_problem 
 /* NADIR_ERROR_ILL_POSED for a radius that is not inside, saying what is known. */
 nadir_status nadir_breakdown_refuse(nadir_context *context, double radius,
                                     const nadir_known_breakdown *known);
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/*
+ * an upper bound on the penalty over an L_2 ball on the free domain. Every such bound rests
+ * on a breakdown radius: proofs of it are tried, cheapest first, until the bound is good enough.
+ */
+
+/* The bound of one radius. */
+typedef struct nadir_penalty_bound {
+    nadir_spectral_question question; /* radius, and the pair of the kernel found there */
+    double wanted;                    /* a bound this small is enough */
+    double lambda_high;               /* infinity: none */
+    nadir_proof proof;
+} nadir_penalty_bound;
+
+/* By isolation with the proven breakdown radius; then with dearer proofs of it; then with its estimate, which
+ * makes the bound a numerical one. All radii are below breakdown. */
+nadir_status nadir_penalty_bounds(nadir_context *context, const nadir_problem *problem, nadir_certify certify,
+                                  int64_t count, nadir_penalty_bound *bounds, nadir_known_breakdown *known);
 
 #endif

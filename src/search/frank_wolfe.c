@@ -1,6 +1,30 @@
 /*
  * frank_wolfe.c: Frank-Wolfe over the kernels of a non-rectangular ball; see frank_wolfe.h.
  *
+ *     min over P of the set of J_P,      X = argmin over the set of <G, X>,      P <- P + t (X - P)
+ *
+ * At a kernel P with value v and occupancy d the return falls to first order by <G, P - X> for a step to X,
+ *
+ *     G_sa = gamma d(s) pi(a|s) v,
+ *
+ * and the X of the set where that is largest is computed exactly (sets/lmo.h). The largest value is the
+ * stationarity gap: zero exactly where no direction is a descent direction. Steps are full ones, P <- X.
+ * Where the return does not fall by a small share of the gap, a line search between P and X finds the step.
+ */
+#include "search/frank_wolfe.h"
+#include "linalg/distributed.h"
+#include "model/kernel_device.h"
+#include "search/kernel_solver.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/*
+ * Frank-Wolfe over the kernels of a non-rectangular ball; see frank_wolfe.h.
+ *
  * At a kernel P with value v and occupancy d the return falls to first order by <G, P - X> for a step to X,
  *
  *     G_sa = gamma d(s) pi(a|s) v,
@@ -9,15 +33,6 @@
  * stationarity gap: zero exactly where no direction is a descent direction. Steps are full ones, P <- X.
  * Where the return does not fall by a small share of the gap, a line search between P and X finds the step.
  */
-#include "search/frank_wolfe.h"
-
-#include "linalg/distributed.h"
-#include "model/kernel_device.h"
-#include "search/kernel_solver.h"
-
-#include <float.h>
-#include <math.h>
-#include <string.h>
 
 /* Armijo: the share of the gap by which the return must fall. */
 #define ARMIJO 1e-4
@@ -485,5 +500,188 @@ nadir_status nadir_frank_wolfe_warm(nadir_context *context, const nadir_problem 
     nadir_frank_wolfe_exchange_kernels(frank_wolfe, spare);
 cleanup:
     nadir_frank_wolfe_free(context, frank_wolfe);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/* the linear problem of a Frank-Wolfe step, solved here or by a device. */
+
+/* Allocates answers and weights of all rows. Warm start from the answers of another search if there is
+ * one. */
+static nadir_status make_room(nadir_context *context, nadir_frank_wolfe *self)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t rows = self->problem->rows;
+    const nadir_frank_wolfe *warm_start = self->warm_start;
+    if (self->answers == NULL) {
+        NADIR_NEW_ZERO(context, self->answers, rows);
+        if (warm_start != NULL && warm_start->answers != NULL) {
+            memcpy(self->answers, warm_start->answers, (size_t)rows * sizeof *self->answers);
+        }
+    }
+    if (self->weights == NULL) {
+        NADIR_NEW(context, self->weights, rows);
+    }
+cleanup:
+    return status;
+}
+
+/* Row by row, from the last answer of each. */
+static nadir_status lmo_each_row(nadir_context *context, nadir_frank_wolfe *self,
+                                 const nadir_lmo_weights *weights)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = self->problem->model;
+    NADIR_CHECK(make_room(context, self));
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            self->weights[row] = nadir_lmo_weight(weights, s, row);
+        }
+    }
+    NADIR_CHECK(
+        nadir_lmo_solve_all(context, &self->rows, self->weights, self->beta, self->answers, &self->budget));
+cleanup:
+    return status;
+}
+
+static nadir_status lmo_here(nadir_context *context, nadir_frank_wolfe *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_lmo_weights weights = nadir_frank_wolfe_weights(self);
+    self->on_device = false;
+    self->stepped = false;
+    if (self->remote.step != NULL && self->remote.off_support &&
+        self->order.unsorted) { /* from now on sorted */
+        nadir_value_order_clear(context, &self->order);
+        NADIR_CHECK(nadir_value_order_make(context, self->problem->states, self->current.v, &self->order));
+    }
+    if (nadir_lmo_streamed_applies(&self->rows)) {
+        NADIR_CHECK(nadir_lmo_streamed_solve(context, &self->rows, &weights, self->beta, self->budget.step,
+                                             &self->step, &self->budget, &self->stepped));
+    }
+    if (!self->stepped) {
+        NADIR_CHECK(lmo_each_row(context, self, &weights));
+    }
+cleanup:
+    return status;
+}
+
+/* The smallest value is subtracted from all, so that their common part costs the gap no digits. */
+nadir_status nadir_frank_wolfe_lmo(nadir_context *context, nadir_frank_wolfe *self)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(nadir_value_order_make(context, self->problem->states, self->current.v, &self->order));
+    self->on_device = false;
+    self->stepped = false;
+    if (self->remote.step != NULL) {
+        NADIR_CHECK(nadir_lmo_device_solve(context, &self->remote, &self->order, self->current.d, self->beta,
+                                           &self->budget, &self->on_device));
+    }
+    if (!self->on_device) {
+        NADIR_CHECK(lmo_here(context, self));
+    }
+cleanup:
+    return status;
+}
+
+/* Where the device has no memory for the kernel, the problem is solved again here. */
+nadir_status nadir_frank_wolfe_write(nadir_context *context, nadir_frank_wolfe *self, nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_lmo_weights weights = nadir_frank_wolfe_weights(self);
+    if (self->on_device) {
+        status = nadir_lmo_device_kernel(context, &self->remote, kernel);
+        if (status != NADIR_ERROR_MEMORY) {
+            return status;
+        }
+        NADIR_CHECK(lmo_here(context, self));
+    }
+    NADIR_CHECK(self->stepped ? nadir_lmo_streamed_kernel(context, &self->rows, &weights, &self->step, kernel)
+                              : nadir_lmo_kernel(context, &self->rows, self->answers, kernel));
+cleanup:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/* the stationarity gap of a kernel; see frank_wolfe_internal.h. */
+
+/*
+ * The gap where v is inexact, without the rows: for the residual r of v, gamma P^pi v = v - R^pi + r and
+ * d . r = J - mu . v, so that
+ *
+ *     sum of w (P - Phat) . v = d . (v - R^pi - gamma Phat^pi v) + J - mu . v.
+ *
+ * Returns 0 where that is below its rounding error.
+ */
+static double gap_roughly(nadir_context *context, nadir_frank_wolfe *self)
+{
+    const nadir_problem *problem = self->problem;
+    const nadir_frank_wolfe_point *current = &self->current;
+    double *nominal = self->work;
+    double gap = current->J + self->budget.gain;
+    double size = fabs(current->J);
+    nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, current->v, nominal);
+    for (int64_t s = 0; s < problem->states; s++) {
+        const double d = fmax(current->d[s], 0);
+        gap += d * (current->v[s] - problem->R[s] - problem->gamma * nominal[s]) -
+               problem->mu[s] * current->v[s];
+        size += d * (fabs(current->v[s]) + fabs(problem->R[s]) + fabs(nominal[s]));
+    }
+    return gap > 8 * DBL_EPSILON * size ? gap : 0;
+}
+
+/* Row by row, with the smallest value subtracted from all. */
+static double gap_by_rows(nadir_context *context, const nadir_frank_wolfe *self, const nadir_kernel *kernel)
+{
+    const nadir_problem *problem = self->problem;
+    const double moved = nadir_kernel_difference_product(context, problem->kernel, kernel, self->current.d,
+                                                         problem->policy->probabilities, self->order.x);
+    return problem->gamma * moved * self->order.range + self->budget.gain;
+}
+
+/* With answers on a device, by products with averages: sum over s of gamma d(s) (P^pi - Phat^pi) v, and what
+ * the answers gain. *done: false where the operator is of another kernel. */
+static nadir_status gap_by_averages(nadir_context *context, const nadir_frank_wolfe *self,
+                                    const nadir_kernel *kernel, double *gap, bool *done)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = self->problem;
+    const int64_t n = problem->states;
+    const bool start = nadir_kernel_is_on_device(context, kernel); /* nominal */
+    double *own = self->work;
+    double *nominal = self->work + n;
+    double moved = 0;
+    *done = start || self->solver.kernel == kernel;
+    if (*done && !start) {
+        NADIR_CHECK(nadir_average_combine(context, nadir_occupancy_average(self->solver.occupancy), false, 1,
+                                          0, 1, self->order.x, own));
+        NADIR_CHECK(nadir_average_combine(context, nadir_occupancy_average(problem->occupancy), false, 1, 0,
+                                          1, self->order.x, nominal));
+        for (int64_t s = 0; s < n; s++) {
+            moved += (self->current.d[s] > 0 ? self->current.d[s] : 0) * (own[s] - nominal[s]);
+        }
+    }
+    *gap = problem->gamma * moved * self->order.range + self->budget.gain;
+cleanup:
+    return status;
+}
+
+nadir_status nadir_frank_wolfe_gap(nadir_context *context, nadir_frank_wolfe *self, nadir_kernel *kernel)
+{
+    nadir_status status = NADIR_OK;
+    double gap = 0;
+    bool done = false;
+    if (self->on_device) {
+        NADIR_CHECK(gap_by_averages(context, self, kernel, &gap, &done));
+    }
+    if (!done) {
+        NADIR_CHECK(nadir_kernel_device_fetch(context, kernel));
+        const double roughly = self->rough ? gap_roughly(context, self) : 0;
+        gap = roughly > 0 ? roughly : gap_by_rows(context, self, kernel);
+    }
+    self->gap = gap > 0 ? gap : 0;
+cleanup:
     return status;
 }

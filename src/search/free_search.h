@@ -6,6 +6,7 @@
 #ifndef NADIR_SEARCH_FREE_SEARCH_H
 #define NADIR_SEARCH_FREE_SEARCH_H
 
+#include "core/context.h"
 #include "proof/candidate.h"
 #include "sets/uncertainty.h"
 
@@ -57,5 +58,67 @@ nadir_status nadir_best_response_solve(nadir_context *context, const nadir_probl
  * point), lambda and the rest but c, which stays NULL: b has other shapes than that of rank_one_states.h. */
 nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_problem *problem, int64_t count,
                                           const double *factors, nadir_candidate *candidates);
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/*
+ * from a pair (c, k) of rank_one_states.h to a candidate for the worst kernel of the
+ * non-rectangular ball on the free domain.
+ *
+ *     E_lambda = gamma Phi (v d^T - lambda D) W,    F(lambda) = max over |c|_p <= beta of sigma_q(E_lambda c)
+ *
+ * The penalty is the root of F(lambda) = lambda; for one pair (c, k) it is, with g = D W c,
+ *
+ *     lambda(c, k) = gamma (d . W c) (k . v) / (1 + gamma k . g).
+ */
+
+/* Fills attack->kernel, J, lambda, c, k and, where solves are iterations, g from c and k, [states] each, of
+ * one kernel: an accurate solve for v_b; v is the problem's. |c|_p is scaled down where rounding put it above
+ * the radius `beta`, and k made zero-sum with |k|_p <= 1 exactly up to rounding. The other members are the
+ * caller's to set, and attack has nothing of these yet. A failure clears it. NADIR_ERROR_ILL_POSED when 1 +
+ * gamma k . g is not positive. */
+nadir_status nadir_rank_one_candidate(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const double *c, const double *k, nadir_candidate *candidate);
+
+/* The same without a solve, for those who have g = D W c, [states], as accurately, and without a kernel. */
+nadir_status nadir_rank_one_candidate_known(nadir_context *context, const nadir_problem *problem, double beta,
+                                            const double *c, const double *k, const double *g,
+                                            nadir_candidate *candidate);
+
+/* attack->kernel from its c and k, unless there is one. */
+nadir_status nadir_rank_one_candidate_kernel(nadir_context *context, const nadir_problem *problem,
+                                             nadir_candidate *candidate);
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/*
+ * with c or k held fixed the penalty is the root of an equation in one number,
+ *
+ *     x = size(s a - x t b),
+ *
+ * with size = sigma_q for the best k against a given c, and size = |.|_q for the best c against a given k.
+ * The right-hand side is convex in x and changes more slowly than x while t size(b) < 1. With u the direction
+ * of size at x (u . z = size(z)) Newton's method reads
+ *
+ *     x <- s u . a / (1 + t u . b),
+ *
+ * which is what u attains. So x is at or below the root after one step, and rises from there.
+ */
+
+typedef struct nadir_scalar_newton {
+    int64_t first; /* global place of the first entry of this process */
+    int64_t count;
+    const double *a; /* [count] */
+    const double *b; /* [count] */
+    double s, t;
+    double q;
+    bool centred; /* size is sigma_q rather than |.|_q */
+} nadir_scalar_newton;
+
+/* start: the first x, best just below the root; 0 always works. work: [count]. u: [count] <- the direction at
+ * the root, which attains *x. *x: infinity where t size(b) >= 1 was noticed, so that there is no root. A root
+ * that is found does not prove that t size(b) < 1. */
+nadir_status nadir_scalar_newton_solve(nadir_context *context, const nadir_scalar_newton *equation,
+                                       double start, double *work, double *u, double *x);
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef NADIR_SEARCH_KERNEL_SOLVER_H
 #define NADIR_SEARCH_KERNEL_SOLVER_H
 
+#include "model/kernel.h"
 #include "sets/uncertainty.h"
 
 /* Nothing but the problem set: empty. */
@@ -33,5 +34,14 @@ nadir_status nadir_kernel_solver_improve(nadir_context *context, nadir_kernel_so
  * theirs. For searches whose later steps correct v and d. */
 nadir_status nadir_kernel_solver_approach(nadir_context *context, nadir_kernel_solver *solver, double *v,
                                           double *d, double *J);
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/* convex combinations of two kernels, and points of the line through them. */
+
+/* (1 - t) from + t to, both of this model; every row that differs from the nominal one is written out. Where
+ * t is not in [0, 1] entries that rounding makes negative become zero. */
+nadir_status nadir_kernel_mix(nadir_context *context, nadir_model *model, const nadir_kernel *from,
+                              const nadir_kernel *to, double t, nadir_kernel **mixed);
 
 #endif

@@ -23,7 +23,6 @@
 
 #include "core/round.h"
 #include "linalg/vector.h"
-#include "search/free_search.h"
 
 #include <math.h>
 #include <string.h>

@@ -14,9 +14,12 @@
 #include "search/second_order_search.h"
 
 #include "linalg/vector.h"
+#include "proof/ergodicity_bound.h"
+#include "proof/second_order.h"
 #include "search/lagrangian_search.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { TIGHTENINGS = 12, PASSES = 3, EVALUATIONS = 12, ROUNDS = 4, ROUNDS_STRICT = 8 };
 #define SETTLED 1e-5  /* bounds that move by less, as a share of all visits, stay */
@@ -268,5 +271,186 @@ nadir_status nadir_second_order_search(nadir_context *context, nadir_derivation 
     }
 cleanup:
     nadir_lagrangian_clear(context, &self.lagrangian);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/*
+ * the least kappa that a Cholesky factorisation proves; see second_order_search.h.
+ *
+ * kappa is doubled from 1/2 until the inequality of kappa_cholesky.c holds for some theta, and then bisected.
+ */
+
+enum { TRIALS = 4, TRIALS_UNVISITED = 3, HALVINGS = 7, HALVINGS_FEW = 3, DOUBLINGS = 40 };
+
+/* Shares of a norm that theta is tried at. */
+static const double shares[TRIALS] = {0.35, 0.5, 0.25, 0.15};
+static const double shares_unvisited[TRIALS_UNVISITED] = {0.5, 0.25, 0.8};
+
+typedef struct bisection {
+    const nadir_context *context;
+    nadir_kappa_matrix *matrix;
+    int theta, theta_unvisited; /* the shares that did last */
+} bisection;
+
+/* For any of the shares. */
+static bool holds(bisection *self, double k)
+{
+    nadir_kappa_matrix *matrix = self->matrix;
+    const bool spread = matrix->spread_norm > 0;
+    const bool unvisited = matrix->unvisited_norm > 0;
+    if (matrix->shared && matrix->unvisited == NULL &&
+        nadir_kappa_cholesky_holds(self->context, matrix, k, NADIR_KAPPA_BY_NORM, 0)) {
+        return true;
+    }
+    for (int a = 0; a < (spread ? TRIALS : 1); a++) {
+        for (int b = 0; b < (unvisited ? TRIALS_UNVISITED : 1); b++) {
+            const int first = (a + self->theta) % TRIALS;
+            const int second = (b + self->theta_unvisited) % TRIALS_UNVISITED;
+            const double theta = spread ? fmin(matrix->spread_norm * shares[first], 0.9 * k) : 0;
+            const double other = unvisited ? matrix->unvisited_norm * shares_unvisited[second] : 0;
+            if (nadir_kappa_cholesky_holds(self->context, matrix, k, theta, other)) {
+                self->theta = first;
+                self->theta_unvisited = second;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Where it is at most 1/2, a rough number does unless a sharp one is asked for. */
+static void bisect(bisection *self, bool sharp)
+{
+    double high = 0.5;
+    for (int step = 0; !holds(self, high); step++) {
+        if (step == DOUBLINGS) {
+            return;
+        }
+        high *= 2;
+    }
+    double low = high > 0.5 ? high / 2 : 0;
+    const int halvings = sharp || high > 0.5 ? HALVINGS : HALVINGS_FEW;
+    for (int step = 0; step < halvings; step++) {
+        const double k = (low + high) / 2;
+        if (holds(self, k)) {
+            high = k;
+        } else {
+            low = k;
+        }
+    }
+}
+
+void nadir_kappa_bisect(const nadir_context *context, nadir_kappa_matrix *matrix, bool sharp)
+{
+    bisection self = {.context = context, .matrix = matrix};
+    bisect(&self, sharp);
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/* whether norms leave hope for kappa <= 1/2; see second_order_search.h. */
+
+/* |Delta| = beta and w = |Delta_s| / d*(s): max w is beta / |d*| at least. */
+nadir_status nadir_kappa_foresee(nadir_context *context, const nadir_problem *problem, double beta,
+                                 const nadir_candidate *candidate, bool *hopeless)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
+    const nadir_model *model = problem->model;
+    double mixing;
+    double nominal = 0;
+    double star = 0;
+    double most = 0;
+    *hopeless = false;
+    if (problem->uncertainty->p != 2 || candidate->d == NULL || !(candidate->tau > 0)) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_ergodicity_bound(context, problem, &known, NADIR_ERGODICITY_EASY, &mixing));
+    if (isinf(mixing)) {
+        goto cleanup;
+    }
+    for (int64_t s = 0; s < problem->states; s++) {
+        double f = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const double x =
+                nadir_uncertainty_scale(problem->uncertainty, row) * problem->policy->probabilities[row];
+            f += x * x;
+        }
+        nominal += f * problem->d[s] * problem->d[s];
+        star += candidate->d[s] * candidate->d[s];
+        most = fmax(most, f);
+    }
+    const double left = 1 - problem->gamma * sqrt(most) * beta;
+    *hopeless = !(left > 0) || problem->gamma * sqrt(nominal / star) * beta > NADIR_KAPPA_HOPELESS * left;
+cleanup:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/*
+ * y >= b + A y by y <- 1.01 (b + A y), from y = b; see kappa_path_search.h.
+ */
+
+#define ABOVE 1.01 /* how far above its fixed point y is looked for */
+
+enum { STEPS = 40 }; /* towards y, at most */
+
+/* change, b, y: [states]; work: [2 * states]. */
+static bool majorize(const nadir_context *context, const nadir_kappa_path *kappa_path, const double *change,
+                     const double *b, double *y, double *work)
+{
+    const int64_t n = kappa_path->perturbable.states;
+    bool found = false;
+    memcpy(y, b, (size_t)n * sizeof *y);
+    for (int step = 0; step < STEPS && !found; step++) {
+        found = nadir_kappa_path_majorizes(context, kappa_path, change, b, y, work);
+        for (int64_t t = 0; t < n && !found; t++) {
+            y[t] = ABOVE * work[n + t];
+        }
+    }
+    return found;
+}
+
+nadir_status nadir_kappa_path_slopes(nadir_context *context, const nadir_kappa_path *kappa_path,
+                                     const double *change, double *y, bool *found)
+{
+    nadir_status status = NADIR_OK;
+    double *work = NULL;
+    NADIR_NEW(context, work, 2 * kappa_path->perturbable.states);
+    *found = majorize(context, kappa_path, change, kappa_path->slope, y, work);
+cleanup:
+    nadir_release(context, work);
+    return status;
+}
+
+nadir_status nadir_kappa_path_search(nadir_context *context, const nadir_kappa_path *kappa_path, double beta,
+                                     const nadir_candidate *candidate, nadir_certificate *proof)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = kappa_path->perturbable.states;
+    nadir_stationary_point star = {0};
+    double *work = NULL;
+    NADIR_CHECK(nadir_certificate_make(context, n, proof));
+    memcpy(proof->d_bar, kappa_path->bounds.high, (size_t)n * sizeof *proof->d_bar);
+    NADIR_NEW(context, work, 4 * n);
+    NADIR_CHECK(nadir_stationary_point_make(context, kappa_path->problem, &kappa_path->perturbable, candidate,
+                                            NADIR_OCCUPANCY_NEAR, &star));
+    NADIR_CHECK(nadir_stationary_point_kkt(context, &kappa_path->bounds, beta, candidate->tau, &star));
+    double *y = work + 2 * n;
+    double *y_off = work + 3 * n;
+    const double *change = star.displacement.n;
+    if (majorize(context, kappa_path, change, kappa_path->slope, y, work) &&
+        majorize(context, kappa_path, change, kappa_path->off, y_off, work)) {
+        NADIR_CHECK(nadir_kappa_path_prove(context, kappa_path, beta, &star, y, y_off, proof));
+    }
+cleanup:
+    nadir_stationary_point_clear(context, &star);
+    nadir_release(context, work);
+    if (status != NADIR_OK) {
+        nadir_certificate_clear(context, proof);
+    }
     return status;
 }

@@ -6,6 +6,7 @@
 #define NADIR_SEARCH_SECOND_ORDER_SEARCH_H
 
 #include "proof/derivation.h"
+#include "proof/kappa_path.h"
 
 /* tau > 0. Takes steps until the certificate's lower bound is `wanted` or nothing better is to be expected.
  * Strict takes no short cuts, so that kappa is the least that can be proven, and tries for longer. */
@@ -20,5 +21,23 @@ void nadir_kappa_bisect(const nadir_context *context, nadir_kappa_matrix *matrix
  * anything. Nothing is proven by it. */
 nadir_status nadir_kappa_foresee(nadir_context *context, const nadir_problem *problem, double beta,
                                  const nadir_candidate *candidate, bool *hopeless);
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/*
+ * the witness of a proof for one of many radii (proof/kappa_path.h): vectors y that
+ * majorize b + A y.
+ */
+
+/* y: [states] so that |d_P(t) - d(t)| <= y_t |P - P*| + what columns are off by, for all kernels P of the
+ * largest ball and occupancies d of a P* there with |P*_s - Phat_s| <= change_s, norms over 1 / alpha.
+ * *found: false if there is none, or it is not found. */
+nadir_status nadir_kappa_path_slopes(nadir_context *context, const nadir_kappa_path *kappa_path,
+                                     const double *change, double *y, bool *found);
+
+/* As nadir_valid_prove, for an attack of tau > 0 at a radius up to the largest; proves much less: lower may
+ * be -infinity. */
+nadir_status nadir_kappa_path_search(nadir_context *context, const nadir_kappa_path *kappa_path, double beta,
+                                     const nadir_candidate *candidate, nadir_certificate *proof);
 
 #endif

@@ -1,0 +1,241 @@
+/*
+ * frank_wolfe_starts.c: where Frank-Wolfe searches start: from the nominal kernel, from kernels of Lagrangian
+ * bounds, and from the worst kernels of smaller radii; see frank_wolfe.h.
+ */
+#include "linalg/distributed.h"
+#include "linalg/vector.h"
+#include "proof/perturbable_rows.h"
+#include "search/frank_wolfe.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/* Frank-Wolfe from several starts; see multistart.h. */
+
+/* Multipliers tried where no bound on occupancies is at hand, as shares of the one at which the rows of a
+ * state with all of the occupancy would use up the ball. */
+static const double prices[] = {0.3, 0.03, 0.003};
+
+/* Whether some kernel of the set reaches a state of occupancy zero. */
+static nadir_status misses_states(nadir_context *context, const nadir_problem *problem, const double *d,
+                                  bool *misses)
+{
+    nadir_status status = NADIR_OK;
+    const double nothing = DBL_EPSILON * DBL_EPSILON / (1 - problem->gamma);
+    bool *reach = NULL;
+    bool visited = true;
+    NADIR_NEW(context, reach, problem->states);
+    NADIR_CHECK(nadir_reachable_states(context, problem, reach));
+    for (int64_t s = 0; s < problem->states; s++) {
+        visited = visited && (d[s] > nothing || !reach[s]);
+    }
+    *misses = !nadir_allreduce_and(context, visited);
+cleanup:
+    nadir_release(context, reach);
+    return status;
+}
+
+nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const nadir_frank_wolfe *warm_start, const nadir_lagrangian *lagrangian,
+                                    double tolerance, int64_t iterations_limit, nadir_candidate *candidate,
+                                    bool *better)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *start = NULL;
+    nadir_candidate other = {0};
+    NADIR_CHECK(nadir_lagrangian_kernel_in_ball(context, problem, beta, lagrangian, &start));
+    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, start, warm_start, tolerance, iterations_limit,
+                                      &other));
+    const double rounding = 64 * DBL_EPSILON * nadir_vector_largest(problem->states, other.v);
+    *better = other.J < candidate->J - tolerance * (problem->J - candidate->J) - rounding;
+    other.iterations += candidate->iterations;
+    candidate->iterations = other.iterations;
+    if (*better) {
+        nadir_candidate_clear(context, candidate);
+        *candidate = other;
+        other = (nadir_candidate){0};
+    }
+cleanup:
+    nadir_candidate_clear(context, &other);
+    nadir_kernel_free(start);
+    return status;
+}
+
+/* The multiplier at which moving a row by beta gains what it costs, in a state with all of the occupancy. */
+static double price_scale(const nadir_problem *problem, double beta)
+{
+    const double p = problem->uncertainty->p;
+    double low = INFINITY;
+    double high = -INFINITY;
+    for (int64_t s = 0; s < problem->states; s++) {
+        low = fmin(low, problem->v[s]);
+        high = fmax(high, problem->v[s]);
+    }
+    return problem->gamma * (high - low) / (1 - problem->gamma) / (p * pow(beta, p - 1));
+}
+
+nadir_status nadir_multistart_run(nadir_context *context, const nadir_problem *problem, double beta,
+                                  const nadir_frank_wolfe *warm_start, double tolerance,
+                                  int64_t iterations_limit, nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    double *d_bar = NULL;
+    bool misses;
+    bool better;
+    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, NULL, warm_start, tolerance, iterations_limit,
+                                      candidate));
+    NADIR_CHECK(misses_states(context, problem, candidate->d, &misses));
+    if (!misses) {
+        goto cleanup;
+    }
+    NADIR_CHECK(nadir_model_check_one_process(
+        context, problem->model, "models with states that the ball can reach and the worst kernel does not"));
+    NADIR_NEW(context, d_bar, problem->states);
+    for (int64_t s = 0; s < problem->states; s++) {
+        d_bar[s] = 1 / (1 - problem->gamma);
+    }
+    const double scale = price_scale(problem, beta);
+    for (size_t i = 0; i < sizeof prices / sizeof *prices && scale > 0 && isfinite(scale); i++) {
+        nadir_lagrangian lagrangian = {0};
+        status = nadir_lagrangian_solve(context, problem, beta, d_bar, prices[i] * scale, &lagrangian);
+        if (status == NADIR_OK) {
+            status = nadir_multistart_again(context, problem, beta, warm_start, &lagrangian, tolerance,
+                                            iterations_limit, candidate, &better);
+        }
+        nadir_lagrangian_clear(context, &lagrangian);
+        NADIR_CHECK(status);
+    }
+cleanup:
+    nadir_release(context, d_bar);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/* worst kernels of growing balls, each from those before; see radius_path.h. */
+
+void nadir_radius_path_clear(nadir_context *context, nadir_radius_path *path)
+{
+    for (int i = 0; i < path->count; i++) {
+        nadir_release(context, path->v[i]);
+        nadir_release(context, path->d[i]);
+    }
+    nadir_frank_wolfe_free(context, path->frank_wolfe);
+    path->frank_wolfe = NULL;
+    path->count = 0;
+}
+
+/* The arrays of the oldest point become those of the newest. */
+static void rotate(nadir_radius_path *path)
+{
+    double *v = path->v[0];
+    double *d = path->d[0];
+    for (int i = 0; i + 1 < path->count; i++) {
+        path->beta[i] = path->beta[i + 1];
+        path->v[i] = path->v[i + 1];
+        path->d[i] = path->d[i + 1];
+    }
+    path->v[path->count - 1] = v;
+    path->d[path->count - 1] = d;
+}
+
+/* Makes room for one more point. */
+static nadir_status extend(nadir_context *context, nadir_radius_path *path)
+{
+    nadir_status status = NADIR_OK;
+    double *more_v = NULL;
+    double *more_d = NULL;
+    if (path->count == NADIR_RADIUS_PATH_POINTS) {
+        rotate(path);
+        return NADIR_OK;
+    }
+    NADIR_NEW(context, more_v, path->problem->states);
+    NADIR_NEW(context, more_d, path->problem->states);
+    path->v[path->count] = more_v;
+    path->d[path->count++] = more_d;
+    more_v = NULL;
+    more_d = NULL;
+cleanup:
+    nadir_release(context, more_v);
+    nadir_release(context, more_d);
+    return status;
+}
+
+nadir_status nadir_radius_path_add(nadir_context *context, nadir_radius_path *path, double beta,
+                                   const double *v, const double *d)
+{
+    nadir_status status = NADIR_OK;
+    const size_t bytes = (size_t)path->problem->states * sizeof *v;
+    const double newest = path->count > 0 ? path->beta[path->count - 1] : -INFINITY;
+    if (beta < newest) {
+        return NADIR_OK;
+    }
+    if (beta > newest) {
+        NADIR_CHECK(extend(context, path));
+    }
+    path->beta[path->count - 1] = beta;
+    memcpy(path->v[path->count - 1], v, bytes);
+    memcpy(path->d[path->count - 1], d, bytes);
+cleanup:
+    return status;
+}
+
+/*
+ * Extrapolates f to beta by Newton's form from the newest point on. Terms are added as long as they get
+ * smaller: across a kink, or at the rounding level, older points are of no use. table: [count * states] work
+ * space.
+ */
+static void extrapolate(const nadir_context *context, const nadir_radius_path *path, double *const *f,
+                        double beta, double *table, double *guess)
+{
+    const int64_t states = path->problem->states;
+    const int last = path->count - 1;
+    double product = 1;
+    double before = INFINITY;
+    for (int i = 0; i <= last; i++) {
+        memcpy(table + i * states, f[last - i], (size_t)states * sizeof *table);
+    }
+    memcpy(guess, table, (size_t)states * sizeof *guess);
+    for (int k = 1; k <= last; k++) {
+        for (int i = 0; i + k <= last; i++) { /* differences of order k */
+            const double width = path->beta[last - i] - path->beta[last - i - k];
+            double *upper = table + i * states;
+            for (int64_t s = 0; s < states; s++) {
+                upper[s] = (upper[s] - upper[states + s]) / width;
+            }
+        }
+        product *= beta - path->beta[last - k + 1];
+        const double size = fabs(product) * nadir_global_largest(context, states, table);
+        if (!(size < before)) {
+            return;
+        }
+        for (int64_t s = 0; s < states; s++) {
+            guess[s] += product * table[s];
+        }
+        before = size;
+    }
+}
+
+nadir_status nadir_radius_path_follow(nadir_context *context, nadir_radius_path *path, double beta,
+                                      double tolerance, int64_t iterations_limit, nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t states = path->problem->states;
+    double *work = NULL;
+    NADIR_NEW(context, work, (path->count + 2) * states);
+    double *v = work;
+    double *d = work + states;
+    if (path->frank_wolfe == NULL) {
+        NADIR_CHECK(nadir_frank_wolfe_create(context, path->problem, path->warm_start, &path->frank_wolfe));
+    }
+    extrapolate(context, path, path->v, beta, work + 2 * states, v);
+    extrapolate(context, path, path->d, beta, work + 2 * states, d);
+    NADIR_CHECK(nadir_frank_wolfe_from(context, path->frank_wolfe, beta, v, d, tolerance, iterations_limit,
+                                       candidate));
+cleanup:
+    nadir_release(context, work);
+    return status;
+}

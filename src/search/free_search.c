@@ -1,0 +1,371 @@
+/*
+ * free_search.c: the worst kernel of rectangular balls on the free domain; what the searches there share: the
+ * kernel and the penalty of a pair (c, k), and Newton's method for x = size(s a - x t b). See free_search.h.
+ */
+#include "search/free_search.h"
+
+#include "core/round.h"
+#include "linalg/blocks.h"
+#include "linalg/distributed.h"
+#include "linalg/gstd.h"
+#include "linalg/norm.h"
+#include "proof/rank_one_states.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/*
+ * from a pair (c, k) to the kernel Phat - b k^T and its penalty; see
+ * rank_one_candidate.h.
+ *
+ * Sherman-Morrison with b^pi = W c and g = D W c:
+ *
+ *     J_P = J - lambda,    lambda = gamma (d . W c) (k . v) / (1 + gamma k . g)
+ *
+ * Of v only differences count, as k sums to zero: its mean is taken off first, so that large values that
+ * differ little keep their digits.
+ */
+
+/* x <- x times *factor <= 1 so that |x|_p <= limit, rounding included. */
+static nadir_status shrink(nadir_context *context, int64_t count, double p, double limit, double *x,
+                           double *factor)
+{
+    nadir_status status = NADIR_OK;
+    double norm;
+    if (p == 2) {
+        norm = nadir_global_norm_2(context, count, x);
+    } else {
+        status = nadir_norm_p(context, count, x, p, &norm);
+    }
+    *factor = 1;
+    if (status == NADIR_OK && norm > limit) {
+        *factor = nadir_round_down(limit / norm, 4);
+        for (int64_t i = 0; i < count; i++) {
+            x[i] *= *factor;
+        }
+    }
+    return status;
+}
+
+static void subtract_mean(const nadir_context *context, int64_t count, double *x)
+{
+    const double mean = nadir_global_sum(context, count, x) / (double)nadir_global_count(context, count);
+    for (int64_t i = 0; i < count; i++) {
+        x[i] -= mean;
+    }
+}
+
+/* The products in the formula of Sherman and Morrison. */
+typedef struct sherman_morrison {
+    double strength; /* d . W c */
+    double loss;     /* k . v */
+    double feedback; /* k . g */
+} sherman_morrison;
+
+static sherman_morrison multiply(const nadir_context *context, const nadir_problem *problem, const double *c,
+                                 const double *k, const double *g)
+{
+    const double *W = problem->uncertainty->W;
+    const double mean =
+        nadir_global_sum(context, problem->states, problem->v) / (double)nadir_model_total(problem->model);
+    const double centre = isfinite(mean) ? mean : 0;
+    sherman_morrison made = {0};
+    for (int64_t s = 0; s < problem->states; s++) {
+        made.strength += problem->d[s] * (W[s] * c[s]);
+        made.loss += k[s] * (problem->v[s] - centre);
+        made.feedback += k[s] * g[s];
+    }
+    return (sherman_morrison){
+        .strength = nadir_allreduce_sum(context, made.strength),
+        .loss = nadir_allreduce_sum(context, made.loss),
+        .feedback = nadir_allreduce_sum(context, made.feedback),
+    };
+}
+
+nadir_status nadir_rank_one_candidate_kernel(nadir_context *context, const nadir_problem *problem,
+                                             nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    double *b = NULL;
+    if (candidate->kernel != NULL) {
+        return NADIR_OK;
+    }
+    if (nadir_blocks_are_zero(context, problem->states, candidate->c) ||
+        nadir_blocks_are_zero(context, problem->states, candidate->k)) {
+        return nadir_kernel_create(context, problem->model, &candidate->kernel);
+    }
+    NADIR_NEW(context, b, problem->rows);
+    nadir_rank_one_states_expand(problem, candidate->c, b);
+    NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, b, candidate->k, &candidate->kernel));
+cleanup:
+    nadir_release(context, b);
+    return status;
+}
+
+nadir_status nadir_rank_one_candidate_known(nadir_context *context, const nadir_problem *problem, double beta,
+                                            const double *c, const double *k, const double *g,
+                                            nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    const double p = problem->uncertainty->p;
+    nadir_candidate made = {0};
+    double shrunk;
+    double ignored;
+    NADIR_NEW(context, made.c, n);
+    NADIR_NEW(context, made.k, n);
+    memcpy(made.c, c, (size_t)n * sizeof *c);
+    memcpy(made.k, k, (size_t)n * sizeof *k);
+    NADIR_CHECK(shrink(context, n, p, beta, made.c, &shrunk));
+    subtract_mean(context, n, made.k);
+    NADIR_CHECK(shrink(context, n, p, 1, made.k, &ignored));
+    const sherman_morrison sums = multiply(context, problem, made.c, made.k, g);
+    const double denominator = 1 + problem->gamma * sums.feedback * shrunk;
+    if (!(denominator > 0)) {
+        status = nadir_fail(context, NADIR_ERROR_ILL_POSED,
+                            "the radius %.10g is at or past breakdown: a kernel of the ball makes "
+                            "I - gamma P singular (denominator %g); choose a smaller radius",
+                            beta, denominator);
+        goto cleanup;
+    }
+    made.lambda = problem->gamma * sums.strength / denominator * sums.loss;
+    made.J = problem->J - made.lambda;
+    if (nadir_occupancy_iterates(problem->occupancy)) {
+        NADIR_NEW(context, made.g, n);
+        memcpy(made.g, g, (size_t)n * sizeof *g);
+    }
+    candidate->g = made.g;
+    candidate->J = made.J;
+    candidate->c = made.c;
+    candidate->k = made.k;
+    candidate->lambda = made.lambda;
+    made = (nadir_candidate){0};
+cleanup:
+    nadir_candidate_clear(context, &made);
+    return status;
+}
+
+nadir_status nadir_rank_one_candidate(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const double *c, const double *k, nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    double *g = NULL;
+    NADIR_NEW(context, g, problem->states);
+    for (int64_t s = 0; s < problem->states; s++) {
+        g[s] = problem->uncertainty->W[s] * c[s];
+    }
+    NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, g, g, NULL));
+    NADIR_CHECK(nadir_rank_one_candidate_known(context, problem, beta, c, k, g, candidate));
+    NADIR_CHECK(nadir_rank_one_candidate_kernel(context, problem, candidate));
+cleanup:
+    if (status != NADIR_OK) {
+        nadir_candidate_clear(context, candidate);
+    }
+    nadir_release(context, g);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/* Newton's method for x = size(s a - x t b); see scalar_newton.h. */
+
+/* Steps are 3 to 6 as a rule. With q near 1 or huge the right-hand side is nearly made of straight pieces, of
+ * which each step leaves at least one behind. */
+#define STEPS 200
+
+/* u <- the direction at x; x <- s u . a / (1 + t u . b), written as x + (size - x) / (1 + t u . b): where a
+ * and b are nearly constant, s a - x t b loses fewer digits than the products with u would. */
+static nadir_status attain(nadir_context *context, const nadir_scalar_newton *equation, double *work,
+                           double *u, double *x)
+{
+    nadir_status status = NADIR_OK;
+    nadir_gstd gstd;
+    double size;
+    for (int64_t i = 0; i < equation->count; i++) {
+        work[i] = equation->s * equation->a[i] - *x * equation->t * equation->b[i];
+    }
+    if (equation->centred) {
+        NADIR_CHECK(
+            nadir_gstd_compute(context, equation->first, equation->count, work, equation->q, u, u, &gstd));
+        size = gstd.sigma;
+    } else {
+        NADIR_CHECK(nadir_norm_dual(context, equation->first, equation->count, work, equation->q, u, &size));
+    }
+    const double denominator = 1 + equation->t * nadir_blocks_dot(context, equation->count, u, equation->b);
+    *x = denominator > 0 ? *x + (size - *x) / denominator : INFINITY;
+cleanup:
+    return status;
+}
+
+nadir_status nadir_scalar_newton_solve(nadir_context *context, const nadir_scalar_newton *equation,
+                                       double start, double *work, double *u, double *x)
+{
+    nadir_status status = NADIR_OK;
+    double current = start;
+    double moved = 0;
+    for (int step = 0; step < STEPS; step++) {
+        const double before = current;
+        const double moved_before = moved;
+        NADIR_CHECK(attain(context, equation, work, u, &current));
+        moved = fabs(current - before);
+        /* A step that does not rise, the first apart, is rounding; and the next one would be where steps
+         * shrink as fast as these did. */
+        if (!isfinite(current) || moved * moved <= DBL_EPSILON * fabs(current) * moved_before ||
+            moved <= 2 * DBL_EPSILON * fabs(current) || (step > 0 && current <= before)) {
+            break;
+        }
+    }
+    *x = current;
+cleanup:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/*
+ * the worst kernel of s- and sa-rectangular balls on the free domain; see free_search.h.
+ *
+ * The fixed point of T satisfies v_U = v - gamma sigma_q(v_U) v_b, for T v = v reads (I - gamma Phat^pi) v =
+ * R^pi - gamma sigma_q(v) b^pi: along that line x = sigma_q(v_U) is the only unknown. Radii times a factor
+ * are b^pi and v_b times the factor, so that one solve serves any number of factors.
+ */
+
+typedef struct rectangle {
+    nadir_context *context;
+    const nadir_problem *problem;
+    double mass;  /* mu . v_b = d . b^pi */
+    double *b;    /* [rows] at factor 1 */
+    double *v_b;  /* [states] at factor 1 */
+    double *rows; /* [rows] work */
+    double *k;    /* [states] work */
+    double *line; /* [states] work */
+} rectangle;
+
+/* b(s, a), and b^pi into v_b. */
+static void fill_change(const rectangle *self)
+{
+    const nadir_problem *problem = self->problem;
+    const nadir_uncertainty *set = problem->uncertainty;
+    const nadir_model *model = problem->model;
+    const double *pi = problem->policy->probabilities;
+    if (set->set == NADIR_SET_S) {
+        for (int64_t s = 0; s < problem->states; s++) {
+            self->line[s] = nadir_uncertainty_radius(set, s, model->state_rows[s]);
+        }
+        nadir_rank_one_states_expand(problem, self->line, self->b);
+    }
+    for (int64_t s = 0; s < problem->states; s++) {
+        double sum = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            if (set->set != NADIR_SET_S) {
+                self->b[row] = nadir_uncertainty_scale(set, row) * nadir_uncertainty_radius(set, s, row);
+            }
+            sum += pi[row] * self->b[row];
+        }
+        self->v_b[s] = sum;
+    }
+}
+
+static nadir_status prepare(rectangle *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = self->context;
+    const nadir_problem *problem = self->problem;
+    const int64_t n = problem->states;
+    double rounding;
+    NADIR_NEW(context, self->b, problem->rows);
+    NADIR_NEW(context, self->rows, problem->rows);
+    NADIR_NEW(context, self->v_b, n);
+    NADIR_NEW(context, self->k, n);
+    NADIR_NEW(context, self->line, n);
+    fill_change(self);
+    NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, self->v_b, self->v_b, NULL));
+    self->mass = nadir_global_dot(context, n, problem->mu, self->v_b, &rounding);
+cleanup:
+    return status;
+}
+
+/* gamma sigma_q(v_b) < 1 at each factor. */
+static nadir_status check_factors(const rectangle *self, int64_t count, const double *factors)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = self->problem;
+    nadir_gstd gstd;
+    NADIR_CHECK(nadir_gstd_compute(self->context, nadir_model_first(problem->model), problem->states,
+                                   self->v_b, problem->uncertainty->q, self->line, NULL, &gstd));
+    const double slope = problem->gamma * gstd.sigma;
+    for (int64_t i = 0; i < count; i++) {
+        if (!(factors[i] * slope < 1)) {
+            status = nadir_fail(self->context, NADIR_ERROR_ILL_POSED,
+                                "the radii times %.10g are past breakdown: the robust Bellman equation has a "
+                                "solution only below %.10g times the radii given",
+                                factors[i], 1 / slope);
+            goto cleanup;
+        }
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status attack_at(const rectangle *self, double factor, nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = self->context;
+    const nadir_problem *problem = self->problem;
+    const int64_t n = problem->states;
+    const double reach = problem->gamma * factor;
+    const nadir_scalar_newton equation = {
+        .first = nadir_model_first(problem->model),
+        .count = n,
+        .a = problem->v,
+        .b = self->v_b,
+        .s = 1,
+        .t = reach,
+        .q = problem->uncertainty->q,
+        .centred = true,
+    };
+    nadir_candidate made = {
+        .method = "equation", .stop_reason = "tolerance", .converged = true, .iterations = 1};
+    double x;
+    NADIR_CHECK(nadir_scalar_newton_solve(context, &equation, 0, self->line, self->k, &x));
+    NADIR_NEW(context, made.k, n);
+    NADIR_NEW(context, made.v, n);
+    memcpy(made.k, self->k, (size_t)n * sizeof *made.k);
+    for (int64_t s = 0; s < n; s++) {
+        made.v[s] = problem->v[s] - reach * x * self->v_b[s];
+    }
+    for (int64_t row = 0; row < problem->rows; row++) {
+        self->rows[row] = factor * self->b[row];
+    }
+    made.lambda = reach * x * self->mass;
+    made.J = problem->J - made.lambda;
+    NADIR_CHECK(nadir_kernel_create_rank_one(context, problem->model, self->rows, made.k, &made.kernel));
+    *candidate = made;
+    made = (nadir_candidate){0};
+cleanup:
+    nadir_candidate_clear(context, &made);
+    return status;
+}
+
+nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_problem *problem, int64_t count,
+                                          const double *factors, nadir_candidate *candidates)
+{
+    nadir_status status = NADIR_OK;
+    rectangle self = {.context = context, .problem = problem};
+    NADIR_CHECK(prepare(&self));
+    NADIR_CHECK(check_factors(&self, count, factors));
+    for (int64_t i = 0; i < count; i++) {
+        NADIR_CHECK(nadir_progress(context, "searching worst kernels", (double)i / (double)count));
+        NADIR_CHECK(attack_at(&self, factors[i], &candidates[i]));
+    }
+cleanup:
+    nadir_release(context, self.b);
+    nadir_release(context, self.rows);
+    nadir_release(context, self.v_b);
+    nadir_release(context, self.k);
+    nadir_release(context, self.line);
+    return status;
+}
