@@ -123,14 +123,16 @@ cleanup:
     return status;
 }
 
-bool nadir_breakdown_may_form_columns(const nadir_problem *problem, nadir_certify certify)
+/* Whether D may be formed: its factors are of one process, and it is small, or all proofs are wanted. */
+static bool may_form_columns(const nadir_problem *problem, nadir_certify certify)
 {
     return problem->model->exchange == NULL && /* factors of D are of one process */
            (certify == NADIR_CERTIFY_STRICT || problem->states <= NADIR_COLUMNS_STATES);
 }
 
-nadir_status nadir_breakdown_prove(nadir_context *context, const nadir_problem *problem,
-                                   nadir_breakdown_proof proof, double beta, nadir_known_breakdown *known)
+/* Raises known->low by this proof. beta: the radius of interest. */
+static nadir_status prove_breakdown(nadir_context *context, const nadir_problem *problem,
+                                    nadir_breakdown_proof proof, double beta, nadir_known_breakdown *known)
 {
     const nadir_status status = nadir_breakdown_lower_norm(context, problem, proof, beta, &known->norm);
     known->low = fmax(known->low, nadir_breakdown_radius(problem, known->norm));
@@ -138,8 +140,9 @@ nadir_status nadir_breakdown_prove(nadir_context *context, const nadir_problem *
     return status;
 }
 
-nadir_status nadir_breakdown_estimate_once(nadir_context *context, const nadir_problem *problem,
-                                           nadir_known_breakdown *known)
+/* Makes known->estimate, unless it is there; NaN where the iteration does not converge. */
+static nadir_status estimate_once(nadir_context *context, const nadir_problem *problem,
+                                  nadir_known_breakdown *known)
 {
     nadir_status status = NADIR_OK;
     bool converged = false;
@@ -160,12 +163,12 @@ nadir_status nadir_breakdown_settle(nadir_context *context, const nadir_problem 
 {
     nadir_status status = NADIR_OK;
     *known = (nadir_known_breakdown){.norm = INFINITY, .estimate = NAN};
-    NADIR_CHECK(nadir_breakdown_prove(context, problem, NADIR_BREAKDOWN_PRODUCTS, beta, known));
-    if (beta >= known->low && nadir_breakdown_may_form_columns(problem, certify)) {
-        NADIR_CHECK(nadir_breakdown_prove(context, problem, NADIR_BREAKDOWN_COLUMNS, beta, known));
+    NADIR_CHECK(prove_breakdown(context, problem, NADIR_BREAKDOWN_PRODUCTS, beta, known));
+    if (beta >= known->low && may_form_columns(problem, certify)) {
+        NADIR_CHECK(prove_breakdown(context, problem, NADIR_BREAKDOWN_COLUMNS, beta, known));
     }
     if (certify == NADIR_CERTIFY_STRICT || beta >= known->low) {
-        NADIR_CHECK(nadir_breakdown_estimate_once(context, problem, known));
+        NADIR_CHECK(estimate_once(context, problem, known));
     }
     *inside =
         beta < known->low || (!isnan(known->estimate) && beta < NADIR_BREAKDOWN_CLOSE * known->estimate);
@@ -266,19 +269,19 @@ cleanup:
 static nadir_status run(bounds_run *self, nadir_certify certify, nadir_known_breakdown *known)
 {
     nadir_status status = NADIR_OK;
-    const bool columns = nadir_breakdown_may_form_columns(self->problem, certify);
+    const bool columns = may_form_columns(self->problem, certify);
     const nadir_breakdown_proof last = columns ? NADIR_BREAKDOWN_CHOLESKY : NADIR_BREAKDOWN_PRODUCTS;
     NADIR_CHECK(isolate(self, known->low, NADIR_PROOF_RIGOROUS));
     while (largest_open(self) >= 0 && known->proof < last) {
         NADIR_CHECK(
-            nadir_breakdown_prove(self->context, self->problem, known->proof + 1, largest_open(self), known));
+            prove_breakdown(self->context, self->problem, known->proof + 1, largest_open(self), known));
         NADIR_CHECK(isolate(self, known->low, NADIR_PROOF_RIGOROUS));
     }
     if (columns) {
         NADIR_CHECK(factor(self, known->low));
     }
     if (largest_open(self) >= 0) {
-        NADIR_CHECK(nadir_breakdown_estimate_once(self->context, self->problem, known));
+        NADIR_CHECK(estimate_once(self->context, self->problem, known));
         if (!isnan(known->estimate)) {
             NADIR_CHECK(isolate(self, NADIR_BREAKDOWN_CLOSE * known->estimate, NADIR_PROOF_NUMERICAL));
         }

@@ -26,17 +26,6 @@ typedef struct nadir_known_breakdown {
     double estimate; /* by Lanczos; NaN: not made */
 } nadir_known_breakdown;
 
-/* Whether D may be formed: its factors are of one process, and it is small, or all proofs are wanted. */
-bool nadir_breakdown_may_form_columns(const nadir_problem *problem, nadir_certify certify);
-
-/* Raises known->low by this proof. beta: the radius of interest. */
-nadir_status nadir_breakdown_prove(nadir_context *context, const nadir_problem *problem,
-                                   nadir_breakdown_proof proof, double beta, nadir_known_breakdown *known);
-
-/* Makes known->estimate, unless it is there; NaN where the iteration does not converge. */
-nadir_status nadir_breakdown_estimate_once(nadir_context *context, const nadir_problem *problem,
-                                           nadir_known_breakdown *known);
-
 /* Whether the ball of radius `beta` stays below breakdown: proven cheaply if possible. *inside: false when it
  * does not, or where that could not be found out. The problem is one of p = 2, here and below. */
 nadir_status nadir_breakdown_settle(nadir_context *context, const nadir_problem *problem,

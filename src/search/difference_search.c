@@ -19,6 +19,108 @@
 #include <math.h>
 #include <string.h>
 
+/* two policies under one kernel; see difference_search.h. */
+
+nadir_status nadir_difference_search_make(nadir_context *context, const nadir_problem *a,
+                                          const nadir_problem *b, nadir_difference_search *search)
+{
+    nadir_status status = NADIR_OK;
+    search->problem[0] = a;
+    search->problem[1] = b;
+    search->operators[0].problem = a;
+    search->operators[1].problem = b;
+    NADIR_NEW(context, search->products, 2 * a->rows);
+    NADIR_CHECK(nadir_lmo_row_costs_make(context, a->model, a->uncertainty, &search->costs));
+cleanup:
+    return status;
+}
+
+void nadir_difference_search_clear(nadir_context *context, nadir_difference_search *search)
+{
+    nadir_kernel_solver_clear(context, &search->operators[0]);
+    nadir_kernel_solver_clear(context, &search->operators[1]);
+    nadir_lmo_row_costs_clear(context, &search->costs);
+    nadir_release(context, search->products);
+    *search = (nadir_difference_search){0};
+}
+
+nadir_status nadir_difference_point_make(nadir_context *context, const nadir_difference_search *search,
+                                         nadir_difference_point *point)
+{
+    nadir_status status = NADIR_OK;
+    for (int i = 0; i < 2; i++) {
+        NADIR_NEW(context, point->v[i], search->problem[0]->states);
+        NADIR_NEW(context, point->d[i], search->problem[0]->states);
+    }
+cleanup:
+    return status;
+}
+
+void nadir_difference_point_clear(nadir_context *context, nadir_difference_point *point)
+{
+    nadir_kernel_free(point->kernel);
+    for (int i = 0; i < 2; i++) {
+        nadir_release(context, point->v[i]);
+        nadir_release(context, point->d[i]);
+    }
+    *point = (nadir_difference_point){0};
+}
+
+nadir_status nadir_difference_point_evaluate(nadir_context *context, nadir_difference_search *search,
+                                             nadir_difference_point *point)
+{
+    nadir_status status = NADIR_OK;
+    double error;
+    for (int i = 0; i < 2; i++) {
+        const nadir_problem *problem = search->problem[i];
+        NADIR_CHECK(nadir_kernel_solver_set(context, &search->operators[i], point->kernel));
+        NADIR_CHECK(nadir_kernel_solver_value(context, &search->operators[i], point->v[i], point->d[i]));
+        point->J[i] = nadir_vector_dot(problem->states, problem->mu, point->v[i], &error);
+    }
+    point->f = point->J[0] - point->J[1];
+cleanup:
+    return status;
+}
+
+/* sum G . (to - from), G of the last linear step. */
+static double cost_slope(const nadir_context *context, const nadir_difference_search *search,
+                         const nadir_kernel *from, const nadir_kernel *to)
+{
+    const nadir_lmo_row_costs *costs = &search->costs;
+    const int64_t rows = costs->model->rows;
+    double total = 0;
+    for (int i = 0; i < 2; i++) {
+        const double *weights = i == 0 ? costs->a : costs->b;
+        const double *x = i == 0 ? costs->x : costs->y;
+        double sum = 0;
+        nadir_kernel_multiply(context, to, x, search->products);
+        nadir_kernel_multiply(context, from, x, search->products + rows);
+        for (int64_t row = 0; row < rows; row++) {
+            sum += weights[row] * (search->products[row] - search->products[rows + row]);
+        }
+        total += i == 0 ? sum : -sum;
+    }
+    return total * costs->scale;
+}
+
+/* The linear step from a point: search->costs get G and its solution X. *gap: sum G . (P - X), 0 or more. */
+static nadir_status linear_step(nadir_context *context, nadir_difference_search *search,
+                                const nadir_difference_point *point, double *gap)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *const *problem = search->problem;
+    NADIR_CHECK(nadir_lmo_row_costs_set(context, &search->costs, problem[0]->gamma, point->d[0],
+                                        problem[0]->policy->probabilities, point->v[0], point->d[1],
+                                        problem[1]->policy->probabilities, point->v[1]));
+    NADIR_CHECK(nadir_lmo_row_costs_solve(context, &search->costs));
+    const double moved = cost_slope(context, search, problem[0]->kernel, point->kernel);
+    *gap = fmax(0, moved + search->costs.gain);
+cleanup:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
 /* f must fall by this share of what the slope predicts. */
 #define ARMIJO 1e-4
 /* Steps shorter than this are not tried. */
@@ -108,7 +210,7 @@ static nadir_status proximal_step(nadir_context *context, descent *self, double 
         nadir_lmo_row_costs_proximal(context, &search->costs, self->current->kernel, curvature, &length));
     self->tau = search->costs.tau;
     NADIR_CHECK(take_full_step(context, search, &self->next));
-    const double slope = nadir_difference_slope(context, search, self->current->kernel, self->next.kernel);
+    const double slope = cost_slope(context, search, self->current->kernel, self->next.kernel);
     if (!(slope < 0) || !(length > 0)) {
         goto cleanup;
     }
@@ -116,8 +218,8 @@ static nadir_status proximal_step(nadir_context *context, descent *self, double 
                                  &target));
     NADIR_CHECK(shorten(context, self, target, slope, moved));
     if (*moved > 0) {
-        NADIR_CHECK(nadir_difference_linear_step(context, search, &self->next, &gap));
-        const double after = nadir_difference_slope(context, search, self->current->kernel, target);
+        NADIR_CHECK(linear_step(context, search, &self->next, &gap));
+        const double after = cost_slope(context, search, self->current->kernel, target);
         const double measured = (after - slope) / (*moved * length);
         /* f may be concave: then a longer step, but not by much at once */
         self->curvature = fmin(fmax(measured, 0.05 * curvature), 1e6 * curvature);
@@ -188,7 +290,7 @@ static nadir_status descend(nadir_context *context, nadir_difference_search *sea
     double moved = 1;
     NADIR_CHECK(nadir_difference_point_make(context, search, &self.next));
     NADIR_CHECK(begin(context, search, start, self.current));
-    NADIR_CHECK(nadir_difference_linear_step(context, search, self.current, &found->gap));
+    NADIR_CHECK(linear_step(context, search, self.current, &found->gap));
     while (found->stop_reason == NULL && found->iterations < iterations_limit) {
         const double enough = tolerance * fabs(nominal - self.current->f);
         if (found->gap <= fmax(enough, rounding_level(search, self.current))) {
@@ -210,7 +312,7 @@ static nadir_status descend(nadir_context *context, nadir_difference_search *sea
             break;
         }
         found->tau = self.tau;
-        NADIR_CHECK(nadir_difference_linear_step(context, search, self.current, &found->gap));
+        NADIR_CHECK(linear_step(context, search, self.current, &found->gap));
     }
     found->converged = found->stop_reason != NULL;
     found->stop_reason = found->converged ? found->stop_reason : "iterations";
@@ -236,14 +338,14 @@ nadir_status nadir_difference_polish(nadir_context *context, nadir_difference_se
     const double highest = best->f + wanted; /* a polish must not undo the search */
     NADIR_CHECK(nadir_difference_point_make(context, search, &next));
     NADIR_CHECK(begin(context, search, best->kernel, &current));
-    NADIR_CHECK(nadir_difference_linear_step(context, search, &current, &gap));
+    NADIR_CHECK(linear_step(context, search, &current, &gap));
     NADIR_CHECK(nadir_difference_slack(context, &search->costs, current.kernel, found->tau, &least));
     for (int i = 0, worse = 0; i < POLISH_STEPS && worse < 3 && least > wanted; i++) {
         const double tau = search->costs.tau;
         NADIR_CHECK(nadir_progress(context, "worst kernel of the difference", -1));
         NADIR_CHECK(take_full_step(context, search, &next));
         swap_points(&current, &next);
-        NADIR_CHECK(nadir_difference_linear_step(context, search, &current, &gap));
+        NADIR_CHECK(linear_step(context, search, &current, &gap));
         NADIR_CHECK(nadir_difference_slack(context, &search->costs, current.kernel, tau, &slack));
         const bool better = slack < least && current.f <= highest;
         worse = better ? 0 : worse + 1;
@@ -259,7 +361,7 @@ nadir_status nadir_difference_polish(nadir_context *context, nadir_difference_se
         found->iterations++;
     }
     NADIR_CHECK(nadir_difference_point_evaluate(context, search, best));
-    NADIR_CHECK(nadir_difference_linear_step(context, search, best, &found->gap));
+    NADIR_CHECK(linear_step(context, search, best, &found->gap));
 cleanup:
     nadir_difference_point_clear(context, &current);
     nadir_difference_point_clear(context, &next);
@@ -336,105 +438,5 @@ nadir_status nadir_difference_search_run(nadir_context *context, nadir_differenc
     }
 cleanup:
     nadir_kernel_free(start);
-    return status;
-}
-
-/* ------------------------------------------------------------------------------------------------ */
-
-/* two policies under one kernel; see difference_search.h. */
-
-nadir_status nadir_difference_search_make(nadir_context *context, const nadir_problem *a,
-                                          const nadir_problem *b, nadir_difference_search *search)
-{
-    nadir_status status = NADIR_OK;
-    search->problem[0] = a;
-    search->problem[1] = b;
-    search->operators[0].problem = a;
-    search->operators[1].problem = b;
-    NADIR_NEW(context, search->products, 2 * a->rows);
-    NADIR_CHECK(nadir_lmo_row_costs_make(context, a->model, a->uncertainty, &search->costs));
-cleanup:
-    return status;
-}
-
-void nadir_difference_search_clear(nadir_context *context, nadir_difference_search *search)
-{
-    nadir_kernel_solver_clear(context, &search->operators[0]);
-    nadir_kernel_solver_clear(context, &search->operators[1]);
-    nadir_lmo_row_costs_clear(context, &search->costs);
-    nadir_release(context, search->products);
-    *search = (nadir_difference_search){0};
-}
-
-nadir_status nadir_difference_point_make(nadir_context *context, const nadir_difference_search *search,
-                                         nadir_difference_point *point)
-{
-    nadir_status status = NADIR_OK;
-    for (int i = 0; i < 2; i++) {
-        NADIR_NEW(context, point->v[i], search->problem[0]->states);
-        NADIR_NEW(context, point->d[i], search->problem[0]->states);
-    }
-cleanup:
-    return status;
-}
-
-void nadir_difference_point_clear(nadir_context *context, nadir_difference_point *point)
-{
-    nadir_kernel_free(point->kernel);
-    for (int i = 0; i < 2; i++) {
-        nadir_release(context, point->v[i]);
-        nadir_release(context, point->d[i]);
-    }
-    *point = (nadir_difference_point){0};
-}
-
-nadir_status nadir_difference_point_evaluate(nadir_context *context, nadir_difference_search *search,
-                                             nadir_difference_point *point)
-{
-    nadir_status status = NADIR_OK;
-    double error;
-    for (int i = 0; i < 2; i++) {
-        const nadir_problem *problem = search->problem[i];
-        NADIR_CHECK(nadir_kernel_solver_set(context, &search->operators[i], point->kernel));
-        NADIR_CHECK(nadir_kernel_solver_value(context, &search->operators[i], point->v[i], point->d[i]));
-        point->J[i] = nadir_vector_dot(problem->states, problem->mu, point->v[i], &error);
-    }
-    point->f = point->J[0] - point->J[1];
-cleanup:
-    return status;
-}
-
-double nadir_difference_slope(const nadir_context *context, const nadir_difference_search *search,
-                              const nadir_kernel *from, const nadir_kernel *to)
-{
-    const nadir_lmo_row_costs *costs = &search->costs;
-    const int64_t rows = costs->model->rows;
-    double total = 0;
-    for (int i = 0; i < 2; i++) {
-        const double *weights = i == 0 ? costs->a : costs->b;
-        const double *x = i == 0 ? costs->x : costs->y;
-        double sum = 0;
-        nadir_kernel_multiply(context, to, x, search->products);
-        nadir_kernel_multiply(context, from, x, search->products + rows);
-        for (int64_t row = 0; row < rows; row++) {
-            sum += weights[row] * (search->products[row] - search->products[rows + row]);
-        }
-        total += i == 0 ? sum : -sum;
-    }
-    return total * costs->scale;
-}
-
-nadir_status nadir_difference_linear_step(nadir_context *context, nadir_difference_search *search,
-                                          const nadir_difference_point *point, double *gap)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_problem *const *problem = search->problem;
-    NADIR_CHECK(nadir_lmo_row_costs_set(context, &search->costs, problem[0]->gamma, point->d[0],
-                                        problem[0]->policy->probabilities, point->v[0], point->d[1],
-                                        problem[1]->policy->probabilities, point->v[1]));
-    NADIR_CHECK(nadir_lmo_row_costs_solve(context, &search->costs));
-    const double moved = nadir_difference_slope(context, search, problem[0]->kernel, point->kernel);
-    *gap = fmax(0, moved + search->costs.gain);
-cleanup:
     return status;
 }

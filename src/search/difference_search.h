@@ -40,14 +40,6 @@ void nadir_difference_point_clear(nadir_context *context, nadir_difference_point
 nadir_status nadir_difference_point_evaluate(nadir_context *context, nadir_difference_search *search,
                                              nadir_difference_point *point);
 
-/* The linear step from a point: search->costs get G and its solution X. *gap: sum G . (P - X), 0 or more. */
-nadir_status nadir_difference_linear_step(nadir_context *context, nadir_difference_search *search,
-                                          const nadir_difference_point *point, double *gap);
-
-/* sum G . (to - from), G of the last linear step. */
-double nadir_difference_slope(const nadir_context *context, const nadir_difference_search *search,
-                              const nadir_kernel *from, const nadir_kernel *to);
-
 /* What a search found. */
 typedef struct nadir_difference_found {
     nadir_difference_point point; /* owned */

@@ -65,7 +65,7 @@ cleanup:
     return status;
 }
 
-void nadir_frank_wolfe_point_clear(nadir_context *context, nadir_frank_wolfe_point *made)
+static void point_clear(nadir_context *context, nadir_frank_wolfe_point *made)
 {
     nadir_kernel_free(made->kernel);
     nadir_release(context, made->v);
@@ -86,14 +86,7 @@ nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem
         problem->model->exchange != NULL ||
         (set->domain == NADIR_DOMAIN_SUPPORT && (set->p == 2 || problem->model->dense == NULL));
     self->solver = (nadir_kernel_solver){.problem = problem};
-    self->rows = (nadir_lmo){
-        .model = problem->model,
-        .order = &self->order,
-        .scales = set->scales,
-        .domain = set->domain,
-        .p = set->p,
-        .q = set->q,
-    };
+    self->rows = nadir_lmo_make(problem->model, &self->order, set);
     NADIR_CHECK(nadir_frank_wolfe_point_make(context, problem->states, &self->current));
     NADIR_CHECK(nadir_frank_wolfe_point_make(context, problem->states, &self->next));
     NADIR_CHECK(nadir_lmo_device_open(context, &self->rows, NADIR_DEVICE_ALL_ROWS, problem->gamma,
@@ -112,12 +105,11 @@ void nadir_frank_wolfe_finish(nadir_context *context, nadir_frank_wolfe *self)
 {
     nadir_lmo_device_close(&self->remote);
     nadir_kernel_solver_clear(context, &self->solver);
-    nadir_frank_wolfe_point_clear(context, &self->current);
-    nadir_frank_wolfe_point_clear(context, &self->next);
+    point_clear(context, &self->current);
+    point_clear(context, &self->next);
     nadir_value_order_clear(context, &self->order);
     nadir_kernel_free(self->before);
     nadir_release(context, self->answers);
-    nadir_release(context, self->weights);
     nadir_release(context, self->work);
 }
 
@@ -507,9 +499,9 @@ cleanup:
 
 /* the linear problem of a Frank-Wolfe step, solved here or by a device. */
 
-/* Allocates answers and weights of all rows. Warm start from the answers of another search if there is
- * one. */
-static nadir_status make_room(nadir_context *context, nadir_frank_wolfe *self)
+/* Row by row, from the last answer of each, or from those of another search. */
+static nadir_status lmo_each_row(nadir_context *context, nadir_frank_wolfe *self,
+                                 const nadir_lmo_weights *weights)
 {
     nadir_status status = NADIR_OK;
     const int64_t rows = self->problem->rows;
@@ -520,27 +512,8 @@ static nadir_status make_room(nadir_context *context, nadir_frank_wolfe *self)
             memcpy(self->answers, warm_start->answers, (size_t)rows * sizeof *self->answers);
         }
     }
-    if (self->weights == NULL) {
-        NADIR_NEW(context, self->weights, rows);
-    }
-cleanup:
-    return status;
-}
-
-/* Row by row, from the last answer of each. */
-static nadir_status lmo_each_row(nadir_context *context, nadir_frank_wolfe *self,
-                                 const nadir_lmo_weights *weights)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_model *model = self->problem->model;
-    NADIR_CHECK(make_room(context, self));
-    for (int64_t s = 0; s < model->states; s++) {
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            self->weights[row] = nadir_lmo_weight(weights, s, row);
-        }
-    }
     NADIR_CHECK(
-        nadir_lmo_solve_all(context, &self->rows, self->weights, self->beta, self->answers, &self->budget));
+        nadir_lmo_solve_weighted(context, &self->rows, weights, self->beta, self->answers, &self->budget));
 cleanup:
     return status;
 }

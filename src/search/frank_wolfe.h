@@ -95,14 +95,12 @@ struct nadir_frank_wolfe {
     nadir_frank_wolfe_point next; /* the next one; its kernel is filled anew for every step */
     nadir_value_order order;      /* of current.v */
     nadir_lmo rows;
-    nadir_lmo_device remote; /* linear steps by a device, where there is one */
-    bool on_device;          /* the last solution of the linear problem is there */
-    nadir_lmo_streamed step; /* a solution given by one step for all rows, where rows suit that */
-    bool stepped;            /* the last solution is of this kind */
-    double *work;            /* [2 * states] */
-    /* Where rows do not suit, or both of these found nothing; NULL until then: */
-    nadir_lmo_solution *answers; /* [rows] the linear step from here */
-    double *weights;             /* [rows] gamma d pi */
+    nadir_lmo_device remote;     /* linear steps by a device, where there is one */
+    bool on_device;              /* the last solution of the linear problem is there */
+    nadir_lmo_streamed step;     /* a solution given by one step for all rows, where rows suit that */
+    bool stepped;                /* the last solution is of this kind */
+    double *work;                /* [2 * states] */
+    nadir_lmo_solution *answers; /* [rows] the linear step where neither does; NULL until then */
     nadir_lmo_budget budget;
     double gap;
     bool rough;           /* low accuracy of v and d suffices: later steps correct it */
@@ -117,7 +115,6 @@ void nadir_frank_wolfe_finish(nadir_context *context, nadir_frank_wolfe *self);
 
 nadir_status nadir_frank_wolfe_point_make(nadir_context *context, int64_t states,
                                           nadir_frank_wolfe_point *made);
-void nadir_frank_wolfe_point_clear(nadir_context *context, nadir_frank_wolfe_point *made);
 void nadir_frank_wolfe_point_swap(nadir_frank_wolfe_point *a, nadir_frank_wolfe_point *b);
 
 /* v, d and J of a point's kernel; warm_start: a point that may be close to it, or NULL. */

@@ -38,6 +38,19 @@
 /* Never met: a step squares the error. */
 #define ITERATIONS_LIMIT 200
 
+/* What evaluations at several tau share. A struct of zeros holds nothing. */
+typedef struct tau_search {
+    const nadir_problem *problem;
+    double beta;
+    nadir_lmo_penalized lmo;
+    nadir_kernel_solver solver; /* of the last kernel */
+    double *norms;              /* [states] x_s^(1/p) of that kernel */
+    double *charged;            /* [states] R^pi and the cost of that kernel */
+    double *work;               /* [states] */
+    bool roughly; /* low accuracy, on large models: the bound is valid all the same, and wider */
+    int64_t evaluations, iterations;
+} tau_search;
+
 void nadir_lagrangian_clear(nadir_context *context, nadir_lagrangian *lagrangian)
 {
     nadir_release(context, lagrangian->v);
@@ -46,42 +59,44 @@ void nadir_lagrangian_clear(nadir_context *context, nadir_lagrangian *lagrangian
     *lagrangian = (nadir_lagrangian){0};
 }
 
-nadir_status nadir_lagrangian_search_make(nadir_context *context, const nadir_problem *problem, double beta,
-                                          const double *d_bar, nadir_lagrangian_search *search)
-{
-    nadir_status status = NADIR_OK;
-    *search = (nadir_lagrangian_search){.problem = problem,
-                                        .beta = beta,
-                                        .solver = {.problem = problem},
-                                        .roughly = nadir_model_total(problem->model) > LARGE};
-    NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, d_bar, &search->lmo));
-    NADIR_NEW_ZERO(context, search->norms, problem->states);
-    NADIR_NEW(context, search->charged, problem->states);
-    NADIR_NEW(context, search->work, problem->states);
-cleanup:
-    if (status != NADIR_OK) {
-        nadir_lagrangian_search_clear(context, search);
-    }
-    return status;
-}
-
-void nadir_lagrangian_search_clear(nadir_context *context, nadir_lagrangian_search *search)
+/* lmo.rows points into the struct: it must stay where it is. */
+static void search_clear(nadir_context *context, tau_search *search)
 {
     nadir_lmo_penalized_clear(context, &search->lmo);
     nadir_kernel_solver_clear(context, &search->solver);
     nadir_release(context, search->norms);
     nadir_release(context, search->charged);
     nadir_release(context, search->work);
-    *search = (nadir_lagrangian_search){0};
+    *search = (tau_search){0};
 }
 
-bool nadir_lagrangian_search_is_spent(const nadir_lagrangian_search *search)
+static nadir_status search_make(nadir_context *context, const nadir_problem *problem, double beta,
+                                const double *d_bar, tau_search *search)
+{
+    nadir_status status = NADIR_OK;
+    *search = (tau_search){.problem = problem,
+                           .beta = beta,
+                           .solver = {.problem = problem},
+                           .roughly = nadir_model_total(problem->model) > LARGE};
+    NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, d_bar, &search->lmo));
+    NADIR_NEW_ZERO(context, search->norms, problem->states);
+    NADIR_NEW(context, search->charged, problem->states);
+    NADIR_NEW(context, search->work, problem->states);
+cleanup:
+    if (status != NADIR_OK) {
+        search_clear(context, search);
+    }
+    return status;
+}
+
+/* Whether the limit of kernels for a large model is reached; another tau then gets one more. */
+static bool is_spent(const tau_search *search)
 {
     return search->roughly && search->iterations >= KERNELS_ROUGHLY;
 }
 
 /* The kernel of the minimising rows, its cost and its value. */
-static nadir_status evaluate(nadir_context *context, nadir_lagrangian_search *search, double tau,
+static nadir_status evaluate(nadir_context *context, tau_search *search, double tau,
                              nadir_lagrangian *lagrangian)
 {
     nadir_status status = NADIR_OK;
@@ -105,8 +120,8 @@ cleanup:
 }
 
 /* The answers to v; *most: max v - Tv. */
-static nadir_status respond(nadir_context *context, nadir_lagrangian_search *search, double tau,
-                            const double *v, double *most)
+static nadir_status respond(nadir_context *context, tau_search *search, double tau, const double *v,
+                            double *most)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
@@ -122,7 +137,7 @@ cleanup:
 }
 
 /* sum over s of d_tau(s) / d_bar(s) sum_a norm^p. */
-static nadir_status add_up_used(nadir_context *context, nadir_lagrangian_search *search, double *used)
+static nadir_status add_up_used(nadir_context *context, tau_search *search, double *used)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
@@ -136,8 +151,9 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_lagrangian_search_run(nadir_context *context, nadir_lagrangian_search *search, double tau,
-                                         nadir_lagrangian *lagrangian)
+/* v_tau, from lagrangian->v, or from the nominal value if that is NULL. */
+static nadir_status search_run(nadir_context *context, tau_search *search, double tau,
+                               nadir_lagrangian *lagrangian)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
@@ -164,7 +180,7 @@ nadir_status nadir_lagrangian_search_run(nadir_context *context, nadir_lagrangia
         const double share = search->roughly ? TOLERANCE_ROUGHLY : TOLERANCE;
         done = most <= share * (1 - problem->gamma) * (problem->J - J) ||
                most <= 16 * DBL_EPSILON * nadir_vector_largest(n, lagrangian->v) || sum >= before ||
-               nadir_lagrangian_search_is_spent(search);
+               is_spent(search);
         before = sum;
     }
     if (search->roughly) {
@@ -187,11 +203,11 @@ nadir_status nadir_lagrangian_solve(nadir_context *context, const nadir_problem 
                                     const double *d_bar, double tau, nadir_lagrangian *lagrangian)
 {
     nadir_status status = NADIR_OK;
-    nadir_lagrangian_search search = {0};
-    NADIR_CHECK(nadir_lagrangian_search_make(context, problem, beta, d_bar, &search));
-    NADIR_CHECK(nadir_lagrangian_search_run(context, &search, tau, lagrangian));
+    tau_search search = {0};
+    NADIR_CHECK(search_make(context, problem, beta, d_bar, &search));
+    NADIR_CHECK(search_run(context, &search, tau, lagrangian));
 cleanup:
-    nadir_lagrangian_search_clear(context, &search);
+    search_clear(context, &search);
     if (status != NADIR_OK) {
         nadir_lagrangian_clear(context, lagrangian);
     }
@@ -288,37 +304,15 @@ static void narrow(bracket *between, const nadir_lagrangian *tried)
     }
 }
 
-/* The same row by row. */
-static nadir_status share_each(nadir_context *context, const nadir_lagrangian_search *search,
-                               const nadir_lmo_weights *weights, nadir_lmo_budget *budget)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_model *model = search->problem->model;
-    const nadir_lmo *rows = &search->lmo.rows;
-    double *each = NULL;
-    nadir_lmo_solution *answers = NULL;
-    NADIR_NEW(context, each, model->rows);
-    NADIR_NEW_ZERO(context, answers, model->rows);
-    for (int64_t s = 0; s < model->states; s++) {
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            each[row] = nadir_lmo_weight(weights, s, row);
-        }
-    }
-    NADIR_CHECK(nadir_lmo_solve_all(context, rows, each, search->beta, answers, budget));
-cleanup:
-    nadir_release(context, each);
-    nadir_release(context, answers);
-    return status;
-}
-
 /* The multiplier of the ball in the linear problem at the nominal kernel. */
-static nadir_status guess(nadir_context *context, nadir_lagrangian_search *search, double *tau)
+static nadir_status guess(nadir_context *context, tau_search *search, double *tau)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
     const nadir_lmo_weights weights = {problem->gamma, problem->d, problem->policy->probabilities};
     nadir_lmo_penalized *lmo = &search->lmo;
     nadir_lmo_budget budget = {0};
+    nadir_lmo_solution *answers = NULL;
     nadir_lmo_streamed step;
     bool found = false;
     NADIR_CHECK(nadir_value_order_make(context, problem->states, problem->v, &lmo->order));
@@ -327,10 +321,12 @@ static nadir_status guess(nadir_context *context, nadir_lagrangian_search *searc
             nadir_lmo_streamed_solve(context, &lmo->rows, &weights, search->beta, 0, &step, &budget, &found));
     }
     if (!found) {
-        NADIR_CHECK(share_each(context, search, &weights, &budget));
+        NADIR_NEW_ZERO(context, answers, problem->rows);
+        NADIR_CHECK(nadir_lmo_solve_weighted(context, &lmo->rows, &weights, search->beta, answers, &budget));
     }
     *tau = fmin(budget.tau, DBL_MAX); /* beta^p underflows for large p */
 cleanup:
+    nadir_release(context, answers);
     return status;
 }
 
@@ -347,8 +343,8 @@ static void keep_better(int64_t states, nadir_lagrangian *best, nadir_lagrangian
     }
 }
 
-static nadir_status climb(nadir_context *context, nadir_lagrangian_search *search, double tau,
-                          int64_t evaluations_limit, nadir_lagrangian *best, nadir_lagrangian *trial)
+static nadir_status climb(nadir_context *context, tau_search *search, double tau, int64_t evaluations_limit,
+                          nadir_lagrangian *best, nadir_lagrangian *trial)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
@@ -357,12 +353,12 @@ static nadir_status climb(nadir_context *context, nadir_lagrangian_search *searc
     const double share = search->roughly ? SHARE_ROUGHLY : SHARE;
     double before = INFINITY;
     while (tau >= 0 && (search->evaluations < evaluations_limit || search->evaluations == 0)) {
-        NADIR_CHECK(nadir_lagrangian_search_run(context, search, tau, trial));
+        NADIR_CHECK(search_run(context, search, tau, trial));
         narrow(&between, trial);
         keep_better(problem->states, best, trial);
         const double still = line_at(&between.right, crossing(&between)) - best->value;
         if (still <= share * (problem->J - best->value) || !isfinite(still) || (tau == 0 && !between.rises) ||
-            nadir_lagrangian_search_is_spent(search)) {
+            is_spent(search)) {
             break;
         }
         tau = choose(&between, problem->uncertainty->q, still > before / 4);
@@ -379,12 +375,12 @@ nadir_status nadir_lagrangian_tau_best(nadir_context *context, const nadir_probl
                                        nadir_lagrangian *lagrangian)
 {
     nadir_status status = NADIR_OK;
-    nadir_lagrangian_search search = {0};
+    tau_search search = {0};
     nadir_lagrangian best = {0};
     nadir_lagrangian trial = *lagrangian;
     double tau = tau_start;
     *lagrangian = (nadir_lagrangian){0};
-    NADIR_CHECK(nadir_lagrangian_search_make(context, problem, beta, d_bar, &search));
+    NADIR_CHECK(search_make(context, problem, beta, d_bar, &search));
     if (!(tau > 0)) {
         NADIR_CHECK(guess(context, &search, &tau));
     }
@@ -394,7 +390,7 @@ nadir_status nadir_lagrangian_tau_best(nadir_context *context, const nadir_probl
 cleanup:
     nadir_lagrangian_clear(context, &best);
     nadir_lagrangian_clear(context, &trial);
-    nadir_lagrangian_search_clear(context, &search);
+    search_clear(context, &search);
     return status;
 }
 
@@ -430,16 +426,16 @@ nadir_status nadir_lagrangian_tau_for_level(nadir_context *context, const nadir_
                                             int64_t evaluations_limit, nadir_lagrangian *lagrangian)
 {
     nadir_status status = NADIR_OK;
-    nadir_lagrangian_search search = {0};
+    tau_search search = {0};
     const double room = nadir_power(beta, problem->uncertainty->p);
     double low = 0;
     double high = INFINITY;
     double low_above = 0;
     double high_above = 0;
     double tau = tau_start;
-    NADIR_CHECK(nadir_lagrangian_search_make(context, problem, beta, d_bar, &search));
-    while (search.evaluations < evaluations_limit && !nadir_lagrangian_search_is_spent(&search)) {
-        NADIR_CHECK(nadir_lagrangian_search_run(context, &search, tau, lagrangian));
+    NADIR_CHECK(search_make(context, problem, beta, d_bar, &search));
+    while (search.evaluations < evaluations_limit && !is_spent(&search)) {
+        NADIR_CHECK(search_run(context, &search, tau, lagrangian));
         const aim tried = look(lagrangian, room, level);
         if (fabs(tried.above) <= LEVEL_SHARE * tried.width || !(tau > 0)) {
             break;
@@ -459,7 +455,7 @@ nadir_status nadir_lagrangian_tau_for_level(nadir_context *context, const nadir_
         }
     }
 cleanup:
-    nadir_lagrangian_search_clear(context, &search);
+    search_clear(context, &search);
     if (status != NADIR_OK) {
         nadir_lagrangian_clear(context, lagrangian);
     }

@@ -46,29 +46,4 @@ nadir_status nadir_lagrangian_kernel_in_ball(nadir_context *context, const nadir
                                              double beta, const nadir_lagrangian *lagrangian,
                                              nadir_kernel **start);
 
-/* What evaluations at several tau share. A struct of zeros holds nothing. */
-typedef struct nadir_lagrangian_search {
-    const nadir_problem *problem;
-    double beta;
-    nadir_lmo_penalized lmo;
-    nadir_kernel_solver solver; /* of the last kernel */
-    double *norms;              /* [states] x_s^(1/p) of that kernel */
-    double *charged;            /* [states] R^pi and the cost of that kernel */
-    double *work;               /* [states] */
-    bool roughly; /* low accuracy, on large models: the bound is valid all the same, and wider */
-    int64_t evaluations, iterations;
-} nadir_lagrangian_search;
-
-/* lmo.rows points into the struct: it must stay where it is. */
-nadir_status nadir_lagrangian_search_make(nadir_context *context, const nadir_problem *problem, double beta,
-                                          const double *d_bar, nadir_lagrangian_search *search);
-void nadir_lagrangian_search_clear(nadir_context *context, nadir_lagrangian_search *search);
-
-/* Whether the limit of kernels for a large model is reached; another tau then gets one more. */
-bool nadir_lagrangian_search_is_spent(const nadir_lagrangian_search *search);
-
-/* v_tau, from lagrangian->v, or from the nominal value if that is NULL. */
-nadir_status nadir_lagrangian_search_run(nadir_context *context, nadir_lagrangian_search *search, double tau,
-                                         nadir_lagrangian *lagrangian);
-
 #endif

@@ -139,9 +139,6 @@ typedef struct nadir_spectral {
     nadir_spectral_subspace *subspace; /* not idle */
 } nadir_spectral;
 
-/* The larger of `tolerance` and what rounding allows. */
-double nadir_spectral_tolerance(double tolerance);
-
 /* Fills the attack, but for its kernel, with x, k and g = D W x up to a constant, [states] each, x a unit
  * vector; x and g are overwritten. */
 nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, double *x, const double *k,
@@ -151,9 +148,6 @@ nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, doubl
 /* About D^T y for `count` vectors y, as accurately as a search for directions needs. */
 nadir_status nadir_spectral_transposed(const nadir_spectral *run, int64_t count, const double *y, double *w);
 
-/* All radii at once whose attacks have no c yet. radii, attacks: [count]. */
-nadir_status nadir_spectral_newton(const nadir_spectral *run, int64_t count, const double *radii,
-                                   nadir_candidate *candidates);
 /* One radius, not zero. */
 nadir_status nadir_spectral_bisect(const nadir_spectral *run, double beta, nadir_candidate *candidate);
 nadir_status nadir_spectral_alternate(const nadir_spectral *run, double beta, nadir_candidate *candidate);

@@ -93,7 +93,7 @@ nadir_lmo_row_view nadir_lmo_row_view_make(const nadir_lmo *lmo, int64_t row, do
     return view;
 }
 
-nadir_lmo_concentrated nadir_lmo_concentrate(const nadir_lmo *lmo, const nadir_lmo_row_view *view)
+static nadir_lmo_concentrated measure_concentrated(const nadir_lmo *lmo, const nadir_lmo_row_view *view)
 {
     const double p = lmo->p;
     nadir_lmo_concentrated made = {0};
@@ -131,7 +131,8 @@ int64_t nadir_lmo_longest_row(const nadir_model *model, int64_t first, int64_t e
     return longest;
 }
 
-int64_t nadir_lmo_scratch_size(const nadir_lmo *lmo, int64_t first, int64_t end)
+/* Doubles of scratch for rows first .. end - 1, without the list of those that move. */
+static int64_t scratch_size(const nadir_lmo *lmo, int64_t first, int64_t end)
 {
     if (lmo->p == 1) {
         return 2 * (nadir_lmo_row_start(lmo->model, end) - nadir_lmo_row_start(lmo->model, first));
@@ -141,8 +142,7 @@ int64_t nadir_lmo_scratch_size(const nadir_lmo *lmo, int64_t first, int64_t end)
 
 int64_t nadir_lmo_work_size(const nadir_lmo *lmo, int64_t first, int64_t end)
 {
-    return 3 * nadir_lmo_longest_row(lmo->model, first, end) + nadir_lmo_scratch_size(lmo, first, end) +
-           (end - first);
+    return 3 * nadir_lmo_longest_row(lmo->model, first, end) + scratch_size(lmo, first, end) + (end - first);
 }
 
 /* Whether nobody has asked to stop. */
@@ -186,7 +186,7 @@ static double step_of_price(const nadir_lmo *lmo, double reach, double price)
 void nadir_lmo_solution_concentrate(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
                                     nadir_lmo_solution *solution)
 {
-    const nadir_lmo_concentrated made = nadir_lmo_concentrate(lmo, view);
+    const nadir_lmo_concentrated made = measure_concentrated(lmo, view);
     *solution = (nadir_lmo_solution){.step = INFINITY, .gain = made.gain, .norm = made.norm};
 }
 
@@ -351,7 +351,7 @@ void nadir_lmo_solve(const nadir_lmo *lmo, int64_t first, int64_t end, const dou
         .work = work,
         .work_each = each,
         .scratch = work + each,
-        .moving = (int64_t *)(void *)(work + each + nadir_lmo_scratch_size(lmo, first, end)),
+        .moving = (int64_t *)(void *)(work + each + scratch_size(lmo, first, end)),
         .solutions = solutions,
     };
     share_budget(&group, budget);
@@ -378,7 +378,7 @@ nadir_status nadir_lmo_solve_all(nadir_context *context, const nadir_lmo *lmo, c
         group.context = context;
     }
     NADIR_NEW(context, group.work, group.threads * each);
-    NADIR_NEW(context, group.scratch, nadir_lmo_scratch_size(lmo, 0, model->rows));
+    NADIR_NEW(context, group.scratch, scratch_size(lmo, 0, model->rows));
     NADIR_NEW(context, group.moving, model->rows);
     share_budget(&group, budget);
     if (status != NADIR_OK) {
@@ -389,5 +389,24 @@ cleanup:
     nadir_release(context, group.work);
     nadir_release(context, group.scratch);
     nadir_release(context, group.moving);
+    return status;
+}
+
+nadir_status nadir_lmo_solve_weighted(nadir_context *context, const nadir_lmo *lmo,
+                                      const nadir_lmo_weights *weights, double beta,
+                                      nadir_lmo_solution *solutions, nadir_lmo_budget *budget)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = lmo->model;
+    double *each = NULL;
+    NADIR_NEW(context, each, model->rows);
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            each[row] = nadir_lmo_weight(weights, s, row);
+        }
+    }
+    NADIR_CHECK(nadir_lmo_solve_all(context, lmo, each, beta, solutions, budget));
+cleanup:
+    nadir_release(context, each);
     return status;
 }

@@ -9,8 +9,8 @@
  *
  * over one row (sa-rectangular, radius alpha beta), the rows of a state (s-rectangular), or all rows (the
  * linear step of the non-rectangular ball). p = infinity: |Delta_r|_inf <= alpha_r beta for each row. With x
- * of value_order.h, measured from the smallest that is allowed in the row, the solutions are, with one level
- * omega for each row (derived in lmo_l1.c, lmo_l2.c, lmo_lp.c and lmo_linf.c),
+ * of nadir_value_order, measured from the smallest that is allowed in the row, the solutions are, with one level
+ * omega for each row (derived in lmo_l1_linf.c, lmo_l2.c and lmo_lp.c),
  *
  *     p = 1         all mass above omega, and a share of the mass at omega, goes to the smallest v
  *     1 < p < inf   X = max(0, Phat + alpha change(omega - x)) in every allowed successor, where
@@ -23,8 +23,58 @@
 #ifndef NADIR_SETS_LMO_H
 #define NADIR_SETS_LMO_H
 
+#include "core/device.h"
+#include "linalg/exchange.h"
 #include "model/kernel.h"
-#include "sets/lmo.h"
+#include "sets/uncertainty.h"
+
+/* ------------------------------------------------------------------------------- order of the states
+ *
+ * The states in rising order of a value, with sums along it.
+ *
+ * Linear problems over rows do not change when v is shifted or scaled, so they are solved for
+ *
+ *     x = (v - min v) / range in [0, 1],    range = max v - min v (constant v: x = 0, range = 0),
+ *
+ * which is safe for values of any size. A sum over all states below a level omega, the first i + 1 in the
+ * order, comes from first_i = sum over j <= i of (x_i - x_j) and second_i, the same with squares: nothing
+ * cancels, however close together the values are.
+ */
+/* A struct of zeros holds nothing. */
+typedef struct nadir_value_order {
+    /* Of a model distributed over processes, set by the caller: the order then holds own states and their
+     * ghosts, which is enough for domain support alone. NULL: all states are here. */
+    const nadir_exchange *exchange;
+    bool unsorted; /* set by the caller: only x is wanted */
+    int64_t states;
+    double lowest, range;             /* min v, max v - min v */
+    double *x;                        /* [states] of each state */
+    int32_t *order;                   /* [states] rising in v, the lower state first among equals */
+    int32_t *rank;                    /* [states] the place of a state in the order */
+    double *sorted;                   /* [states] x along the order */
+    double *first;                    /* [states] */
+    double *second;                   /* [states] */
+    struct nadir_placed_state *lists; /* [2 * states] work space */
+} nadir_value_order;
+
+/* Over the states below a level. */
+typedef struct nadir_value_order_sums {
+    int64_t count; /* of states with x < omega */
+    double first;  /* sum of omega - x over them */
+    double second; /* sum of (omega - x)^2 */
+} nadir_value_order_sums;
+
+/* v: [own] finite; own: all states, or those of this process. Made anew in place, without allocation, when
+ * the number of states is the same. NADIR_ERROR_ARGUMENT when a value is not finite, or when their range
+ * overflows. */
+nadir_status nadir_value_order_make(nadir_context *context, int64_t own, const double *v,
+                                    nadir_value_order *order);
+void nadir_value_order_clear(nadir_context *context, nadir_value_order *order);
+
+/* O(log S). Sums are computed to a relative error of 8 roundings. */
+nadir_value_order_sums nadir_value_order_below(const nadir_value_order *order, double omega);
+
+/* ---------------------------------------------------------------------------------------- the oracle */
 
 /* What all rows share. Plain data: set p with its conjugate q, and fill in the rest; nothing is owned. */
 typedef struct nadir_lmo {
@@ -34,6 +84,12 @@ typedef struct nadir_lmo {
     nadir_domain domain;            /* NADIR_DOMAIN_SIMPLEX or NADIR_DOMAIN_SUPPORT */
     double p, q;
 } nadir_lmo;
+
+static inline nadir_lmo nadir_lmo_make(nadir_model *model, const nadir_value_order *order,
+                                       const nadir_uncertainty *set)
+{
+    return (nadir_lmo){model, order, set->scales, set->domain, set->p, set->q};
+}
 
 /* The solution of one row. A struct of zeros: the row is nominal. */
 typedef struct nadir_lmo_solution {
@@ -76,6 +132,24 @@ void nadir_lmo_solve(const nadir_lmo *lmo, int64_t first, int64_t end, const dou
 nadir_status nadir_lmo_solve_all(nadir_context *context, const nadir_lmo *lmo, const double *weights,
                                  double beta, nadir_lmo_solution *solutions, nadir_lmo_budget *budget);
 
+/* w_sa = gamma max(d(s), 0) pi(a|s). Plain data, nothing is owned. */
+typedef struct nadir_lmo_weights {
+    double gamma;
+    const double *d;  /* [states] */
+    const double *pi; /* [rows] */
+} nadir_lmo_weights;
+
+static inline double nadir_lmo_weight(const nadir_lmo_weights *weights, int64_t state, int64_t row)
+{
+    const double d = weights->d[state];
+    return weights->gamma * (d > 0 ? d : 0) * weights->pi[row];
+}
+
+/* The same with these weights. */
+nadir_status nadir_lmo_solve_weighted(nadir_context *context, const nadir_lmo *lmo,
+                                      const nadir_lmo_weights *weights, double beta,
+                                      nadir_lmo_solution *solutions, nadir_lmo_budget *budget);
+
 /*
  * Upper bounds on the gain, by weak duality: for every omega and every split x - omega = g1 + g2 with g2 >= 0
  *
@@ -100,13 +174,10 @@ double nadir_lmo_bound_radius(const nadir_lmo_row_bound *bound, double radius);
 /* weight Phat . v less the minimum of the penalized problem. */
 double nadir_lmo_bound_penalized(const nadir_lmo *lmo, int64_t row, double weight, double price,
                                  const nadir_lmo_row_bound *bound);
-/* sum of w_r gain_r of rows that share beta: sum w_r fixed_r + beta (sum (w_r alpha_r slope_r)^q)^(1/q).
- * weights, bounds: [end - first]. */
+/* sum of w_r gain_r of rows that share beta: sum w_r fixed_r + beta (sum (w_r alpha_r slope_r)^q)^(1/q), less
+ * price (0 for p = infinity) times the part of beta^p that is used. weights, bounds: [end - first]. */
 double nadir_lmo_bound_shared(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights,
-                              double beta, const nadir_lmo_row_bound *bounds);
-/* The same, less price times the part of beta^p that is used: p < infinity. */
-double nadir_lmo_bound_charged(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights,
-                               double beta, double price, const nadir_lmo_row_bound *bounds);
+                              double beta, double price, const nadir_lmo_row_bound *bounds);
 
 /* The row X: dense [states]. */
 void nadir_lmo_write_dense(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
@@ -130,19 +201,6 @@ void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_so
  * occupancies and the policy, and the solution of a row from the one step that all rows share.
  */
 
-/* w_sa = gamma max(d(s), 0) pi(a|s). Plain data, nothing is owned. */
-typedef struct nadir_lmo_weights {
-    double gamma;
-    const double *d;  /* [states] */
-    const double *pi; /* [rows] */
-} nadir_lmo_weights;
-
-static inline double nadir_lmo_weight(const nadir_lmo_weights *weights, int64_t state, int64_t row)
-{
-    const double d = weights->d[state];
-    return weights->gamma * (d > 0 ? d : 0) * weights->pi[row];
-}
-
 /* Solutions of all rows: in units of x, row r has the step kappa alpha w / unit. */
 typedef struct nadir_lmo_streamed {
     double kappa;
@@ -162,5 +220,56 @@ nadir_status nadir_lmo_streamed_solve(nadir_context *context, const nadir_lmo *l
 nadir_status nadir_lmo_streamed_kernel(nadir_context *context, const nadir_lmo *lmo,
                                        const nadir_lmo_weights *weights, const nadir_lmo_streamed *streamed,
                                        nadir_kernel **kernel);
+
+/* ------------------------------------------------------------------------------------ on a device
+ *
+ * The oracle on the device of an engine (core/device.h), for all rows of a
+ * model that is large enough, where the device has an oracle of this kind. Solutions stay on the device; the
+ * budget and the kernel come back.
+ */
+
+/* step NULL: the device has no such oracle. */
+typedef struct nadir_lmo_device {
+    const struct nadir_device *device;
+    void *step;
+    nadir_model *model;
+    double p;
+    bool off_support; /* rows may reach other states than their nominal successors: sparse, domain simplex */
+} nadir_lmo_device;
+
+/* For weights gamma max(d(s), 0) pi(row); probabilities: [rows]. remote->step stays NULL where the device
+ * lacks memory, or does not solve such problems. */
+nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo, nadir_device_budget shares,
+                                   double gamma, const double *probabilities, nadir_lmo_device *remote);
+void nadir_lmo_device_close(nadir_lmo_device *remote);
+
+/* Only x of the order is read. d: [states], NULL: weights are one where pi is positive, and pi itself where
+ * the rows of a state share. *found: false where the constraint is inactive or nothing moves: use
+ * nadir_lmo_solve_all. Where not all rows share it is false only if nothing moves, and the budget is
+ * undefined. */
+nadir_status nadir_lmo_device_solve(nadir_context *context, const nadir_lmo_device *remote,
+                                    const nadir_value_order *order, const double *d, double beta,
+                                    nadir_lmo_budget *budget, bool *found);
+
+/* p = infinity, or where not all rows share: gains(s) <- sum over a of pi(a|s) (Phat_sa - X_sa) . v of the
+ * last solution; [states]. */
+nadir_status nadir_lmo_device_gains(nadir_context *context, const nadir_lmo_device *remote,
+                                    const nadir_value_order *order, double *gains);
+
+/* The kernel of the last solution, as nadir_lmo_kernel makes it, but on the device, where it is averaged;
+ * nadir_kernel_device_fetch copies it to the host. */
+nadir_status nadir_lmo_device_kernel(nadir_context *context, const nadir_lmo_device *remote,
+                                     nadir_kernel **kernel);
+
+/* p = 2: sum over rows of P . g - min g, g = w v + 2 tau Delta / alpha^2, at the last solution's weights.
+ * *done: false where the kernel P is not on the device. */
+nadir_status nadir_lmo_device_slack(nadir_context *context, const nadir_lmo_device *remote,
+                                    const nadir_kernel *kernel, double range, double tau, double *slack,
+                                    bool *done);
+
+/* Sparse models, domain support: sums <- sum over rows of (gamma y(s) alpha pi)^2 (z centred in the row);
+ * [states] each. */
+nadir_status nadir_lmo_device_centred(nadir_context *context, const nadir_lmo_device *remote, const double *y,
+                                      const double *z, double *sums);
 
 #endif

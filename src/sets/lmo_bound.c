@@ -182,16 +182,10 @@ double nadir_lmo_bound_penalized(const nadir_lmo *lmo, int64_t row, double weigh
     return up(up(weight * fixed_within(bound, 2)) + up(nadir_round_up(best, 64)));
 }
 
-double nadir_lmo_bound_shared(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights,
-                              double beta, const nadir_lmo_row_bound *bounds)
-{
-    return nadir_lmo_bound_charged(lmo, first, end, weights, beta, 0, bounds);
-}
-
 /* With C = |w alpha slope|_q, fixed + C b - price b^p is a bound where b <= beta is used. With the larger of
  * C and p price beta^(p-1) for C it rises up to b = beta. */
-double nadir_lmo_bound_charged(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights,
-                               double beta, double price, const nadir_lmo_row_bound *bounds)
+double nadir_lmo_bound_shared(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights,
+                              double beta, double price, const nadir_lmo_row_bound *bounds)
 {
     const double q = lmo->q;
     const double terms = (double)(end - first + 16);

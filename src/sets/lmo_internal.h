@@ -51,8 +51,6 @@ typedef struct nadir_lmo_concentrated {
     double norm;  /* |Delta|_p / alpha */
 } nadir_lmo_concentrated;
 
-nadir_lmo_concentrated nadir_lmo_concentrate(const nadir_lmo *lmo, const nadir_lmo_row_view *view);
-
 /* The solution of step infinity, gain in units of x. */
 void nadir_lmo_solution_concentrate(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
                                     nadir_lmo_solution *solution);
@@ -67,7 +65,7 @@ typedef struct nadir_lmo_group {
     int threads;
     double *work;                  /* [threads * work_each] */
     int64_t work_each;             /* 3 * longest row */
-    double *scratch;               /* [nadir_lmo_scratch_size] */
+    double *scratch;               /* [scratch_size] */
     int64_t *moving;               /* [end - first] the rows that can move, rising: */
     int64_t moving_count;          /* so many */
     nadir_lmo_solution *solutions; /* [end - first] */
@@ -105,9 +103,6 @@ static inline double nadir_lmo_group_weight(const nadir_lmo_group *group, int64_
     const double weight = group->weights[row - group->first];
     return weight > 0 && group->unit > 0 ? nadir_lmo_scale(group->lmo, row) * weight / group->unit : 0;
 }
-
-/* Doubles of scratch for rows first .. end - 1, without the list of those that move. */
-int64_t nadir_lmo_scratch_size(const nadir_lmo *lmo, int64_t first, int64_t end);
 
 /* Calls function(group, row, work, data) for every row that can move, on the threads of the group. */
 typedef void (*nadir_lmo_row_work)(const nadir_lmo_group *group, int64_t row, double *work, void *data);
@@ -150,9 +145,6 @@ typedef struct nadir_lmo_l2_sums {
     double margin;  /* the smallest |Phat - slope d| */
 } nadir_lmo_l2_sums;
 
-/* Over the entries of the view. */
-nadir_lmo_l2_sums nadir_lmo_l2_sum_row(const nadir_lmo_row_view *view, double omega, double slope);
-
 /* What states that are not nominal successors get in a row: an affine function of x over the first of the
  * order, and a number for one more. */
 typedef struct nadir_lmo_tail {
@@ -161,16 +153,5 @@ typedef struct nadir_lmo_tail {
     int32_t extra; /* -1: none */
     double amount;
 } nadir_lmo_tail;
-
-/* values: [entries of the row] of its nominal successors. */
-nadir_lmo_tail nadir_lmo_write_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
-                                   double *values);
-
-/* The tail for every p, without the extra state: how many states of the order may get something, and what
- * the one of this rank gets if it is not a nominal successor. */
-int64_t nadir_lmo_tail_count(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
-                             const nadir_lmo_tail *tail);
-double nadir_lmo_tail_value(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
-                            const nadir_lmo_tail *tail, int64_t rank);
 
 #endif

@@ -2,13 +2,280 @@
  * lmo_kernel.c: the solutions of all rows as a kernel; see lmo.h. Support values and a tail where what a row
  * gives to other states is affine in x, explicit rows otherwise.
  */
+#include "linalg/threads.h"
+#include "model/kernel_device.h"
+#include "sets/lmo.h"
 #include "sets/lmo_internal.h"
 
-#include "linalg/threads.h"
-
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* the solution of a row as the numbers of the row; see lmo.h. */
+
+static const nadir_lmo_tail no_tail = {.extra = -1};
+
+/* One row that is written. */
+typedef struct row_writer {
+    const nadir_lmo *lmo;
+    const nadir_lmo_solution *solution;
+    nadir_row raw;
+    double alpha;
+    double base;    /* the smallest allowed x */
+    double *values; /* [raw.count] */
+} row_writer;
+
+static bool allowed(const row_writer *self, int64_t i)
+{
+    return self->lmo->domain == NADIR_DOMAIN_SIMPLEX || self->raw.values[i] > 0;
+}
+
+static double x_of(const row_writer *self, int64_t i)
+{
+    return self->lmo->order->x[nadir_row_column(&self->raw, i)] - self->base;
+}
+
+/* p = 1: the first allowed entry of the smallest v takes what moves; if the row has none, the first state of
+ * the order does. */
+static nadir_lmo_tail write_l1(const row_writer *self)
+{
+    const nadir_lmo_solution *solution = self->solution;
+    const nadir_value_order *order = self->lmo->order;
+    int64_t taker = -1;
+    double moved = 0;
+    for (int64_t i = 0; i < self->raw.count; i++) {
+        const double x = x_of(self, i);
+        const double phat = self->raw.values[i];
+        const double part = x > solution->omega ? 1 : x == solution->omega ? solution->share : 0;
+        self->values[i] = phat - part * phat;
+        moved += part * phat;
+        taker = taker < 0 && x == 0 && allowed(self, i) ? i : taker;
+    }
+    if (taker >= 0) {
+        self->values[taker] += moved;
+        return no_tail;
+    }
+    return (nadir_lmo_tail){.extra = order->order[0], .amount = moved};
+}
+
+/* p = infinity, dense rows of domain simplex */
+static nadir_lmo_tail write_linf_full(const row_writer *self)
+{
+    const int32_t *rank = self->lmo->order->rank;
+    const int32_t pivot = self->solution->pivot;
+    const double r = self->alpha * self->solution->step;
+    const double *phat = self->raw.values;
+    double *restrict values = self->values;
+    for (int64_t i = 0; i < self->raw.count; i++) {
+        const double value = phat[i] + (rank[i] < pivot ? r : -r);
+        values[i] = value > 0 ? value : 0;
+    }
+    const int32_t middle = self->lmo->order->order[pivot];
+    self->values[middle] = fmax(0, self->raw.values[middle] + self->solution->share);
+    return no_tail;
+}
+
+/* p = infinity */
+static nadir_lmo_tail write_linf(const row_writer *self)
+{
+    const nadir_lmo_solution *solution = self->solution;
+    const nadir_value_order *order = self->lmo->order;
+    const double r = self->alpha * solution->step;
+    bool own_pivot = !nadir_lmo_has_tail(self->lmo);
+    for (int64_t i = 0; i < self->raw.count; i++) {
+        const int32_t rank = order->rank[nadir_row_column(&self->raw, i)];
+        const double phat = self->raw.values[i];
+        const double change = rank < solution->pivot ? r : rank > solution->pivot ? -r : solution->share;
+        self->values[i] = allowed(self, i) ? fmax(0, phat + change) : 0;
+        own_pivot = own_pivot || rank == solution->pivot;
+    }
+    if (!nadir_lmo_has_tail(self->lmo)) {
+        return no_tail;
+    }
+    nadir_lmo_tail tail = {.omega = r, .length = solution->pivot, .extra = -1};
+    if (!own_pivot && solution->share > 0) {
+        tail.extra = order->order[solution->pivot];
+        tail.amount = solution->share;
+    }
+    return tail;
+}
+
+/* Whether the entry has the smallest allowed v. */
+static bool takes(const row_writer *self, int64_t i)
+{
+    return x_of(self, i) == 0 && allowed(self, i);
+}
+
+/* All mass at the smallest v. */
+static nadir_lmo_tail write_concentrated(const row_writer *self)
+{
+    const int64_t count = self->raw.count;
+    double takers = nadir_lmo_has_tail(self->lmo)
+                        ? (double)nadir_value_order_below(self->lmo->order, DBL_TRUE_MIN).count
+                        : 0;
+    double moved = 0;
+    for (int64_t i = 0; i < count; i++) {
+        takers += takes(self, i) && !nadir_lmo_has_tail(self->lmo);
+        moved += takes(self, i) ? 0 : self->raw.values[i];
+    }
+    for (int64_t i = 0; i < count; i++) {
+        self->values[i] = takes(self, i) ? self->raw.values[i] + moved / takers : 0;
+    }
+    return nadir_lmo_has_tail(self->lmo)
+               ? (nadir_lmo_tail){.omega = moved / takers, .length = (int32_t)takers, .extra = -1}
+               : no_tail;
+}
+
+/* p = 2, dense rows of domain simplex. */
+static inline __attribute__((always_inline)) void fill_full(const row_writer *self, double omega,
+                                                            double slope)
+{
+    const double *phat = self->raw.values;
+    const double *x = self->lmo->order->x;
+    double *restrict values = self->values;
+    for (int64_t i = 0; i < self->raw.count; i++) {
+        const double value = phat[i] + slope * (omega - x[i]);
+        values[i] = value > 0 ? value : 0;
+    }
+}
+
+#if defined __x86_64__
+/* The same code for processors with registers for four doubles. */
+__attribute__((target("avx2"))) static void fill_full_wide(const row_writer *self, double omega, double slope)
+{
+    fill_full(self, omega, slope);
+}
+#endif
+
+static void write_l2_full(const row_writer *self, double omega, double slope)
+{
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx2")) {
+        fill_full_wide(self, omega, slope);
+        return;
+    }
+#endif
+    fill_full(self, omega, slope);
+}
+
+/* p = 2 */
+static nadir_lmo_tail write_l2(const row_writer *self)
+{
+    const double omega = self->solution->omega;
+    const double slope = self->alpha * self->solution->step;
+    const double *phat = self->raw.values;
+    if (self->raw.columns == NULL && self->lmo->domain == NADIR_DOMAIN_SIMPLEX) {
+        write_l2_full(self, omega, slope);
+        return no_tail;
+    }
+    if (self->raw.columns == NULL) {
+        const double *x = self->lmo->order->x;
+        const double base = self->base;
+        double *restrict values = self->values;
+        for (int64_t i = 0; i < self->raw.count; i++) {
+            const double value = phat[i] + slope * (omega - (x[i] - base));
+            const double kept = value > 0 ? value : 0;
+            values[i] = phat[i] > 0 ? kept : 0;
+        }
+        return no_tail;
+    }
+    for (int64_t i = 0; i < self->raw.count; i++) {
+        const double value = phat[i] + slope * (omega - x_of(self, i));
+        self->values[i] = value > 0 ? value : 0;
+    }
+    if (!nadir_lmo_has_tail(self->lmo)) {
+        return no_tail;
+    }
+    const int64_t length = nadir_value_order_below(self->lmo->order, omega).count;
+    return (nadir_lmo_tail){.omega = slope * omega, .slope = slope, .length = (int32_t)length, .extra = -1};
+}
+
+/* Other p: the tail is not affine; see tail_value. */
+static nadir_lmo_tail write_lp(const row_writer *self)
+{
+    for (int64_t i = 0; i < self->raw.count; i++) {
+        const double phat = self->raw.values[i];
+        const double change = self->alpha * nadir_lmo_lp_displacement(self->lmo->p, self->solution,
+                                                                      self->alpha, phat, x_of(self, i));
+        self->values[i] = allowed(self, i) ? fmax(0, phat + change) : 0;
+    }
+    return no_tail;
+}
+
+/* values: [entries of the row] of its nominal successors. */
+static nadir_lmo_tail write_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
+                                double *values)
+{
+    row_writer self = {
+        .lmo = lmo,
+        .solution = solution,
+        .raw = nadir_model_row(lmo->model, row),
+        .alpha = nadir_lmo_scale(lmo, row),
+        .values = values,
+    };
+    if (!(solution->step > 0) || !(self.alpha > 0)) {
+        memcpy(values, self.raw.values, (size_t)self.raw.count * sizeof *values);
+        return no_tail;
+    }
+    self.base = nadir_lmo_row_base(lmo, &self.raw);
+    if (isinf(lmo->p)) {
+        const bool full = self.raw.columns == NULL && lmo->domain == NADIR_DOMAIN_SIMPLEX;
+        return full ? write_linf_full(&self) : write_linf(&self);
+    }
+    if (lmo->p == 1) {
+        return write_l1(&self);
+    }
+    if (isinf(solution->step)) {
+        return write_concentrated(&self);
+    }
+    return lmo->p == 2 ? write_l2(&self) : write_lp(&self);
+}
+
+/* The tail for every p, without the extra state: how many states of the order may get something, and what
+ * the one of this rank gets if it is not a nominal successor. */
+static int64_t tail_count(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
+                          const nadir_lmo_tail *tail)
+{
+    const bool moves = solution->step > 0 && nadir_lmo_scale(lmo, row) > 0;
+    if (!moves || !nadir_lmo_has_tail(lmo) || lmo->p == 1 || lmo->p == 2 || isinf(lmo->p) ||
+        isinf(solution->step)) {
+        return tail->length;
+    }
+    return nadir_value_order_below(lmo->order, solution->share > 0 ? solution->upper : solution->omega).count;
+}
+
+static double tail_value(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
+                         const nadir_lmo_tail *tail, int64_t rank)
+{
+    const double x = lmo->order->sorted[rank];
+    if (tail->length > 0) {
+        return tail->omega - tail->slope * x;
+    }
+    const double alpha = nadir_lmo_scale(lmo, row);
+    return alpha * nadir_lmo_lp_displacement(lmo->p, solution, alpha, 0, x);
+}
+
+void nadir_lmo_write_dense(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
+                           double *work, double *X)
+{
+    const nadir_row raw = nadir_model_row(lmo->model, row);
+    double *values = work;
+    const nadir_lmo_tail tail = write_row(lmo, row, solution, values);
+    const int64_t count = tail_count(lmo, row, solution, &tail);
+    memset(X, 0, (size_t)lmo->model->states * sizeof *X);
+    for (int64_t i = 0; i < count; i++) {
+        X[lmo->order->order[i]] = tail_value(lmo, row, solution, &tail, i);
+    }
+    if (tail.extra >= 0) {
+        X[tail.extra] += tail.amount;
+    }
+    for (int64_t i = 0; i < raw.count; i++) {
+        X[nadir_row_column(&raw, i)] = values[i];
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ */
 
 void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
                            nadir_perturbed *perturbed)
@@ -20,8 +287,7 @@ void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_so
     perturbed->nominal[row] = nominal;
     nadir_lmo_tail tail = {.extra = -1};
     if (!nominal) {
-        tail =
-            nadir_lmo_write_row(lmo, row, solution, perturbed->values + nadir_lmo_row_start(lmo->model, row));
+        tail = write_row(lmo, row, solution, perturbed->values + nadir_lmo_row_start(lmo->model, row));
     }
     if (perturbed->x != NULL) {
         perturbed->omega[row] = tail.omega;
@@ -88,8 +354,8 @@ static int64_t list_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solut
                         bool *taken, entry *list)
 {
     const nadir_row raw = nadir_model_row(lmo->model, row);
-    const nadir_lmo_tail tail = nadir_lmo_write_row(lmo, row, solution, values);
-    const int64_t reached = nadir_lmo_tail_count(lmo, row, solution, &tail);
+    const nadir_lmo_tail tail = write_row(lmo, row, solution, values);
+    const int64_t reached = tail_count(lmo, row, solution, &tail);
     int64_t count = 0;
     for (int64_t i = 0; i < raw.count; i++) {
         taken[raw.columns[i]] = true;
@@ -98,7 +364,7 @@ static int64_t list_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solut
     for (int64_t i = 0; i < reached; i++) {
         const int32_t state = lmo->order->order[i];
         if (!taken[state]) {
-            list[count++] = (entry){state, nadir_lmo_tail_value(lmo, row, solution, &tail, i)};
+            list[count++] = (entry){state, tail_value(lmo, row, solution, &tail, i)};
         }
     }
     for (int64_t i = 0; i < raw.count; i++) {
@@ -183,4 +449,135 @@ nadir_status nadir_lmo_kernel(nadir_context *context, const nadir_lmo *lmo,
     const bool affine = lmo->p == 1 || lmo->p == 2 || isinf(lmo->p);
     return affine || !nadir_lmo_has_tail(lmo) ? make_perturbed(context, lmo, solutions, kernel)
                                               : make_explicit(context, lmo, solutions, kernel);
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/* the linear minimisation oracle on a device; see lmo_device.h. */
+
+/* The host handles fewer entries in the time of a few calls to the device. */
+#define LEAST_ENTRIES 65536
+#define LEAST_DENSE   1048576
+/* Dense kernels that a search holds at a time, and one more. */
+#define KERNELS 4
+
+/* Whether the model is large enough for a device, and not distributed. */
+static bool is_large(const nadir_model *model)
+{
+    return model->exchange == NULL &&
+           (model->dense == NULL ? model->nonzeros >= LEAST_ENTRIES
+                                 : model->rows >= (LEAST_DENSE - 1) / model->states + 1);
+}
+
+static bool has_memory(const nadir_context *context, const nadir_model *model)
+{
+    double taken;
+    double left;
+    context->device->memory(context->device_self, &taken, &left);
+    return model->dense == NULL || KERNELS * 8.0 * (double)model->rows * (double)model->states <= left;
+}
+
+nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo, nadir_device_budget shares,
+                                   double gamma, const double *probabilities, nadir_lmo_device *remote)
+{
+    const nadir_device *device = context->device;
+    const nadir_device_ball ball = {.gamma = gamma,
+                                    .p = lmo->p,
+                                    .simplex = lmo->domain == NADIR_DOMAIN_SIMPLEX,
+                                    .shares = shares,
+                                    .probabilities = probabilities,
+                                    .scales = lmo->scales};
+    void *model_rows = NULL;
+    *remote = (nadir_lmo_device){
+        .device = device, .model = lmo->model, .p = lmo->p, .off_support = nadir_lmo_has_tail(lmo)};
+    if (device == NULL || !is_large(lmo->model) || !has_memory(context, lmo->model)) {
+        return NADIR_OK;
+    }
+    nadir_status status = nadir_kernel_device_rows(context, lmo->model, &model_rows);
+    if (status == NADIR_OK) {
+        status = device->lmo_create(model_rows, context, &ball, &remote->step);
+    }
+    return status == NADIR_ERROR_MEMORY ? NADIR_OK : status;
+}
+
+void nadir_lmo_device_close(nadir_lmo_device *remote)
+{
+    if (remote->step != NULL) {
+        remote->device->lmo_free(remote->step);
+        remote->step = NULL;
+    }
+}
+
+nadir_status nadir_lmo_device_solve(nadir_context *context, const nadir_lmo_device *remote,
+                                    const nadir_value_order *order, const double *d, double beta,
+                                    nadir_lmo_budget *budget, bool *found)
+{
+    nadir_status status = NADIR_OK;
+    nadir_device_lmo_result answer = {0};
+    *found = false;
+    if (order->range > 0) {
+        NADIR_CHECK(
+            remote->device->lmo_solve(remote->step, context, beta * NADIR_LMO_INSIDE, order->x, d, &answer));
+    }
+    *found = answer.found;
+    if (*found) {
+        *budget = (nadir_lmo_budget){
+            .tau = order->range * answer.unit * answer.tau,
+            .step =
+                answer.step / (remote->p <= 2 ? answer.unit : nadir_power(answer.unit, 1 / (remote->p - 1))),
+            .gain = answer.gain * order->range,
+            .norm = answer.norm,
+        };
+    }
+    NADIR_CHECK(nadir_progress(context, "solving row problems", -1));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_lmo_device_gains(nadir_context *context, const nadir_lmo_device *remote,
+                                    const nadir_value_order *order, double *gains)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(remote->device->lmo_gains(remote->step, context, gains));
+    for (int64_t s = 0; s < remote->model->states; s++) {
+        gains[s] *= order->range;
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_lmo_device_kernel(nadir_context *context, const nadir_lmo_device *remote,
+                                     nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *made = NULL;
+    void *numbers = NULL;
+    nadir_perturbed *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
+    if (perturbed == NULL || (perturbed->x != NULL) != remote->off_support) {
+        NADIR_CHECK(nadir_kernel_create_blank(context, remote->model, remote->off_support, &made));
+        nadir_kernel_free(*kernel);
+        *kernel = made;
+    }
+    NADIR_CHECK(remote->device->lmo_kernel(remote->step, context, &numbers));
+    nadir_kernel_device_adopt(context, *kernel, numbers);
+    if (!nadir_kernel_device_averages(context, *kernel)) {
+        NADIR_CHECK(nadir_kernel_device_fetch(context, *kernel));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_lmo_device_slack(nadir_context *context, const nadir_lmo_device *remote,
+                                    const nadir_kernel *kernel, double range, double tau, double *slack,
+                                    bool *done)
+{
+    const void *numbers = remote->step != NULL ? nadir_kernel_device_values(kernel) : NULL;
+    *done = numbers != NULL && remote->p == 2;
+    return *done ? remote->device->lmo_slack(remote->step, context, numbers, range, tau, slack) : NADIR_OK;
+}
+
+nadir_status nadir_lmo_device_centred(nadir_context *context, const nadir_lmo_device *remote, const double *y,
+                                      const double *z, double *sums)
+{
+    return remote->device->lmo_centred_product(remote->step, context, y, z, sums);
 }

@@ -1,5 +1,130 @@
+/* lmo_l2_sums.c: sums over the entries of a row about a level, p = 2; see lmo_internal.h. */
+#include "linalg/threads.h"
+#include "sets/lmo_internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+/* Entries by fours, in the vector types of GCC and Clang: the order of the sums is the same on every
+ * processor. Two fours at a time do not wait for each other. */
+typedef double four __attribute__((vector_size(4 * sizeof(double))));
+typedef int64_t four_mask __attribute__((vector_size(4 * sizeof(double))));
+
+enum { FOUR = 4, LANES = 8 };
+
+typedef struct four_sums {
+    four n, first, second, moved, squares, lost, margin;
+} four_sums;
+
+/* An entry is positive, or at the edge of it, where Phat - slope d >= 0. */
+#define ALWAYS static inline __attribute__((always_inline))
+ALWAYS void add_four(four_sums *to, const double *phat, const double *x, double omega, double slope)
+{
+    four p;
+    four d;
+    memcpy(&p, phat, sizeof p);
+    memcpy(&d, x, sizeof d);
+    d -= omega;
+    const four above = p - slope * d;
+    const four_mask positive = above >= 0;
+    const four_mask sign = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
+    const four distance = (four)((four_mask)above & sign);
+    const four_mask nearer = distance < to->margin;
+    const four one = {1, 1, 1, 1};
+    const four kept = (four)((four_mask)d & positive);
+    const four gone = (four)((four_mask)p & ~positive);
+    to->n += (four)((four_mask)one & positive);
+    to->first += kept;
+    to->second += kept * d;
+    to->moved += gone;
+    to->squares += gone * gone;
+    to->lost += gone * d;
+    to->margin = (four)(((four_mask)distance & nearer) | ((four_mask)to->margin & ~nearer));
+}
+
+ALWAYS double join(const four *even, const four *odd)
+{
+    const four both = *even + *odd;
+    return (both[0] + both[2]) + (both[1] + both[3]);
+}
+
+ALWAYS double join_least(const four *even, const four *odd)
+{
+    double least = INFINITY;
+    for (int i = 0; i < FOUR; i++) {
+        least = (*even)[i] < least ? (*even)[i] : least;
+        least = (*odd)[i] < least ? (*odd)[i] : least;
+    }
+    return least;
+}
+
+/* The last lanes are filled with positive entries of d = 0, which only change the count. */
+ALWAYS void add_all(const nadir_lmo_row_view *view, double omega, double slope, nadir_lmo_l2_sums *sums)
+{
+    const int64_t whole = view->count - view->count % LANES;
+    const four far = {INFINITY, INFINITY, INFINITY, INFINITY};
+    four_sums a = {.margin = far};
+    four_sums b = {.margin = far};
+    for (int64_t i = 0; i < whole; i += LANES) {
+        add_four(&a, view->phat + i, view->x + i, omega, slope);
+        add_four(&b, view->phat + i + FOUR, view->x + i + FOUR, omega, slope);
+    }
+    double filled = 0;
+    if (whole < view->count) {
+        double phat[LANES];
+        double x[LANES];
+        for (int64_t i = 0; i < LANES; i++) {
+            phat[i] = whole + i < view->count ? view->phat[whole + i] : 1;
+            x[i] = whole + i < view->count ? view->x[whole + i] : omega;
+        }
+        filled = (double)(whole + LANES - view->count);
+        add_four(&a, phat, x, omega, slope);
+        add_four(&b, phat + FOUR, x + FOUR, omega, slope);
+    }
+    *sums = (nadir_lmo_l2_sums){join(&a.n, &b.n) - filled,       join(&a.first, &b.first),
+                                join(&a.second, &b.second),      join(&a.moved, &b.moved),
+                                join(&a.squares, &b.squares),    join(&a.lost, &b.lost),
+                                join_least(&a.margin, &b.margin)};
+}
+
+#if defined __x86_64__
+/* The same code for processors with registers for four doubles. */
+__attribute__((target("avx2"))) static void add_entries_wide(const nadir_lmo_row_view *view, double omega,
+                                                             double slope, nadir_lmo_l2_sums *sums)
+{
+    add_all(view, omega, slope, sums);
+}
+/* And for those with registers for masks. */
+__attribute__((target("avx512vl,avx512dq"))) static void
+add_entries_masked(const nadir_lmo_row_view *view, double omega, double slope, nadir_lmo_l2_sums *sums)
+{
+    add_all(view, omega, slope, sums);
+}
+#endif
+
+static nadir_lmo_l2_sums sum_entries(const nadir_lmo_row_view *view, double omega, double slope)
+{
+    nadir_lmo_l2_sums sums;
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+        add_entries_masked(view, omega, slope, &sums);
+        return sums;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        add_entries_wide(view, omega, slope, &sums);
+        return sums;
+    }
+#endif
+    add_all(view, omega, slope, &sums);
+    return sums;
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
 /*
- * lmo_l2.c: the linear minimisation oracle of p = 2; see lmo.h.
+ * the linear minimisation oracle of p = 2; see lmo.h.
  *
  *     X = max(0, Phat - alpha s d),   d = x - omega,   s = kappa u,   u = alpha w / unit
  *
@@ -15,10 +140,6 @@
  * norm at the same kappa. So a cold start always ends. A warm start may not, but when it does the solution is
  * the same. With the step given the same holds for omega alone.
  */
-#include "sets/lmo_internal.h"
-
-#include <float.h>
-#include <math.h>
 
 enum { WARM_LIMIT = 8, COLD_LIMIT = 2000 };
 
@@ -50,14 +171,13 @@ static nadir_lmo_l2_sums sum_with_order(const nadir_lmo *lmo, const nadir_lmo_ro
 
 /* The sums of a row at omega and step of its solution, for the closed forms. */
 typedef struct piece {
-    double n, moved, squares;
+    nadir_lmo_l2_sums sums;
     double change; /* of omega against the pass before; 0 when I is the same and the mass is right */
-    double first, second, lost, margin; /* margin 0: not known */
 } piece;
 _Static_assert(sizeof(piece) == NADIR_LMO_PIECE_SIZE * sizeof(double), "a piece is an array of numbers");
 
 /* The level at which the mass is right; omega: of the sums. */
-static double next_level(const piece *sums, double omega, double slope)
+static double next_level(const nadir_lmo_l2_sums *sums, double omega, double slope)
 {
     const double mean = sums->n > 0 ? omega + sums->first / sums->n : 0;
     return sums->moved > 0 ? mean + sums->moved / (sums->n * slope) : mean;
@@ -65,27 +185,27 @@ static double next_level(const piece *sums, double omega, double slope)
 
 /* V, or a little more where rounding cancels it: kappa comes out too small, and the next pass measures from
  * a nearer level. */
-static double variance_of(const piece *sums)
+static double variance_of(const nadir_lmo_l2_sums *sums)
 {
     const double variance = sums->n > 0 ? sums->second - sums->first * (sums->first / sums->n) : 0;
     return fmax(variance, nadir_round_error(8) * sums->second);
+}
+
+/* By how much the mass is off. */
+static double mass_error(const nadir_lmo_l2_sums *sums, double slope)
+{
+    return fabs(slope * sums->first + sums->moved);
 }
 
 /* Stores the sums at solution->omega and the slope, alpha s; the solution gets gain and norm there. */
 static void store_sums(const nadir_lmo_row_view *view, double slope, const nadir_lmo_l2_sums *sums,
                        piece *stored, nadir_lmo_solution *solution)
 {
-    const bool same =
-        sums->n == stored->n && sums->moved == stored->moved && sums->squares == stored->squares;
-    const double excess = fabs(slope * sums->first + sums->moved);
-    stored->change = same && excess <= NADIR_LMO_MASS_ROUNDING ? 0 : fmax(stored->change, DBL_MIN);
-    stored->n = sums->n;
-    stored->moved = sums->moved;
-    stored->squares = sums->squares;
-    stored->first = sums->first;
-    stored->second = sums->second;
-    stored->lost = sums->lost;
-    stored->margin = sums->margin;
+    const bool same = sums->n == stored->sums.n && sums->moved == stored->sums.moved &&
+                      sums->squares == stored->sums.squares;
+    const bool exact = same && mass_error(sums, slope) <= NADIR_LMO_MASS_ROUNDING;
+    stored->change = exact ? 0 : fmax(stored->change, DBL_MIN);
+    stored->sums = *sums;
     solution->gain = slope * sums->second + sums->lost;
     solution->norm = sqrt(slope * slope * sums->second + sums->squares) / view->alpha;
 }
@@ -95,7 +215,7 @@ static void sum_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double
                     nadir_lmo_solution *solution)
 {
     const nadir_lmo_l2_sums sums = view->off_support ? sum_with_order(lmo, view, solution->omega, slope)
-                                                     : nadir_lmo_l2_sum_row(view, solution->omega, slope);
+                                                     : sum_entries(view, solution->omega, slope);
     store_sums(view, slope, &sums, stored, solution);
 }
 
@@ -111,16 +231,14 @@ static bool move_sums(const nadir_lmo_row_view *view, double omega, double other
     const double reach = fmax(fabs(omega), fabs(1 - omega));
     const double moved = fabs(slope - other) * reach + slope * fabs(fall);
     const double rounding = nadir_round_error(32) * (1 + slope * (reach + fabs(fall)));
-    if (!(moved + rounding < stored->margin)) {
+    if (!(moved + rounding < stored->sums.margin)) {
         return false;
     }
-    const nadir_lmo_l2_sums sums = {.n = stored->n,
-                                    .first = stored->first - stored->n * fall,
-                                    .second = stored->second - fall * (2 * stored->first - stored->n * fall),
-                                    .moved = stored->moved,
-                                    .squares = stored->squares,
-                                    .lost = stored->lost - fall * stored->moved,
-                                    .margin = stored->margin - moved - rounding};
+    nadir_lmo_l2_sums sums = stored->sums;
+    sums.first -= sums.n * fall;
+    sums.second -= fall * (2 * stored->sums.first - sums.n * fall);
+    sums.lost -= fall * sums.moved;
+    sums.margin = sums.margin - moved - rounding;
     store_sums(view, slope, &sums, stored, solution);
     return true;
 }
@@ -143,20 +261,20 @@ static double start_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view)
 void nadir_lmo_l2_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadir_lmo_solution *solution)
 {
     const double slope = view->alpha * solution->step;
-    piece sums = {.change = INFINITY};
-    sum_row(lmo, view, slope, &sums, solution);
-    if (!(sums.n > 0)) {
+    piece stored = {.change = INFINITY};
+    sum_row(lmo, view, slope, &stored, solution);
+    if (!(stored.sums.n > 0)) {
         solution->omega = start_level(lmo, view);
-        sum_row(lmo, view, NO_CLIPPING, &sums, solution);
+        sum_row(lmo, view, NO_CLIPPING, &stored, solution);
     }
     /* The mass is convex in omega: from the second on, levels fall to the root. */
     for (int i = 0; i < COLD_LIMIT; i++) {
-        const double next = next_level(&sums, solution->omega, slope);
+        const double next = next_level(&stored.sums, solution->omega, slope);
         const bool falls = next < solution->omega;
-        sums.change = fabs(next - solution->omega);
+        stored.change = fabs(next - solution->omega);
         solution->omega = next;
-        sum_row(lmo, view, slope, &sums, solution);
-        if (sums.change == 0 || (i > 1 && !falls)) {
+        sum_row(lmo, view, slope, &stored, solution);
+        if (stored.change == 0 || (i > 1 && !falls)) {
             break;
         }
     }
@@ -196,7 +314,7 @@ static void update_row(const nadir_lmo_group *group, int64_t row, double *work, 
     solution->share = 0;
     double slope = view.alpha * solution->step;
     if (pass->started) {
-        const double next = next_level(stored, omega, slope);
+        const double next = next_level(&stored->sums, omega, slope);
         stored->change = fabs(next - solution->omega);
         solution->omega = next;
     } else {
@@ -227,7 +345,7 @@ static bool add_pieces(const nadir_lmo_group *group, double *variance, double *l
     for (int64_t i = 0; i < group->moving_count; i++) {
         const int64_t row = group->moving[i];
         const double u = nadir_lmo_group_weight(group, row);
-        const piece *sums = &pieces[row - group->first];
+        const nadir_lmo_l2_sums *sums = &pieces[row - group->first].sums;
         if (!(sums->n > 0)) {
             empty = 1;
             break;
@@ -236,7 +354,7 @@ static bool add_pieces(const nadir_lmo_group *group, double *variance, double *l
         const double moved = sums->moved / alpha;
         *variance += u * u * variance_of(sums);
         spent += moved * moved / sums->n + sums->squares / alpha / alpha;
-        *change = fmax(*change, sums->change);
+        *change = fmax(*change, pieces[row - group->first].change);
     }
     *variance = nadir_lmo_group_sum(group, *variance);
     *change = nadir_lmo_group_largest(group, *change);
@@ -298,4 +416,305 @@ nadir_lmo_common nadir_lmo_l2(const nadir_lmo_group *group, double start)
         nadir_lmo_group_run(group, solve_at_kappa, &pass);
     }
     return (nadir_lmo_common){pass.kappa, 1 / (2 * pass.kappa)};
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/*
+ * the linear minimisation oracle with nothing stored for a row; see lmo.h.
+ *
+ * With the closed forms of lmo_l2.c: at a given kappa each row is solved, from the set of all entries on,
+ * whose level, the mean, is above the solution: levels fall to it. With the sets I of that kappa,
+ *
+ *     kappa'^2 sum_r u_r^2 V_r = beta^2 - sum_r (m_r^2 / n_r + Q_r) / alpha_r^2
+ *
+ * gives the next kappa, until it does not change. Since I shrinks as kappa grows, and the norm at a kappa is
+ * less than with the I of a smaller one, kappa rises from 0 to its limit; from a warm start it mostly does
+ * too, sooner. Solving a row in every pass takes less time than reading and writing its sums.
+ */
+
+/* States are split into so many parts, whatever the threads: sums do not depend on their number. */
+enum { PARTS = 64 };
+enum { STREAMED_WARM_LIMIT = 8, STREAMED_COLD_LIMIT = 100, ROW_LIMIT = 2000, RISES = 3 };
+/* Rows of up to so many entries are first tried as if nothing were clipped. */
+#define SHORT 16
+/* beta^2 below this would underflow. */
+#define SMALLEST_SQUARE (DBL_MIN / DBL_EPSILON)
+
+bool nadir_lmo_streamed_applies(const nadir_lmo *lmo)
+{
+    return lmo->p == 2 && lmo->domain == NADIR_DOMAIN_SUPPORT && lmo->model->dense == NULL;
+}
+
+/* The solution of a row at a slope, alpha s. */
+typedef struct row_solution {
+    double omega;
+    nadir_lmo_l2_sums sums;
+    double variance; /* V */
+    bool failed;     /* no level was found at which the mass is right */
+} row_solution;
+
+/* Where no entry is clipped at the mean, the mean is the solution. */
+static bool is_interior(const nadir_lmo_row_view *view, double mean, double slope, row_solution *solution)
+{
+    double lowest = 0;
+    double first = 0;
+    double second = 0;
+    for (int64_t i = 0; i < view->count; i++) {
+        const double d = view->x[i] - mean;
+        const double above = view->phat[i] - slope * d;
+        lowest = above < lowest ? above : lowest;
+        first += d;
+        second += d * d;
+    }
+    if (lowest < 0 || !(fabs(slope * first) <= NADIR_LMO_MASS_ROUNDING)) {
+        return false;
+    }
+    *solution = (row_solution){
+        .omega = mean, .sums = {.n = (double)view->count, .second = second}, .variance = second};
+    return true;
+}
+
+static void solve_streamed_row(const nadir_lmo_row_view *view, double slope, row_solution *solution)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < view->count; i++) {
+        sum += view->x[i];
+    }
+    double omega = sum / (double)view->count;
+    if (view->count <= SHORT && is_interior(view, omega, slope, solution)) {
+        return;
+    }
+    int rises = 0; /* a level near 0 falls too far by the rounding of the one before */
+    nadir_lmo_l2_sums sums = sum_entries(view, omega, slope);
+    for (int i = 0; i < ROW_LIMIT && sums.n > 0; i++) {
+        const double next = next_level(&sums, omega, slope);
+        rises += !(next < omega);
+        if (mass_error(&sums, slope) <= NADIR_LMO_MASS_ROUNDING || rises > RISES) {
+            break;
+        }
+        omega = next;
+        sums = sum_entries(view, omega, slope);
+    }
+    const double allowed = (double)(view->count + 4) * NADIR_LMO_MASS_ROUNDING;
+    *solution = (row_solution){.omega = omega,
+                               .sums = sums,
+                               .variance = variance_of(&sums),
+                               .failed = !(sums.n > 0 && mass_error(&sums, slope) <= allowed)};
+}
+
+/* Sums of a pass, over the rows of a part or all of them. */
+typedef struct totals {
+    double variance; /* sum of u^2 V */
+    double spent;    /* sum of (m^2 / n + Q) / alpha^2 */
+    double gain;     /* sum of w gain, in units of x */
+    double square;   /* sum of (|Delta| / alpha)^2 */
+    double failed;   /* 1: a row was not solved */
+} totals;
+
+typedef struct stream {
+    const nadir_lmo *lmo;
+    const nadir_lmo_weights *weights;
+    nadir_lmo_streamed solution;
+    double inverse; /* 1 / solution.unit */
+    int threads;
+    double *work; /* [threads * each] */
+    int64_t each;
+} stream;
+
+static void add_row(const stream *self, int64_t row, double weight, double *work, totals *to)
+{
+    const nadir_lmo_row_view view = nadir_lmo_row_view_make(self->lmo, row, work);
+    const double alpha = view.alpha;
+    const double u = alpha * weight * self->inverse;
+    if (!(u > 0)) {
+        return;
+    }
+    const double step = self->solution.kappa * u;
+    const double slope = alpha * step;
+    row_solution solved;
+    solve_streamed_row(&view, slope, &solved);
+    const nadir_lmo_l2_sums *sums = &solved.sums;
+    to->variance += u * u * solved.variance;
+    to->gain += weight * (slope * sums->second + sums->lost);
+    to->square += step * step * sums->second;
+    if (sums->moved > 0) {
+        const double moved = sums->moved / alpha;
+        const double squares = sums->squares / alpha / alpha;
+        to->spent += moved * moved / sums->n + squares;
+        to->square += squares;
+    }
+    to->failed = solved.failed ? 1 : to->failed;
+}
+
+static totals add_part(const stream *self, int part, double *work)
+{
+    const nadir_model *model = self->lmo->model;
+    const int64_t end = model->states * (part + 1) / PARTS;
+    totals all = {0};
+    for (int64_t s = model->states * part / PARTS; s < end; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const double weight = nadir_lmo_weight(self->weights, s, row);
+            if (weight > 0) {
+                add_row(self, row, weight, work, &all);
+            }
+        }
+    }
+    return all;
+}
+
+static totals add_rows(const nadir_context *global, const stream *self)
+{
+    totals parts[PARTS];
+    totals all = {0};
+#pragma omp parallel for num_threads(self->threads) schedule(dynamic, 1)
+    for (int part = 0; part < PARTS; part++) {
+        parts[part] = add_part(self, part, self->work + self->each * omp_get_thread_num());
+    }
+    for (int part = 0; part < PARTS; part++) {
+        all.variance += parts[part].variance;
+        all.spent += parts[part].spent;
+        all.gain += parts[part].gain;
+        all.square += parts[part].square;
+        all.failed = fmax(all.failed, parts[part].failed);
+    }
+    if (global != NULL) {
+        all.variance = nadir_allreduce_sum(global, all.variance);
+        all.spent = nadir_allreduce_sum(global, all.spent);
+        all.gain = nadir_allreduce_sum(global, all.gain);
+        all.square = nadir_allreduce_sum(global, all.square);
+        all.failed = nadir_allreduce_maximum(global, all.failed);
+    }
+    return all;
+}
+
+/* Passes from solution.kappa on until it does not change. *found: false when that does not happen, or the
+ * closed form has no solution. */
+static nadir_status iterate_streamed(nadir_context *context, stream *self, double beta, int limit,
+                                     totals *all, bool *found)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_context *global = self->lmo->model->exchange != NULL ? context : NULL;
+    double last_kappa = 0;
+    *found = false;
+    for (int i = 0; i < limit && !*found; i++) {
+        const double kappa = self->solution.kappa;
+        *all = add_rows(global, self);
+        NADIR_CHECK(nadir_progress(context, "solving row problems", -1));
+        const double left = beta * beta - all->spent;
+        if (all->failed > 0 || !(left > 0 && all->variance > 0)) {
+            break;
+        }
+        const bool exact =
+            fabs(kappa * kappa * all->variance - left) <= NADIR_LMO_MASS_ROUNDING * beta * beta;
+        const bool still = fabs(kappa - last_kappa) <= NADIR_LMO_LEVEL_ROUNDING * last_kappa;
+        *found = kappa > 0 && (exact || still);
+        last_kappa = kappa;
+        self->solution.kappa = *found ? kappa : sqrt(left / all->variance);
+    }
+cleanup:
+    return status;
+}
+
+/* The largest alpha w. */
+static double find_unit(const nadir_lmo *lmo, const nadir_lmo_weights *weights)
+{
+    const nadir_model *model = lmo->model;
+    double unit = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const double reach = nadir_lmo_scale(lmo, row) * nadir_lmo_weight(weights, s, row);
+            unit = reach > unit ? reach : unit;
+        }
+    }
+    return unit;
+}
+
+nadir_status nadir_lmo_streamed_solve(nadir_context *context, const nadir_lmo *lmo,
+                                      const nadir_lmo_weights *weights, double beta, double start,
+                                      nadir_lmo_streamed *streamed, nadir_lmo_budget *budget, bool *found)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = lmo->model;
+    const double range = lmo->order->range;
+    const double within = beta * NADIR_LMO_INSIDE;
+    totals all;
+    stream self = {.lmo = lmo,
+                   .weights = weights,
+                   .each = nadir_lmo_longest_row(model, 0, model->rows),
+                   .threads = nadir_threads_for(context, 4 * model->row_starts[model->rows])};
+    double unit = find_unit(lmo, weights);
+    unit = model->exchange != NULL ? nadir_allreduce_maximum(context, unit) : unit;
+    *found = false;
+    if (!(unit >= DBL_MIN && range > 0 && within * within > SMALLEST_SQUARE)) {
+        goto cleanup;
+    }
+    NADIR_NEW(context, self.work, self.threads * self.each);
+    self.solution = (nadir_lmo_streamed){.kappa = start * unit, .unit = unit};
+    self.inverse = 1 / unit;
+    if (start > 0 && isfinite(self.solution.kappa)) {
+        NADIR_CHECK(iterate_streamed(context, &self, within, STREAMED_WARM_LIMIT, &all, found));
+    }
+    if (!*found) {
+        self.solution.kappa = 0;
+        NADIR_CHECK(iterate_streamed(context, &self, within, STREAMED_COLD_LIMIT, &all, found));
+    }
+    if (*found) {
+        *streamed = self.solution;
+        *budget = (nadir_lmo_budget){.tau = range * unit / (2 * streamed->kappa),
+                                     .step = streamed->kappa / unit,
+                                     .gain = all.gain * range,
+                                     .norm = sqrt(all.square)};
+    }
+cleanup:
+    nadir_release(context, self.work);
+    return status;
+}
+
+/* work: as long as the row. */
+static void write_streamed_row(const stream *self, int64_t row, double weight, double *work,
+                               const nadir_perturbed *perturbed)
+{
+    const nadir_model *model = self->lmo->model;
+    const double alpha = nadir_lmo_scale(self->lmo, row);
+    const double slope = alpha * (self->solution.kappa * (alpha * weight * self->inverse));
+    perturbed->nominal[row] = !(slope > 0);
+    if (perturbed->nominal[row]) {
+        return;
+    }
+    const nadir_lmo_row_view view = nadir_lmo_row_view_make(self->lmo, row, work);
+    double *values = perturbed->values + model->row_starts[row];
+    row_solution solved;
+    solve_streamed_row(&view, slope, &solved);
+    for (int64_t i = 0; i < view.count; i++) {
+        const double value = view.phat[i] + slope * (solved.omega - view.x[i]);
+        values[i] = value > 0 ? value : 0;
+    }
+}
+
+nadir_status nadir_lmo_streamed_kernel(nadir_context *context, const nadir_lmo *lmo,
+                                       const nadir_lmo_weights *weights, const nadir_lmo_streamed *streamed,
+                                       nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = lmo->model;
+    nadir_perturbed *perturbed;
+    stream self = {.lmo = lmo,
+                   .weights = weights,
+                   .solution = *streamed,
+                   .inverse = 1 / streamed->unit,
+                   .each = nadir_lmo_longest_row(model, 0, model->rows),
+                   .threads = nadir_threads_for(context, 2 * model->row_starts[model->rows])};
+    NADIR_NEW(context, self.work, self.threads * self.each);
+    NADIR_CHECK(nadir_lmo_kernel_blank(context, lmo, kernel, &perturbed));
+#pragma omp parallel for num_threads(self.threads) schedule(static)
+    for (int64_t s = 0; s < model->states; s++) {
+        double *work = self.work + self.each * omp_get_thread_num();
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            write_streamed_row(&self, row, nadir_lmo_weight(weights, s, row), work, perturbed);
+        }
+    }
+cleanup:
+    nadir_release(context, self.work);
+    return status;
 }

@@ -9,8 +9,10 @@
  */
 #include "core/round.h"
 #include "linalg/norm.h"
+#include "model/kernel_rows.h"
 #include "sets/lmo_row_costs.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,4 +195,250 @@ double nadir_lmo_cost_row_solve(const nadir_lmo_cost_row *row, double p, double 
         normalise(row->count, X);
     }
     return nadir_lmo_cost_row_norm(row, p, X, work);
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
+/*
+ * the proximal step; see nadir_lmo_row_costs_proximal.
+ *
+ * With z = X - Phat, z0 = from - Phat, l = curvature / alpha^2 and a multiplier k of the ball, an entry that
+ * is not clipped has
+ *
+ *     l z + k sign(z) |z|^(p-1) / alpha^p = h,    h = l z0 + omega - c
+ *     (p = inf: l z = h with |z| <= alpha radius)
+ *
+ * whose solution is monotone in h: by a formula for p = 1, 2, inf, otherwise by Newton's method from above in
+ * z, or in z^(p-1) where that makes it convex. Sums are monotone in omega, norms in k; both are found by
+ * false position.
+ */
+
+/* A norm within this of the radius, relatively, is good enough. */
+#define TOLERANCE 1e-12
+
+/* What all rows share. */
+typedef struct proximal {
+    const nadir_lmo_row_costs *costs;
+    nadir_lmo_cost_work *work;
+    nadir_explicit *from;
+    double *dense;    /* [states] a row of `from` */
+    double curvature; /* in units of the costs */
+} proximal;
+
+/* z >= 0 with l z + k z^(p-1) = h, h > 0. */
+static double solve_entry(double p, double l, double k, double h)
+{
+    if (p == 1) {
+        return fmax(0, (h - k) / l);
+    }
+    if (p == 2 || k == 0) {
+        return h / (l + k);
+    }
+    if (isinf(k)) {
+        return 0;
+    }
+    /* in y = z (p > 2) or y = z^(p-1) (p < 2): linear y + power y^r = h with r >= 1, convex */
+    const double r = p > 2 ? p - 1 : 1 / (p - 1);
+    const double linear = p > 2 ? l : k;
+    const double power = p > 2 ? k : l;
+    double y = fmin(h / linear, pow(h / power, 1 / r));
+    for (int i = 0; i < 60 && y > 0; i++) {
+        const double raised = power * pow(y, r - 1);
+        const double step = (linear * y + raised * y - h) / (linear + r * raised);
+        y -= step;
+        if (!(step > nadir_round_error(4) * y)) {
+            break;
+        }
+    }
+    return p > 2 ? y : pow(fmax(y, 0), r);
+}
+
+/* One entry of X. */
+static double entry_at(const proximal *self, int64_t i, double k, double radius, double omega)
+{
+    const nadir_lmo_cost_row *row = &self->work->row;
+    const nadir_uncertainty *set = self->costs->set;
+    const double l = self->curvature / row->alpha / row->alpha;
+    const double h = l * self->work->second[i] + (omega - row->cost[i]);
+    const double z = isinf(set->p) ? fmin(fabs(h) / l, radius)
+                     : h == 0      ? 0
+                                   : solve_entry(set->p, l, k, fabs(h));
+    const double x = row->phat[i] + (h < 0 ? -z : z);
+    return set->domain == NADIR_DOMAIN_FREE ? x : fmax(0, x);
+}
+
+static double proximal_sum(const proximal *self, double k, double radius, double omega)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < self->work->row.count; i++) {
+        sum += entry_at(self, i, k, radius, omega) - self->work->row.phat[i];
+    }
+    return sum;
+}
+
+/* work->X for one k: omega by false position (Illinois). */
+static void solve_row(const proximal *self, double k, double radius)
+{
+    const nadir_lmo_cost_row *row = &self->work->row;
+    const double l = self->curvature / row->alpha / row->alpha;
+    double low = INFINITY;
+    double high = -INFINITY;
+    for (int64_t i = 0; i < row->count; i++) { /* levels at which all entries fall, or rise */
+        low = fmin(low, row->cost[i] - l * self->work->second[i]);
+        high = fmax(high, row->cost[i] - l * self->work->second[i]);
+    }
+    double below = proximal_sum(self, k, radius, low);
+    double above = proximal_sum(self, k, radius, high);
+    for (int i = 0; i < 100 && below < -NADIR_ROUND_UNIT && above > NADIR_ROUND_UNIT; i++) {
+        double middle = low + (high - low) * (below / (below - above));
+        if (i % 6 == 5 || !(middle > low && middle < high)) {
+            middle = low + (high - low) / 2;
+        }
+        if (!(middle > low && middle < high)) {
+            break;
+        }
+        const double sum = proximal_sum(self, k, radius, middle);
+        if (sum <= 0) {
+            low = middle;
+            below = sum;
+            above /= i % 6 == 5 ? 1 : 2;
+        } else {
+            high = middle;
+            above = sum;
+            below /= i % 6 == 5 ? 1 : 2;
+        }
+    }
+    const double omega = -below < above ? low : high;
+    double sum = 0;
+    for (int64_t i = 0; i < row->count; i++) {
+        self->work->X[i] = entry_at(self, i, k, radius, omega);
+        sum += self->work->X[i];
+    }
+    for (int64_t i = 0; i < row->count; i++) { /* removes the rounding of the sum */
+        self->work->X[i] = self->costs->set->domain == NADIR_DOMAIN_FREE
+                               ? self->work->X[i] - (sum - 1) / (double)row->count
+                               : self->work->X[i] / sum;
+    }
+}
+
+/* Reads a row, and z0 into work->second; false: it cannot move. */
+static bool read_row(const proximal *self, int64_t row)
+{
+    nadir_lmo_cost_work *work = self->work;
+    if (!nadir_lmo_cost_row_read(self->costs, row, work)) {
+        return false;
+    }
+    const nadir_row own = nadir_explicit_row(self->from, row);
+    for (int64_t i = 0; i < work->row.count; i++) {
+        self->dense[work->row.columns[i]] = 0;
+    }
+    for (int64_t i = 0; i < own.count; i++) {
+        self->dense[own.columns[i]] = own.values[i];
+    }
+    for (int64_t i = 0; i < work->row.count; i++) {
+        work->second[i] = self->dense[work->row.columns[i]] - work->row.phat[i];
+    }
+    return true;
+}
+
+/* k / alpha^p of the row that was read. */
+static double row_multiplier(const proximal *self, double k)
+{
+    const double p = self->costs->set->p;
+    return isinf(p) || k == 0 ? 0 : k / pow(self->work->row.alpha, p);
+}
+
+static double norm_at(const proximal *self, const nadir_lmo_cost_group *group, double k)
+{
+    for (int64_t row = group->first; row < group->end; row++) {
+        self->costs->norms[row] = 0;
+        if (read_row(self, row)) {
+            solve_row(self, row_multiplier(self, k), group->radius * self->work->row.alpha);
+            self->costs->norms[row] = nadir_lmo_cost_row_norm(&self->work->row, self->costs->set->p,
+                                                              self->work->X, self->work->work);
+        }
+    }
+    return nadir_norm_short(group->end - group->first, self->costs->norms + group->first,
+                            self->costs->set->p);
+}
+
+/* The smallest k whose X lie in the ball. */
+static double find_multiplier(const proximal *self, const nadir_lmo_cost_group *group)
+{
+    const double radius = group->radius * NADIR_LMO_COST_INSIDE;
+    if (isinf(self->costs->set->p) || norm_at(self, group, 0) <= radius) {
+        return 0;
+    }
+    double low = self->curvature;
+    double high = self->curvature;
+    double outside = norm_at(self, group, low);
+    double inside = outside;
+    while (outside <= radius && low > 0) {
+        high = low;
+        inside = outside;
+        low /= 64;
+        outside = norm_at(self, group, low);
+    }
+    while (inside > radius && isfinite(high)) {
+        low = high;
+        outside = inside;
+        high *= 64;
+        inside = norm_at(self, group, high);
+    }
+    for (int i = 0; i < 100 && inside < radius * (1 - TOLERANCE) && high > nadir_round_up(low, 2); i++) {
+        const double share = log(outside / radius) / log(outside / inside);
+        double middle = i % 3 == 2 || !(inside > 0) ? sqrt(low) * sqrt(high) : low * pow(high / low, share);
+        if (!(middle > low && middle < high)) {
+            middle = sqrt(low) * sqrt(high);
+        }
+        if (!(middle > low && middle < high)) {
+            break;
+        }
+        const double norm = norm_at(self, group, middle);
+        if (norm <= radius) {
+            high = middle;
+            inside = norm;
+        } else {
+            low = middle;
+            outside = norm;
+        }
+    }
+    return high;
+}
+
+nadir_status nadir_lmo_row_costs_proximal(nadir_context *context, nadir_lmo_row_costs *costs,
+                                          const nadir_kernel *from, double curvature, double *length)
+{
+    nadir_status status = NADIR_OK;
+    nadir_explicit rows = {0};
+    proximal self = {.costs = costs, .from = &rows};
+    *length = 0;
+    nadir_lmo_row_costs_begin(costs);
+    NADIR_NEW_ZERO(context, self.dense, costs->model->states);
+    NADIR_CHECK(nadir_explicit_make(context, from, &rows));
+    self.work = &costs->works->each[0];
+    self.curvature = curvature / costs->scale;
+    for (int64_t next = 0; next < costs->model->rows && self.curvature > 0 && isfinite(self.curvature);) {
+        const nadir_lmo_cost_group group = nadir_lmo_cost_group_from(costs, next);
+        const double k = group.radius > 0 ? find_multiplier(&self, &group) : 0;
+        next = group.end;
+        for (int64_t row = group.first; row < group.end && group.radius > 0; row++) {
+            if (!read_row(&self, row)) {
+                continue;
+            }
+            solve_row(&self, row_multiplier(&self, k), group.radius * self.work->row.alpha);
+            for (int64_t i = 0; i < self.work->row.count; i++) {
+                const double moved = self.work->X[i] - self.work->row.phat[i] - self.work->second[i];
+                *length += moved / self.work->row.alpha * (moved / self.work->row.alpha);
+            }
+            NADIR_CHECK(nadir_lmo_row_costs_append(context, costs, row, self.work));
+        }
+        if (costs->set->set == NADIR_SET_NONRECT && costs->set->p == 2) {
+            costs->tau = k * costs->scale / 2;
+        }
+    }
+cleanup:
+    nadir_explicit_clear(context, &rows);
+    nadir_release(context, self.dense);
+    return status;
 }

@@ -58,7 +58,8 @@ static void check_share(test_rows *made, int64_t first, int64_t end, double beta
         made->bounds[row] = nadir_lmo_bound(&made->rows, row, &made->answers[row], made->room);
     }
     assert_close(budget->gain / (scale > 0 ? scale : 1), gain / (scale > 0 ? scale : 1), 1e-14);
-    const double bound = nadir_lmo_bound_shared(&made->rows, first, end, weights, beta, made->bounds + first);
+    const double bound =
+        nadir_lmo_bound_shared(&made->rows, first, end, weights, beta, 0, made->bounds + first);
     assert_that(bound >= gain * (1 - 1e-15), "gain %.17g above its bound %.17g", gain, bound);
     assert_that(bound <= gain * (1 + gap_allowed(made->rows.p)) + 1e-14 * fmin(1, beta) * scale,
                 "gain %.17g, bound %.17g, of %g, tau %g", gain, bound, scale, budget->tau);
@@ -239,7 +240,7 @@ static void attack_test(test_rows *made, nadir_random *random)
         scale += made->weights[row] * made->order.range;
     }
     const double bound =
-        nadir_lmo_bound_shared(&made->rows, 0, made->count, made->weights, beta, made->bounds);
+        nadir_lmo_bound_shared(&made->rows, 0, made->count, made->weights, beta, 0, made->bounds);
     assert_that(bound >= budget.gain * (1 - 1e-14), "bound %g below the gain %g", bound, budget.gain);
     for (int i = 0; i < 10; i++) {
         double gain = 0;
