@@ -2,7 +2,7 @@
  * best_response.c: the worst kernel found for the L_p ball on the free domain; see free_search.h.
  *
  * With c fixed, g = D W c, the best k and its penalty come from one scalar equation, and so do the best c and
- * its penalty with k fixed, y = D^T k (scalar_newton.h):
+ * its penalty with k fixed, y = D^T k (free_search.h):
  *
  *     x = sigma_q(gamma (d . W c) v - x gamma g),        x = |gamma beta (k . v) W d - x gamma beta W y|_q
  *

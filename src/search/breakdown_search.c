@@ -1,5 +1,7 @@
-/* breakdown_search.c: the breakdown radius by Lanczos iterations, and which proof of it is enough; see
- * breakdown_search.h. */
+/*
+ * breakdown_search.c: the breakdown radius 1 / (gamma |Phi D W|_2) by Lanczos iterations, and which proof of it
+ * is enough; see breakdown_search.h.
+ */
 #include "search/breakdown_search.h"
 
 #include "linalg/distributed.h"
@@ -194,9 +196,7 @@ nadir_status nadir_breakdown_refuse(nadir_context *context, double radius, const
         radius, known->estimate);
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* which proofs bound the penalty over an L_2 ball well enough; see penalty_bounds.h. */
+/* ------------------------------------------------------------------------ bounds on the penalty */
 
 /* The bounds of one call, and the questions of those that are not good enough yet. */
 typedef struct bounds_run {

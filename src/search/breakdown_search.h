@@ -1,5 +1,7 @@
-/* breakdown_search.h: where breakdown is at p = 2: an estimate of it, and the cheapest proof that a radius is
- * below it. */
+/*
+ * breakdown_search.h: where breakdown is at p = 2, that is 1 / (gamma |Phi D W|_2): an estimate of it, and the
+ * cheapest proof that a radius is below it.
+ */
 #ifndef NADIR_SEARCH_BREAKDOWN_SEARCH_H
 #define NADIR_SEARCH_BREAKDOWN_SEARCH_H
 
@@ -36,10 +38,9 @@ nadir_status nadir_breakdown_settle(nadir_context *context, const nadir_problem 
 nadir_status nadir_breakdown_refuse(nadir_context *context, double radius,
                                     const nadir_known_breakdown *known);
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * an upper bound on the penalty over an L_2 ball on the free domain. Every such bound rests
+/* --------------------------------------------------------------------------- bounds on the penalty
+ *
+ * An upper bound on the penalty over an L_2 ball on the free domain. Every such bound rests
  * on a breakdown radius: proofs of it are tried, cheapest first, until the bound is good enough.
  */
 

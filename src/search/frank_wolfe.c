@@ -12,6 +12,7 @@
  * Where the return does not fall by a small share of the gap, a line search between P and X finds the step.
  */
 #include "search/frank_wolfe.h"
+
 #include "linalg/distributed.h"
 #include "model/kernel_device.h"
 #include "search/kernel_solver.h"
@@ -19,20 +20,6 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * Frank-Wolfe over the kernels of a non-rectangular ball; see frank_wolfe.h.
- *
- * At a kernel P with value v and occupancy d the return falls to first order by <G, P - X> for a step to X,
- *
- *     G_sa = gamma d(s) pi(a|s) v,
- *
- * and the X of the set where that is largest is computed exactly (rows.h). The largest value is the
- * stationarity gap: zero exactly where no direction is a descent direction. Steps are full ones, P <- X.
- * Where the return does not fall by a small share of the gap, a line search between P and X finds the step.
- */
 
 /* Armijo: the share of the gap by which the return must fall. */
 #define ARMIJO 1e-4
@@ -495,9 +482,7 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* the linear problem of a Frank-Wolfe step, solved here or by a device. */
+/* --------------------------------------------------------------------- linear problem of a step */
 
 /* Row by row, from the last answer of each, or from those of another search. */
 static nadir_status lmo_each_row(nadir_context *context, nadir_frank_wolfe *self,
@@ -576,9 +561,7 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* the stationarity gap of a kernel; see frank_wolfe_internal.h. */
+/* ----------------------------------------------------------------------------- stationarity gap */
 
 /*
  * The gap where v is inexact, without the rows: for the residual r of v, gamma P^pi v = v - R^pi + r and

@@ -8,6 +8,7 @@
 
 #include "proof/candidate.h"
 #include "search/kernel_solver.h"
+#include "search/lagrangian_search.h"
 #include "sets/lmo.h"
 #include "sets/uncertainty.h"
 
@@ -16,7 +17,7 @@
 typedef struct nadir_frank_wolfe nadir_frank_wolfe;
 
 /* Starts from `start`, a kernel of the set (NULL: the nominal one; not kept), and stops when the stationarity
- * gap is below tolerance times the penalty. attack: of zeros; all fields but c, k and lambda are set.
+ * gap is below tolerance times the penalty. candidate: of zeros; all fields but c, k and lambda are set.
  * Reaching the limit is not an error: see `converged`. warm_start: a search of a
  * similar problem, whose row solutions are the start of those here; or NULL. */
 nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *problem, double beta,
@@ -58,25 +59,23 @@ nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe
                                        const double *v, const double *d, nadir_candidate *candidate);
 
 /*
- * Full steps from an attack until it is as stationary as proofs need it: until the sum over states of
+ * Full steps from a candidate until it is as stationary as proofs need it: until the sum over states of
  *
  *     e_s = sum over a of [g_sa . P_sa - min over allowed successors of g_sa],
  *     g = gamma d pi v + 2 tau Delta / alpha^2,
  *
  * is at most `wanted`, or three steps did not make it smaller. Rows of states that are not visited become
- * nominal. The attack becomes the kernel with the smallest sum. p = 2; nothing is done for other norms.
+ * nominal. The candidate becomes the kernel with the smallest sum. p = 2; nothing is done for other norms.
  */
 nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
                                       const nadir_frank_wolfe *warm_start, double wanted,
                                       nadir_candidate *candidate);
 
-/* The same with the search whose last result the attack is; no step where it is as stationary already. */
+/* The same with the search whose last result the candidate is; no step where it is as stationary already. */
 nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wolfe *frank_wolfe,
                                          double wanted, nadir_candidate *candidate);
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* the state of a Frank-Wolfe search, for frank_wolfe*.c alone. */
+/* -------------------------------------------------- state of a search, for frank_wolfe*.c alone */
 
 /* A kernel with what the search needs to know of it. */
 typedef struct nadir_frank_wolfe_point {
@@ -136,5 +135,61 @@ nadir_status nadir_frank_wolfe_write(nadir_context *context, nadir_frank_wolfe *
 
 /* The gap of a kernel whose v, d and J are those of `current`, after nadir_frank_wolfe_lmo. */
 nadir_status nadir_frank_wolfe_gap(nadir_context *context, nadir_frank_wolfe *self, nadir_kernel *kernel);
+
+/* ---------------------------------------------------------------------------------- several starts
+ *
+ * Frank-Wolfe from several starts.
+ *
+ * A state that the current kernel does not visit has no gradient, so that a search from the nominal kernel
+ * can stop at a local optimum. The rows of the Lagrangian bound are minimisers in every state, visited or
+ * not; a search from there, moved into the ball, finds what the other one misses.
+ */
+
+/* From the nominal kernel and, where the result does not visit a state that some kernel of the set reaches,
+ * from kernels of Lagrangian bounds. candidate: of zeros. warm_start: as nadir_frank_wolfe_run, for all of them. */
+nadir_status nadir_multistart_run(nadir_context *context, const nadir_problem *problem, double beta,
+                                  const nadir_frank_wolfe *warm_start, double tolerance,
+                                  int64_t iterations_limit, nadir_candidate *candidate);
+
+/* From the kernel of a Lagrangian bound. The candidate becomes the result if that is worse for the policy by
+ * more than the tolerance; *better says so. */
+nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const nadir_frank_wolfe *warm_start, const nadir_lagrangian *lagrangian,
+                                    double tolerance, int64_t iterations_limit, nadir_candidate *candidate,
+                                    bool *better);
+
+/* --------------------------------------------------------------------------------- path over radii
+ *
+ * Worst kernels of growing balls, each searched for from those of the radii before.
+ *
+ * Value and occupancy under the worst kernel are smooth functions of the radius, except where a row meets the
+ * boundary of its domain. Extrapolation from the last five radii has an error of fifth order in the step; the
+ * kernel that solves the linear problem there has a return with the square of that error, and is nearly
+ * stationary.
+ */
+
+enum { NADIR_RADIUS_PATH_POINTS = 5 };
+
+/* A struct of zeros with the problem set is empty. */
+typedef struct nadir_radius_path {
+    const nadir_problem *problem;
+    int count;
+    double beta[NADIR_RADIUS_PATH_POINTS]; /* rising */
+    double *v[NADIR_RADIUS_PATH_POINTS];   /* [states] each */
+    double *d[NADIR_RADIUS_PATH_POINTS];
+    nadir_frank_wolfe *frank_wolfe;      /* along the path; NULL: none yet */
+    const nadir_frank_wolfe *warm_start; /* of that; or NULL */
+} nadir_radius_path;
+
+void nadir_radius_path_clear(nadir_context *context, nadir_radius_path *path);
+
+/* Adds a point and drops the oldest one. A point of the same radius replaces the last; one of a smaller
+ * radius is ignored. v, d: [states], copied. */
+nadir_status nadir_radius_path_add(nadir_context *context, nadir_radius_path *path, double beta,
+                                   const double *v, const double *d);
+
+/* A search from the extrapolation to the radius beta; the path is not empty. candidate: of zeros. */
+nadir_status nadir_radius_path_follow(nadir_context *context, nadir_radius_path *path, double beta,
+                                      double tolerance, int64_t iterations_limit, nadir_candidate *candidate);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * frank_wolfe_polish.c: full steps after a search, until the result is stationary enough for proofs; see
- * frank_wolfe.h.
+ * frank_wolfe_polish.c: full steps after a search, P <- argmin over the set of <G, X>, until the sum over states
+ * of e_s is small (frank_wolfe.h).
  *
  * A search ends when its gap is small; a proof needs the sum over rows of what each lacks of optimality to be
  * small. Near the end full steps contract, even where the return does not fall.
@@ -183,7 +183,7 @@ cleanup:
     return status;
 }
 
-/* v, d and J of an attack as `current`: steps need no kernel to start from. */
+/* v, d and J of a candidate as `current`: steps need no kernel to start from. */
 static nadir_status resume(nadir_context *context, nadir_frank_wolfe *self, const nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
@@ -215,7 +215,7 @@ cleanup:
     return status;
 }
 
-/* The attack becomes `current` and takes its kernel: the next step needs row answers, v and d alone. */
+/* The candidate becomes `current` and takes its kernel: the next step needs row answers, v and d alone. */
 static void take_point(nadir_frank_wolfe *self, double tau, nadir_candidate *candidate)
 {
     const size_t bytes = (size_t)self->problem->states * sizeof *candidate->v;
@@ -228,7 +228,7 @@ static void take_point(nadir_frank_wolfe *self, double tau, nadir_candidate *can
     candidate->tau = tau;
 }
 
-/* The gap of the attack. passed: it is not `current`. */
+/* The gap of the candidate. passed: it is not `current`. */
 static nadir_status measure(nadir_context *context, nadir_frank_wolfe *self, bool passed,
                             nadir_candidate *candidate)
 {
@@ -312,9 +312,7 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* one inexact response, for an optimisation of the policy; see frank_wolfe.h. */
+/* -------------------------------------- one inexact response, for an optimisation of the policy */
 
 /* (x - mean x) . (y - mean y). */
 static double centred_dot(int64_t count, const double *x, const double *y)

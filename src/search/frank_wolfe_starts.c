@@ -2,18 +2,17 @@
  * frank_wolfe_starts.c: where Frank-Wolfe searches start: from the nominal kernel, from kernels of Lagrangian
  * bounds, and from the worst kernels of smaller radii; see frank_wolfe.h.
  */
+#include "search/frank_wolfe.h"
+
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 #include "proof/perturbable_rows.h"
-#include "search/frank_wolfe.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* Frank-Wolfe from several starts; see multistart.h. */
+/* ------------------------------------------------------------------------------- several starts */
 
 /* Multipliers tried where no bound on occupancies is at hand, as shares of the one at which the rows of a
  * state with all of the occupancy would use up the ball. */
@@ -113,9 +112,7 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* worst kernels of growing balls, each from those before; see radius_path.h. */
+/* ------------------------------------------------------------------------------ path over radii */
 
 void nadir_radius_path_clear(nadir_context *context, nadir_radius_path *path)
 {

@@ -15,11 +15,9 @@
 #include <math.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * from a pair (c, k) to the kernel Phat - b k^T and its penalty; see
- * rank_one_candidate.h.
+/* ------------------------------------------------------------- kernel and penalty of a pair (c, k)
+ *
+ * From a pair (c, k) to the kernel Phat - b k^T and its penalty.
  *
  * Sherman-Morrison with b^pi = W c and g = D W c:
  *
@@ -168,9 +166,7 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* Newton's method for x = size(s a - x t b); see scalar_newton.h. */
+/* -------------------------------------------------------------------------------- scalar Newton */
 
 /* Steps are 3 to 6 as a rule. With q near 1 or huge the right-hand side is nearly made of straight pieces, of
  * which each step leaves at least one behind. */
@@ -223,10 +219,9 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * the worst kernel of s- and sa-rectangular balls on the free domain; see free_search.h.
+/* ------------------------------------------------------------------------------- rectangular balls
+ *
+ * The worst kernel of s- and sa-rectangular balls on the free domain.
  *
  * The fixed point of T satisfies v_U = v - gamma sigma_q(v_U) v_b, for T v = v reads (I - gamma Phat^pi) v =
  * R^pi - gamma sigma_q(v) b^pi: along that line x = sigma_q(v_U) is the only unknown. Radii times a factor
@@ -310,7 +305,7 @@ cleanup:
     return status;
 }
 
-static nadir_status attack_at(const rectangle *self, double factor, nadir_candidate *candidate)
+static nadir_status candidate_at(const rectangle *self, double factor, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = self->context;
@@ -359,7 +354,7 @@ nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_pr
     NADIR_CHECK(check_factors(&self, count, factors));
     for (int64_t i = 0; i < count; i++) {
         NADIR_CHECK(nadir_progress(context, "searching worst kernels", (double)i / (double)count));
-        NADIR_CHECK(attack_at(&self, factors[i], &candidates[i]));
+        NADIR_CHECK(candidate_at(&self, factors[i], &candidates[i]));
     }
 cleanup:
     nadir_release(context, self.b);

@@ -24,7 +24,7 @@ typedef struct nadir_l1_enumeration_bounds {
 } nadir_l1_enumeration_bounds;
 
 /* exact: the breakdown radius to rounding, at the price of more columns. NADIR_ERROR_ILL_POSED, with the
- * number, when a radius is at or past breakdown. radii: [count], which share the columns; attacks: [count] of
+ * number, when a radius is at or past breakdown. radii: [count], which share the columns; candidates: [count] of
  * zeros, filled with kernel, c, k, lambda, J and the rest but v; bounds: [count]. */
 nadir_status nadir_l1_enumeration_solve(nadir_context *context, const nadir_problem *problem, bool exact,
                                         int64_t count, const double *radii, nadir_candidate *candidates,
@@ -54,15 +54,14 @@ nadir_status nadir_best_response_solve(nadir_context *context, const nadir_probl
  */
 
 /* All radii of the set times factors[i], i < count. NADIR_ERROR_ILL_POSED when gamma sigma_q(v_b) >= 1, with
- * the largest factor that has an answer. attacks: [count] of zeros; filled with kernel, J, k, v (the fixed
+ * the largest factor that has an answer. candidates: [count] of zeros; filled with kernel, J, k, v (the fixed
  * point), lambda and the rest but c, which stays NULL: b has other shapes than that of rank_one_states.h. */
 nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_problem *problem, int64_t count,
                                           const double *factors, nadir_candidate *candidates);
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * from a pair (c, k) of rank_one_states.h to a candidate for the worst kernel of the
+/* ------------------------------------------------------------- kernel and penalty of a pair (c, k)
+ *
+ * From a pair (c, k) of rank_one_states.h to a candidate for the worst kernel of the
  * non-rectangular ball on the free domain.
  *
  *     E_lambda = gamma Phi (v d^T - lambda D) W,    F(lambda) = max over |c|_p <= beta of sigma_q(E_lambda c)
@@ -72,10 +71,10 @@ nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_pr
  *     lambda(c, k) = gamma (d . W c) (k . v) / (1 + gamma k . g).
  */
 
-/* Fills attack->kernel, J, lambda, c, k and, where solves are iterations, g from c and k, [states] each, of
+/* Fills candidate->kernel, J, lambda, c, k and, where solves are iterations, g from c and k, [states] each, of
  * one kernel: an accurate solve for v_b; v is the problem's. |c|_p is scaled down where rounding put it above
  * the radius `beta`, and k made zero-sum with |k|_p <= 1 exactly up to rounding. The other members are the
- * caller's to set, and attack has nothing of these yet. A failure clears it. NADIR_ERROR_ILL_POSED when 1 +
+ * caller's to set, and candidate has nothing of these yet. A failure clears it. NADIR_ERROR_ILL_POSED when 1 +
  * gamma k . g is not positive. */
 nadir_status nadir_rank_one_candidate(nadir_context *context, const nadir_problem *problem, double beta,
                                       const double *c, const double *k, nadir_candidate *candidate);
@@ -85,14 +84,13 @@ nadir_status nadir_rank_one_candidate_known(nadir_context *context, const nadir_
                                             const double *c, const double *k, const double *g,
                                             nadir_candidate *candidate);
 
-/* attack->kernel from its c and k, unless there is one. */
+/* candidate->kernel from its c and k, unless there is one. */
 nadir_status nadir_rank_one_candidate_kernel(nadir_context *context, const nadir_problem *problem,
                                              nadir_candidate *candidate);
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * with c or k held fixed the penalty is the root of an equation in one number,
+/* ----------------------------------------------------------------------------------- scalar Newton
+ *
+ * With c or k held fixed the penalty is the root of an equation in one number,
  *
  *     x = size(s a - x t b),
  *

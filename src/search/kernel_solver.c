@@ -1,4 +1,7 @@
-/* kernel_solver.c: value and occupancy under one kernel after another; see kernel_solver.h. */
+/*
+ * kernel_solver.c: v = D_P R^pi, d = D_P^T mu and J = mu . v under one kernel P after another, and convex
+ * combinations of kernels; see kernel_solver.h.
+ */
 #include "search/kernel_solver.h"
 
 #include "linalg/distributed.h"
@@ -176,9 +179,7 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* convex combinations of two kernels; see kernel_mix.h. */
+/* ----------------------------------------------------------- convex combinations of two kernels */
 
 /* What rounding can make of a zero. */
 #define ROUNDING 1e-12

@@ -35,9 +35,7 @@ nadir_status nadir_kernel_solver_improve(nadir_context *context, nadir_kernel_so
 nadir_status nadir_kernel_solver_approach(nadir_context *context, nadir_kernel_solver *solver, double *v,
                                           double *d, double *J);
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* convex combinations of two kernels, and points of the line through them. */
+/* ----------------------------------------------------------- convex combinations of two kernels */
 
 /* (1 - t) from + t to, both of this model; every row that differs from the nominal one is written out. Where
  * t is not in [0, 1] entries that rounding makes negative become zero. */

@@ -3,6 +3,7 @@
  * bound mu . v_tau - tau beta^p; see lagrangian_search.h.
  */
 #include "search/lagrangian_search.h"
+
 #include "linalg/norm.h"
 #include "linalg/vector.h"
 #include "search/kernel_solver.h"
@@ -11,10 +12,9 @@
 #include <math.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * v_tau = T v_tau of the Lagrangian bound for one tau; see lagrangian_tau.h.
+/* ------------------------------------------------------------------------------- v_tau for one tau
+ *
+ * v_tau = T v_tau of the Lagrangian bound for one tau.
  *
  * Policy iteration: the rows X that attain Tv, with their cost c(s) = tau / d_bar(s) x_s, have the value
  *
@@ -214,10 +214,9 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * the tau of the best Lagrangian bound; see lagrangian_tau.h.
+/* --------------------------------------------------------------------------- tau of the best bound
+ *
+ * The tau of the best Lagrangian bound.
  *
  * The bound is concave in tau: at every tau tried it lies below its tangent, of slope used - beta^p, and
  * below J - tau beta^p of the nominal kernel. The crossing of the two tangents next to the best tau bounds
@@ -394,10 +393,9 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * the tau with the smallest sublevel radius; see lagrangian_tau.h.
+/* --------------------------------------------------------------------------------- tau for a level
+ *
+ * The tau with the smallest sublevel radius.
  *
  * A kernel with J_P < level is within W(tau) / tau of the answer (lagrangian_bound.h), W = level + tau beta^p
  * - mu . v_tau. W is convex with slope beta^p - used, so that W / tau is least where tau (beta^p - used) = W,
@@ -462,11 +460,9 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * a kernel of the ball from the kernel of a Lagrangian bound; see
- * lagrangian_tau.h.
+/* ------------------------------------------------------------------------------ kernel in the ball
+ *
+ * A kernel of the ball from the kernel of a Lagrangian bound.
  *
  * P = Phat + t (P_tau - Phat), t <= 1, has t times the distance of P_tau, and every row is a mixture of two
  * distributions. In this form nominal rows of P_tau stay exactly nominal, and no entry becomes negative.

@@ -1,5 +1,5 @@
 /*
- * lagrangian_tau.h: the search for the multiplier tau, and v_tau, of the Lagrangian bound
+ * lagrangian_search.h: the search for the multiplier tau, and v_tau, of the Lagrangian bound
  * (proof/lagrangian_bound.h): v_tau = T v_tau by policy iteration for one tau, the tau of the best bound, and
  * the tau that holds kernels of a low return closest.
  */

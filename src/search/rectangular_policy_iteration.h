@@ -12,7 +12,7 @@
 #include "proof/candidate.h"
 #include "sets/uncertainty.h"
 
-/* All radii times `factor`. attack: of zeros; all fields but c, k and lambda are set. tolerance: relative to
+/* All radii times `factor`. candidate: of zeros; all fields but c, k and lambda are set. tolerance: relative to
  * the penalty. */
 nadir_status nadir_rectangular_policy_iteration(nadir_context *context, const nadir_problem *problem,
                                                 double factor, double tolerance, int64_t iterations_limit,

@@ -274,10 +274,9 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * the least kappa that a Cholesky factorisation proves; see second_order_search.h.
+/* ------------------------------------------------------------------------- least kappa by Cholesky
+ *
+ * The least kappa that a Cholesky factorisation proves.
  *
  * kappa is doubled from 1/2 until the inequality of kappa_cholesky.c holds for some theta, and then bisected.
  */
@@ -348,9 +347,7 @@ void nadir_kappa_bisect(const nadir_context *context, nadir_kappa_matrix *matrix
     bisect(&self, sharp);
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* whether norms leave hope for kappa <= 1/2; see second_order_search.h. */
+/* ------------------------------------------------------------------------ hope for kappa <= 1/2 */
 
 /* |Delta| = beta and w = |Delta_s| / d*(s): max w is beta / |d*| at least. */
 nadir_status nadir_kappa_foresee(nadir_context *context, const nadir_problem *problem, double beta,
@@ -388,11 +385,7 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * y >= b + A y by y <- 1.01 (b + A y), from y = b; see kappa_path_search.h.
- */
+/* ---------------------------------------------------------------- witness for one of many radii */
 
 #define ABOVE 1.01 /* how far above its fixed point y is looked for */
 

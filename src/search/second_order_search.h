@@ -1,6 +1,6 @@
 /*
  * second_order_search.h: which steps of a derivation (proof/derivation.h) prove that P* is the worst kernel
- * of the ball, p = 2, from the columns of D.
+ * of the ball, p = 2, from the columns of D: that no P of the set has J_P < J* - error.
  */
 #ifndef NADIR_SEARCH_SECOND_ORDER_SEARCH_H
 #define NADIR_SEARCH_SECOND_ORDER_SEARCH_H
@@ -17,15 +17,14 @@ nadir_status nadir_second_order_search(nadir_context *context, nadir_derivation 
  * least. Infinity: nothing was found. */
 void nadir_kappa_bisect(const nadir_context *context, nadir_kappa_matrix *matrix, bool sharp);
 
-/* *hopeless: kappa is far above 1/2, as far as value and occupancy of an attack tell, for norms to prove
+/* *hopeless: kappa is far above 1/2, as far as value and occupancy of a candidate tell, for norms to prove
  * anything. Nothing is proven by it. */
 nadir_status nadir_kappa_foresee(nadir_context *context, const nadir_problem *problem, double beta,
                                  const nadir_candidate *candidate, bool *hopeless);
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * the witness of a proof for one of many radii (proof/kappa_path.h): vectors y that
+/* ------------------------------------------------------------------- witness for one of many radii
+ *
+ * The witness of a proof for one of many radii (proof/kappa_path.h): vectors y that
  * majorize b + A y.
  */
 
@@ -35,7 +34,7 @@ nadir_status nadir_kappa_foresee(nadir_context *context, const nadir_problem *pr
 nadir_status nadir_kappa_path_slopes(nadir_context *context, const nadir_kappa_path *kappa_path,
                                      const double *change, double *y, bool *found);
 
-/* As nadir_valid_prove, for an attack of tau > 0 at a radius up to the largest; proves much less: lower may
+/* As nadir_valid_prove, for a candidate of tau > 0 at a radius up to the largest; proves much less: lower may
  * be -infinity. */
 nadir_status nadir_kappa_path_search(nadir_context *context, const nadir_kappa_path *kappa_path, double beta,
                                      const nadir_candidate *candidate, nadir_certificate *proof);

@@ -1,21 +1,11 @@
 /*
  * spectral.c: the worst kernel of the L_2 ball on the free domain, by one of three methods; see spectral.h.
  *
- *     newton          spectral_newton.c: the root of f on a subspace that grows by residuals
+ *     newton          the root of f on a subspace that grows by residuals (below)
  *     bisect          spectral_plain.c: Algorithm 1 of the paper, with sigma_max from the same subspace
  *     best response   spectral_plain.c: b and k in turn
- */
-#include "search/spectral.h"
-
-#include "linalg/blocks.h"
-
-#include <math.h>
-#include <string.h>
-
-/*
- * the worst kernel of the L_2 ball, for many radii, on one subspace that grows.
  *
- * On a subspace the penalty of every radius is known (spectral_subspace.h). A round makes, for the radii
+ * Newton: on a subspace the penalty of every radius is known (spectral.h). A round makes, for the radii
  * still open, y = E x / theta and, by one transposed solve each, the residual r = E^T y - theta x, which is
  * orthogonal to the subspace. Of T = I / (beta gamma)^2 - M on all of space r is the residual of T s = b, and
  * what is missing of b^T T^-1 b is r^T T^-1 r: with eps^2 = (beta gamma)^2 m_max < 1 and rho = |r| the
@@ -28,6 +18,12 @@
  * solves and one transposed one. Residuals of different radii are nearly dependent (those of a Krylov space
  * lie in a plane): few directions serve all.
  */
+#include "search/spectral.h"
+
+#include "linalg/blocks.h"
+
+#include <math.h>
+#include <string.h>
 
 /* Most directions in a round. Several help where the radii differ much. */
 #define DIRECTIONS 4
@@ -368,7 +364,7 @@ cleanup:
     return status;
 }
 
-/* All radii at once whose attacks have no c yet. radii, attacks: [count]. */
+/* All radii at once whose candidates have no c yet. radii, candidates: [count]. */
 static nadir_status solve_newton(const nadir_spectral *run, int64_t count, const double *radii,
                                  nadir_candidate *candidates)
 {
@@ -407,7 +403,7 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* ------------------------------------------------------------------------- choice of the method */
 
 /* Rounding of the solves leaves no more than this of the penalty. */
 #define LEAST_TOLERANCE 1e-13

@@ -17,7 +17,7 @@ typedef enum nadir_spectral_method {
     NADIR_SPECTRAL_BEST_RESPONSE /* b and k in turn */
 } nadir_spectral_method;
 
-/* attacks: [count] of zeros; filled with c, k, lambda, J, method, stop_reason, converged, iterations, and
+/* candidates: [count] of zeros; filled with c, k, lambda, J, method, stop_reason, converged, iterations, and
  * with the kernel where there is one radius only: nadir_rank_one_candidate_kernel makes those of many that
  * are wanted. radii: [count], each below breakdown. tolerance: of the penalty, relative. A limit that is
  * reached is not an error: `converged` is false. */
@@ -139,7 +139,7 @@ typedef struct nadir_spectral {
     nadir_spectral_subspace *subspace; /* not idle */
 } nadir_spectral;
 
-/* Fills the attack, but for its kernel, with x, k and g = D W x up to a constant, [states] each, x a unit
+/* Fills the candidate, but for its kernel, with x, k and g = D W x up to a constant, [states] each, x a unit
  * vector; x and g are overwritten. */
 nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, double *x, const double *k,
                                    double *g, nadir_spectral_stop stop, int64_t iterations,

@@ -2,7 +2,7 @@
  * spectral_plain.c: two methods of the literature for the L_2 ball: bisection and best response.
  *
  * Bisection halves an interval by the sign of f(lambda) = beta sigma_max(E_lambda) - lambda, which falls. The
- * largest singular value is found on the subspace of spectral_subspace.h, which stays from step to step and
+ * largest singular value is found on the subspace of spectral.h, which stays from step to step and
  * grows by residuals r = E^T y - theta x until the sign is sure: theta is a lower bound on sigma_max, and so
  * is one on f; theta + |r| is taken for an upper one, which it is as soon as theta is nearest to the largest.
  *

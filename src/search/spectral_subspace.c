@@ -1,5 +1,5 @@
-/* spectral_subspace.c: the L_2 problem of the free domain on a subspace; see spectral_subspace.h for the
- * formulas. */
+/* spectral_subspace.c: the L_2 problem of the free domain on a subspace, b^T T^-1 b = l^2; see spectral.h for
+ * the formulas. */
 #include "search/spectral.h"
 
 #include "linalg/blocks.h"

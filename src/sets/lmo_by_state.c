@@ -3,6 +3,7 @@
  * a penalty on the change of rows; see lmo_by_state.h.
  */
 #include "sets/lmo_by_state.h"
+
 #include "core/round.h"
 #include "linalg/norm.h"
 #include "linalg/threads.h"
@@ -12,9 +13,7 @@
 #include <omp.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* linear minimisation over the rows of a rectangular set; see lmo_rectangular.h. */
+/* ---------------------------------------------------------------------------- rectangular balls */
 
 /* The most actions of a state. */
 static int64_t most_actions(const nadir_model *model)
@@ -283,9 +282,7 @@ nadir_status nadir_lmo_rectangular_bound(nadir_context *context, const nadir_lmo
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* linear minimisation with a penalty on the change of rows; see lmo_by_state.h. */
+/* ------------------------------------------------------------------------------------ penalised */
 
 /* Numbers that the bound of a row takes, and its answer. */
 #define BOUND_ROOM  ((int64_t)(sizeof(nadir_lmo_row_bound) / sizeof(double)))

@@ -1,14 +1,16 @@
-/* lmo_by_state.h: linear minimisation state by state, threaded: in a ball for each state, and penalised. */
+/*
+ * lmo_by_state.h: linear minimisation state by state, threaded: min over the rows of s of sum_a pi P_sa . v, in
+ * a ball for each state, or with a penalty on the change of rows.
+ */
 #ifndef NADIR_SETS_LMO_BY_STATE_H
 #define NADIR_SETS_LMO_BY_STATE_H
 
 #include "sets/lmo.h"
 #include "sets/uncertainty.h"
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * linear minimisation over the rows of a rectangular set, state by state, threaded:
+/* ------------------------------------------------------------------------------- rectangular balls
+ *
+ * Linear minimisation over the rows of a rectangular set, state by state, threaded:
  * min over the rows of s, within ball and domain, of sum_a pi(a|s) P_sa . v.
  */
 
@@ -54,10 +56,9 @@ nadir_status nadir_lmo_rectangular_kernel(nadir_context *context, const nadir_lm
 nadir_status nadir_lmo_rectangular_bound(nadir_context *context, const nadir_lmo_rectangular *lmo,
                                          double *gain);
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * linear minimisation with a penalty on the change of rows, state by state, threaded:
+/* --------------------------------------------------------------------------------------- penalised
+ *
+ * Linear minimisation with a penalty on the change of rows, state by state, threaded:
  *
  *     min over the rows of s of  gamma sum_a pi P_sa . v + tau / d_bar(s) x_s,
  *     x_s = sum_a (|Delta_sa|_p / alpha_sa)^p <= beta^p
@@ -73,10 +74,9 @@ typedef struct nadir_lmo_penalized {
     const double *d_bar; /* [states] */
     nadir_lmo rows;
     nadir_value_order order;
-    nadir_lmo_solution
-        *answers;  /* [rows]; NULL where rows are solved faster than answers are kept (step.h) */
-    double *taken; /* [states] gamma Phat^pi v less the minimum, 0 or more */
-    double *norms; /* [states] x_s^(1/p) */
+    nadir_lmo_solution *answers; /* [rows]; NULL where rows are solved faster than answers are kept */
+    double *taken;               /* [states] gamma Phat^pi v less the minimum, 0 or more */
+    double *norms;               /* [states] x_s^(1/p) */
     double *room;
     int64_t room_each;
     int threads;

@@ -1,4 +1,5 @@
-/* lmo_internal.h: what the solvers of the various norms have in common. For this folder alone. */
+/* lmo_internal.h: what the solvers of the various norms (lmo_l1_linf.c, lmo_l2.c, lmo_lp.c) have in common. For
+ * this folder alone. */
 #ifndef NADIR_SETS_LMO_INTERNAL_H
 #define NADIR_SETS_LMO_INTERNAL_H
 

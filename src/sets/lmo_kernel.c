@@ -1,6 +1,6 @@
 /*
- * lmo_kernel.c: the solutions of all rows as a kernel; see lmo.h. Support values and a tail where what a row
- * gives to other states is affine in x, explicit rows otherwise.
+ * lmo_kernel.c: the solutions of all rows as a kernel, X = Phat + Delta; see lmo.h. Support values and a tail
+ * where what a row gives to other states is affine in x, explicit rows otherwise.
  */
 #include "linalg/threads.h"
 #include "model/kernel_device.h"
@@ -275,7 +275,7 @@ void nadir_lmo_write_dense(const nadir_lmo *lmo, int64_t row, const nadir_lmo_so
     }
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* -------------------------------------------------------------------------------------- kernels */
 
 void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
                            nadir_perturbed *perturbed)
@@ -451,9 +451,7 @@ nadir_status nadir_lmo_kernel(nadir_context *context, const nadir_lmo *lmo,
                                               : make_explicit(context, lmo, solutions, kernel);
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* the linear minimisation oracle on a device; see lmo_device.h. */
+/* ---------------------------------------------------------------------------------- on a device */
 
 /* The host handles fewer entries in the time of a few calls to the device. */
 #define LEAST_ENTRIES 65536

@@ -7,10 +7,9 @@
 
 #include <math.h>
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * the linear minimisation oracle of p = 1; see lmo.h.
+/* ------------------------------------------------------------------------------------------- p = 1
+ *
+ * The linear minimisation oracle of p = 1.
  *
  * Mass m that moves from an entry to the row's smallest v costs 2 m / alpha of the budget and gains
  * w m (x - lowest): the entries of largest key u (x - lowest), u = alpha w / unit, move first, over all rows
@@ -182,10 +181,9 @@ nadir_lmo_common nadir_lmo_l1(const nadir_lmo_group *group)
     return (nadir_lmo_common){2 / found.key, found.key / 2};
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * the linear minimisation oracle of p = infinity; see lmo.h.
+/* ------------------------------------------------------------------------------------ p = infinity
+ *
+ * The linear minimisation oracle of p = infinity.
  *
  * Rows are independent: with r = alpha beta every entry may rise by r and linf_fall by m = min(r, Phat). Entries
  * of lower rank than the pivot L rise, those of higher rank linf_fall, and the entry at L takes what is left:

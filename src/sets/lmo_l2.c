@@ -1,4 +1,20 @@
-/* lmo_l2_sums.c: sums over the entries of a row about a level, p = 2; see lmo_internal.h. */
+/*
+ * lmo_l2.c: the linear minimisation oracle of p = 2; see lmo.h.
+ *
+ *     X = max(0, Phat - alpha s d),   d = x - omega,   s = kappa u,   u = alpha w / unit
+ *
+ * Given the set I of entries that are positive (n of them, of mean and sum of squares V about it), with m and
+ * Q the sum of Phat and of Phat^2 over the others, the mass and the norm are
+ *
+ *     alpha s (n omega - sum_I x) = m
+ *     kappa^2 sum_r u_r^2 V_r + sum_r (m_r^2 / n_r + Q_r) / alpha_r^2 = beta^2
+ *
+ * which gives omega and kappa in closed form. One pass over the entries finds I at the last (omega, kappa),
+ * and I gives the next pair, until I does not change. From the set of all entries on, I only shrinks, kappa
+ * rises and omega falls: clipping an entry lowers omega, so that what was clipped stays so, and lowers the
+ * norm at the same kappa. So a cold start always ends. A warm start may not, but when it does the solution is
+ * the same. With the step given the same holds for omega alone.
+ */
 #include "linalg/threads.h"
 #include "sets/lmo_internal.h"
 
@@ -121,25 +137,7 @@ static nadir_lmo_l2_sums sum_entries(const nadir_lmo_row_view *view, double omeg
     return sums;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * the linear minimisation oracle of p = 2; see lmo.h.
- *
- *     X = max(0, Phat - alpha s d),   d = x - omega,   s = kappa u,   u = alpha w / unit
- *
- * Given the set I of entries that are positive (n of them, of mean and sum of squares V about it), with m and
- * Q the sum of Phat and of Phat^2 over the others, the mass and the norm are
- *
- *     alpha s (n omega - sum_I x) = m
- *     kappa^2 sum_r u_r^2 V_r + sum_r (m_r^2 / n_r + Q_r) / alpha_r^2 = beta^2
- *
- * which gives omega and kappa in closed form. One pass over the entries finds I at the last (omega, kappa),
- * and I gives the next pair, until I does not change. From the set of all entries on, I only shrinks, kappa
- * rises and omega falls: clipping an entry lowers omega, so that what was clipped stays so, and lowers the
- * norm at the same kappa. So a cold start always ends. A warm start may not, but when it does the solution is
- * the same. With the step given the same holds for omega alone.
- */
+/* ------------------------------------------------------------------------------------ solutions */
 
 enum { WARM_LIMIT = 8, COLD_LIMIT = 2000 };
 
@@ -418,10 +416,9 @@ nadir_lmo_common nadir_lmo_l2(const nadir_lmo_group *group, double start)
     return (nadir_lmo_common){pass.kappa, 1 / (2 * pass.kappa)};
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * the linear minimisation oracle with nothing stored for a row; see lmo.h.
+/* ---------------------------------------------------------- all rows with nothing stored for a row
+ *
+ * The linear minimisation oracle with nothing stored for a row.
  *
  * With the closed forms of lmo_l2.c: at a given kappa each row is solved, from the set of all entries on,
  * whose level, the mean, is above the solution: levels fall to it. With the sets I of that kappa,

@@ -15,7 +15,7 @@ enum { NADIR_LP_LEVEL_LIMIT = 300, NADIR_LP_STEP_LIMIT = 200, NADIR_LP_BRACKET_L
 #define NADIR_LP_MASS_ROUNDING (16 * DBL_EPSILON) /* of what moves */
 #define NADIR_LP_FAR           50.0               /* the farthest that t moves at once without a bracket */
 
-/* change(g) of rows.h for g >= 0. */
+/* change(g) of lmo.h for g >= 0. */
 NADIR_FORMULA double nadir_lp_change(double p, double step, double g)
 {
     if (!(g > 0)) {

@@ -1,5 +1,9 @@
-/* lmo_row_costs.c: the linear minimisation oracle with costs for each row; see lmo_row_costs.h. */
+/*
+ * lmo_row_costs.c: the linear minimisation oracle with costs for each row, min sum_r c_r . X_r; see
+ * lmo_row_costs.h.
+ */
 #include "sets/lmo_row_costs.h"
+
 #include "core/round.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
@@ -9,8 +13,9 @@
 #include <math.h>
 #include <string.h>
 
-/*
- * the common step of rows that share a radius; see lmo_row_costs.h.
+/* ----------------------------------------------------------------------------------- common step
+ *
+ * The common step of rows that share a radius.
  *
  * The distance N(step) = (sum over the rows of (|Delta| / alpha)^p)^(1/p) rises with the step, from 0 to
  * where all mass is cheapest; the step sought has N = radius. N is about a power of the step as long as
@@ -117,7 +122,7 @@ static nadir_lmo_cost_step solve_step(const nadir_lmo_row_costs *costs, const na
     return (nadir_lmo_cost_step){.low = low, .high = high, .share = share, .active = true};
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------- costs of the rows */
 
 static nadir_status make_works(nadir_context *context, nadir_lmo_row_costs *costs)
 {

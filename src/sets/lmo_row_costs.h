@@ -68,10 +68,11 @@ nadir_status nadir_lmo_row_costs_solve(nadir_context *context, nadir_lmo_row_cos
 nadir_status nadir_lmo_row_costs_proximal(nadir_context *context, nadir_lmo_row_costs *costs,
                                           const nadir_kernel *from, double curvature, double *length);
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/* one row of lmo_row_costs.h, and rows that share a radius. For its files and its
- * bound alone. */
+/* ----------------------------------------------------------- one row, and rows that share a radius
+ *
+ * One row of lmo_row_costs.h, and rows that share a radius. For its files and its
+ * bound alone.
+ */
 
 /* The ball is made smaller by this factor, so that rounding does not leave it. */
 #define NADIR_LMO_COST_INSIDE (1 - 64 * NADIR_ROUND_UNIT)

@@ -180,7 +180,7 @@ static double solve_linf(const nadir_lmo_cost_row *row, double radius, int32_t *
     return omega;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------- any p */
 
 double nadir_lmo_cost_row_solve(const nadir_lmo_cost_row *row, double p, double step, int32_t *indices,
                                 double *X, double *work, double *omega)
@@ -197,10 +197,9 @@ double nadir_lmo_cost_row_solve(const nadir_lmo_cost_row *row, double p, double 
     return nadir_lmo_cost_row_norm(row, p, X, work);
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * the proximal step; see nadir_lmo_row_costs_proximal.
+/* ----------------------------------------------------------------------------------- proximal step
+ *
+ * The proximal step.
  *
  * With z = X - Phat, z0 = from - Phat, l = curvature / alpha^2 and a multiplier k of the ball, an entry that
  * is not clipped has

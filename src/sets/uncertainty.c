@@ -1,5 +1,6 @@
 /* uncertainty.c: what the user asked for, what the model says, and the defaults, settled into one set. */
 #include "sets/uncertainty.h"
+
 #include "linalg/distributed.h"
 #include "linalg/norm.h"
 

@@ -59,10 +59,9 @@ static inline double nadir_uncertainty_radius(const nadir_uncertainty *uncertain
     return uncertainty->radii[uncertainty->set == NADIR_SET_S ? state : row];
 }
 
-/* ------------------------------------------------------------------------------------------------ */
-
-/*
- * what the adversary knows: one policy on one model, its nominal solution, and the set.
+/* ------------------------------------------------------------------------ problem of the adversary
+ *
+ * What the adversary knows: one policy on one model, its nominal solution, and the set.
  *
  * The adversary makes the return as small as it can. For the best case instead of the worst all rewards, and
  * with them values and returns, are negated here; whoever reports results turns them back.
