@@ -391,7 +391,9 @@ cleanup:
 
 enum { STEPS = 40 }; /* towards y, at most */
 
-/* change, b, y: [states]; work: [2 * states]. */
+/* y so that |d_P(t) - d(t)| <= y_t |P - P*| + what columns are off by, for all kernels P of the largest ball and
+ * occupancies d of a P* there with |P*_s - Phat_s| <= change_s, norms over 1 / alpha. False: not found. change, b,
+ * y: [states]; work: [2 * states]. */
 static bool majorize(const nadir_context *context, const nadir_kappa_path *kappa_path, const double *change,
                      const double *b, double *y, double *work)
 {
@@ -405,18 +407,6 @@ static bool majorize(const nadir_context *context, const nadir_kappa_path *kappa
         }
     }
     return found;
-}
-
-nadir_status nadir_kappa_path_slopes(nadir_context *context, const nadir_kappa_path *kappa_path,
-                                     const double *change, double *y, bool *found)
-{
-    nadir_status status = NADIR_OK;
-    double *work = NULL;
-    NADIR_NEW(context, work, 2 * kappa_path->perturbable.states);
-    *found = majorize(context, kappa_path, change, kappa_path->slope, y, work);
-cleanup:
-    nadir_release(context, work);
-    return status;
 }
 
 nadir_status nadir_kappa_path_search(nadir_context *context, const nadir_kappa_path *kappa_path, double beta,

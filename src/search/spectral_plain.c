@@ -15,6 +15,7 @@
 #include "core/round.h"
 #include "linalg/blocks.h"
 #include "linalg/distributed.h"
+#include "linalg/root.h"
 #include "linalg/vector.h"
 
 #include <math.h>
@@ -95,31 +96,30 @@ cleanup:
     return status;
 }
 
-/* An interval around the root, halved as long as it is wide. */
+/* A bracket around the root, halved as long as it is wide. */
 static nadir_status find_root(bisection *self, double *l)
 {
     nadir_status status = NADIR_OK;
     const nadir_spectral *run = self->run;
-    double low = 0;
-    double high = self->beta * run->problem->gamma * run->subspace->a[0]; /* the penalty to first order */
+    /* high: the penalty to first order */
+    nadir_bracket bracket = {0, self->beta * run->problem->gamma * run->subspace->a[0]};
     double f = 1;
     for (int doubling = 0; f > 0 && doubling < DOUBLINGS; doubling++) {
-        NADIR_CHECK(evaluate(self, high, false, &f));
-        low = f > 0 ? high : low;
-        high = f > 0 ? 2 * high : high;
+        NADIR_CHECK(evaluate(self, bracket.high, false, &f));
+        bracket = f > 0 ? (nadir_bracket){bracket.high, 2 * bracket.high} : bracket;
     }
     if (f > 0) {
         return refuse(run, self->beta);
     }
-    while (high - low > run->tolerance * high && self->steps < run->iterations_limit) {
-        const double middle = low + (high - low) / 2;
+    while (bracket.high - bracket.low > run->tolerance * bracket.high &&
+           self->steps < run->iterations_limit) {
+        const double middle = nadir_bracket_middle(&bracket);
         NADIR_CHECK(evaluate(self, middle, false, &f));
-        low = f > 0 ? middle : low;
-        high = f > 0 ? high : middle;
+        nadir_bracket_narrow(&bracket, middle, f > 0);
         self->steps++;
     }
-    *l = low + (high - low) / 2;
-    self->converged = high - low <= run->tolerance * high;
+    *l = nadir_bracket_middle(&bracket);
+    self->converged = bracket.high - bracket.low <= run->tolerance * bracket.high;
 cleanup:
     return status;
 }

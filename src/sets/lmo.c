@@ -303,34 +303,6 @@ nadir_lmo_row_view nadir_lmo_row_view_make(const nadir_lmo *lmo, int64_t row, do
     return view;
 }
 
-static nadir_lmo_concentrated measure_concentrated(const nadir_lmo *lmo, const nadir_lmo_row_view *view)
-{
-    const double p = lmo->p;
-    nadir_lmo_concentrated made = {0};
-    double largest = 0;
-    for (int64_t i = 0; i < view->count; i++) {
-        const bool lowest = view->x[i] <= 0;
-        made.count += lowest && !view->off_support;
-        made.moved += lowest ? 0 : view->phat[i];
-        made.gain += view->phat[i] * view->x[i];
-        largest = lowest ? largest : fmax(largest, view->phat[i]);
-    }
-    if (view->off_support) {
-        made.count = (double)nadir_value_order_below(lmo->order, DBL_TRUE_MIN).count; /* all of x = 0 */
-    }
-    if (made.moved > 0) {
-        const double lift = made.moved / made.count;
-        largest = fmax(largest, lift);
-        double sum = made.count * nadir_power(lift / largest, p);
-        for (int64_t i = 0; i < view->count; i++) {
-            const bool lowest = view->x[i] <= 0;
-            sum += lowest ? 0 : nadir_power(view->phat[i] / largest, p);
-        }
-        made.norm = largest * nadir_power(sum, 1 / p) / view->alpha;
-    }
-    return made;
-}
-
 int64_t nadir_lmo_longest_row(const nadir_model *model, int64_t first, int64_t end)
 {
     int64_t longest = 0;
@@ -396,8 +368,30 @@ static double step_of_price(const nadir_lmo *lmo, double reach, double price)
 void nadir_lmo_solution_concentrate(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
                                     nadir_lmo_solution *solution)
 {
-    const nadir_lmo_concentrated made = measure_concentrated(lmo, view);
-    *solution = (nadir_lmo_solution){.step = INFINITY, .gain = made.gain, .norm = made.norm};
+    const double p = lmo->p;
+    double count = 0; /* of states of smallest x */
+    double moved = 0; /* mass that comes from others */
+    double largest = 0;
+    *solution = (nadir_lmo_solution){.step = INFINITY};
+    for (int64_t i = 0; i < view->count; i++) {
+        const bool lowest = view->x[i] <= 0;
+        count += lowest && !view->off_support;
+        moved += lowest ? 0 : view->phat[i];
+        solution->gain += view->phat[i] * view->x[i];
+        largest = lowest ? largest : fmax(largest, view->phat[i]);
+    }
+    if (view->off_support) {
+        count = (double)nadir_value_order_below(lmo->order, DBL_TRUE_MIN).count; /* all of x = 0 */
+    }
+    if (moved > 0) {
+        const double lift = moved / count;
+        largest = fmax(largest, lift);
+        double sum = count * nadir_power(lift / largest, p);
+        for (int64_t i = 0; i < view->count; i++) {
+            sum += view->x[i] <= 0 ? 0 : nadir_power(view->phat[i] / largest, p);
+        }
+        solution->norm = largest * nadir_power(sum, 1 / p) / view->alpha;
+    }
 }
 
 void nadir_lmo_solve_penalized(const nadir_lmo *lmo, int64_t row, double weight, double price, double *work,

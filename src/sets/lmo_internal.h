@@ -44,15 +44,8 @@ static inline double nadir_lmo_scale(const nadir_lmo *lmo, int64_t row)
 /* The smallest allowed x of a row. */
 double nadir_lmo_row_base(const nadir_lmo *lmo, const nadir_row *row);
 
-/* All mass on the allowed states of smallest x, with as little of it moved as that takes. */
-typedef struct nadir_lmo_concentrated {
-    double count; /* of those states */
-    double moved; /* mass that comes from others */
-    double gain;  /* in units of x */
-    double norm;  /* |Delta|_p / alpha */
-} nadir_lmo_concentrated;
-
-/* The solution of step infinity, gain in units of x. */
+/* The solution of step infinity, gain in units of x: all mass on the allowed states of smallest x, with as
+ * little of it moved as that takes. */
 void nadir_lmo_solution_concentrate(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
                                     nadir_lmo_solution *solution);
 
@@ -130,29 +123,5 @@ void nadir_lmo_l1_row(const nadir_lmo_row_view *view, double scale, double thres
 /* p other than 1, 2 and infinity: Delta / alpha of an entry of Phat = phat at x. */
 double nadir_lmo_lp_displacement(double p, const nadir_lmo_solution *solution, double alpha, double phat,
                                  double x);
-
-/* p = 2: changes of a level, and of the mass of a row, that are rounding. */
-#define NADIR_LMO_LEVEL_ROUNDING (8 * NADIR_ROUND_UNIT)
-#define NADIR_LMO_MASS_ROUNDING  (32 * NADIR_ROUND_UNIT)
-
-/* p = 2: sums over the entries of a row about a level, d = x - omega. */
-typedef struct nadir_lmo_l2_sums {
-    double n;       /* positive entries: Phat - slope d >= 0 */
-    double first;   /* sum of d over them */
-    double second;  /* sum of d^2 */
-    double moved;   /* m: sum of Phat over the others */
-    double squares; /* Q: sum of Phat^2 over the others */
-    double lost;    /* sum of Phat d over the others */
-    double margin;  /* the smallest |Phat - slope d| */
-} nadir_lmo_l2_sums;
-
-/* What states that are not nominal successors get in a row: an affine function of x over the first of the
- * order, and a number for one more. */
-typedef struct nadir_lmo_tail {
-    double omega, slope;
-    int32_t length;
-    int32_t extra; /* -1: none */
-    double amount;
-} nadir_lmo_tail;
 
 #endif

@@ -4,7 +4,6 @@
  */
 #include "linalg/threads.h"
 #include "model/kernel_device.h"
-#include "sets/lmo.h"
 #include "sets/lmo_internal.h"
 
 #include <float.h>
@@ -12,9 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* the solution of a row as the numbers of the row; see lmo.h. */
+/* ------------------------------------------------------------------------------------------ rows */
 
-static const nadir_lmo_tail no_tail = {.extra = -1};
+/* What states that are not nominal successors get in a row: an affine function of x over the first of the
+ * order, and a number for one more. */
+typedef struct row_tail {
+    double omega, slope;
+    int32_t length;
+    int32_t extra; /* -1: none */
+    double amount;
+} row_tail;
+
+static const row_tail no_tail = {.extra = -1};
 
 /* One row that is written. */
 typedef struct row_writer {
@@ -38,7 +46,7 @@ static double x_of(const row_writer *self, int64_t i)
 
 /* p = 1: the first allowed entry of the smallest v takes what moves; if the row has none, the first state of
  * the order does. */
-static nadir_lmo_tail write_l1(const row_writer *self)
+static row_tail write_l1(const row_writer *self)
 {
     const nadir_lmo_solution *solution = self->solution;
     const nadir_value_order *order = self->lmo->order;
@@ -56,28 +64,11 @@ static nadir_lmo_tail write_l1(const row_writer *self)
         self->values[taker] += moved;
         return no_tail;
     }
-    return (nadir_lmo_tail){.extra = order->order[0], .amount = moved};
-}
-
-/* p = infinity, dense rows of domain simplex */
-static nadir_lmo_tail write_linf_full(const row_writer *self)
-{
-    const int32_t *rank = self->lmo->order->rank;
-    const int32_t pivot = self->solution->pivot;
-    const double r = self->alpha * self->solution->step;
-    const double *phat = self->raw.values;
-    double *restrict values = self->values;
-    for (int64_t i = 0; i < self->raw.count; i++) {
-        const double value = phat[i] + (rank[i] < pivot ? r : -r);
-        values[i] = value > 0 ? value : 0;
-    }
-    const int32_t middle = self->lmo->order->order[pivot];
-    self->values[middle] = fmax(0, self->raw.values[middle] + self->solution->share);
-    return no_tail;
+    return (row_tail){.extra = order->order[0], .amount = moved};
 }
 
 /* p = infinity */
-static nadir_lmo_tail write_linf(const row_writer *self)
+static row_tail write_linf(const row_writer *self)
 {
     const nadir_lmo_solution *solution = self->solution;
     const nadir_value_order *order = self->lmo->order;
@@ -93,7 +84,7 @@ static nadir_lmo_tail write_linf(const row_writer *self)
     if (!nadir_lmo_has_tail(self->lmo)) {
         return no_tail;
     }
-    nadir_lmo_tail tail = {.omega = r, .length = solution->pivot, .extra = -1};
+    row_tail tail = {.omega = r, .length = solution->pivot, .extra = -1};
     if (!own_pivot && solution->share > 0) {
         tail.extra = order->order[solution->pivot];
         tail.amount = solution->share;
@@ -108,7 +99,7 @@ static bool takes(const row_writer *self, int64_t i)
 }
 
 /* All mass at the smallest v. */
-static nadir_lmo_tail write_concentrated(const row_writer *self)
+static row_tail write_concentrated(const row_writer *self)
 {
     const int64_t count = self->raw.count;
     double takers = nadir_lmo_has_tail(self->lmo)
@@ -123,7 +114,7 @@ static nadir_lmo_tail write_concentrated(const row_writer *self)
         self->values[i] = takes(self, i) ? self->raw.values[i] + moved / takers : 0;
     }
     return nadir_lmo_has_tail(self->lmo)
-               ? (nadir_lmo_tail){.omega = moved / takers, .length = (int32_t)takers, .extra = -1}
+               ? (row_tail){.omega = moved / takers, .length = (int32_t)takers, .extra = -1}
                : no_tail;
 }
 
@@ -160,7 +151,7 @@ static void write_l2_full(const row_writer *self, double omega, double slope)
 }
 
 /* p = 2 */
-static nadir_lmo_tail write_l2(const row_writer *self)
+static row_tail write_l2(const row_writer *self)
 {
     const double omega = self->solution->omega;
     const double slope = self->alpha * self->solution->step;
@@ -188,11 +179,11 @@ static nadir_lmo_tail write_l2(const row_writer *self)
         return no_tail;
     }
     const int64_t length = nadir_value_order_below(self->lmo->order, omega).count;
-    return (nadir_lmo_tail){.omega = slope * omega, .slope = slope, .length = (int32_t)length, .extra = -1};
+    return (row_tail){.omega = slope * omega, .slope = slope, .length = (int32_t)length, .extra = -1};
 }
 
 /* Other p: the tail is not affine; see tail_value. */
-static nadir_lmo_tail write_lp(const row_writer *self)
+static row_tail write_lp(const row_writer *self)
 {
     for (int64_t i = 0; i < self->raw.count; i++) {
         const double phat = self->raw.values[i];
@@ -204,8 +195,8 @@ static nadir_lmo_tail write_lp(const row_writer *self)
 }
 
 /* values: [entries of the row] of its nominal successors. */
-static nadir_lmo_tail write_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
-                                double *values)
+static row_tail write_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
+                          double *values)
 {
     row_writer self = {
         .lmo = lmo,
@@ -220,8 +211,7 @@ static nadir_lmo_tail write_row(const nadir_lmo *lmo, int64_t row, const nadir_l
     }
     self.base = nadir_lmo_row_base(lmo, &self.raw);
     if (isinf(lmo->p)) {
-        const bool full = self.raw.columns == NULL && lmo->domain == NADIR_DOMAIN_SIMPLEX;
-        return full ? write_linf_full(&self) : write_linf(&self);
+        return write_linf(&self);
     }
     if (lmo->p == 1) {
         return write_l1(&self);
@@ -235,7 +225,7 @@ static nadir_lmo_tail write_row(const nadir_lmo *lmo, int64_t row, const nadir_l
 /* The tail for every p, without the extra state: how many states of the order may get something, and what
  * the one of this rank gets if it is not a nominal successor. */
 static int64_t tail_count(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
-                          const nadir_lmo_tail *tail)
+                          const row_tail *tail)
 {
     const bool moves = solution->step > 0 && nadir_lmo_scale(lmo, row) > 0;
     if (!moves || !nadir_lmo_has_tail(lmo) || lmo->p == 1 || lmo->p == 2 || isinf(lmo->p) ||
@@ -246,7 +236,7 @@ static int64_t tail_count(const nadir_lmo *lmo, int64_t row, const nadir_lmo_sol
 }
 
 static double tail_value(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
-                         const nadir_lmo_tail *tail, int64_t rank)
+                         const row_tail *tail, int64_t rank)
 {
     const double x = lmo->order->sorted[rank];
     if (tail->length > 0) {
@@ -261,7 +251,7 @@ void nadir_lmo_write_dense(const nadir_lmo *lmo, int64_t row, const nadir_lmo_so
 {
     const nadir_row raw = nadir_model_row(lmo->model, row);
     double *values = work;
-    const nadir_lmo_tail tail = write_row(lmo, row, solution, values);
+    const row_tail tail = write_row(lmo, row, solution, values);
     const int64_t count = tail_count(lmo, row, solution, &tail);
     memset(X, 0, (size_t)lmo->model->states * sizeof *X);
     for (int64_t i = 0; i < count; i++) {
@@ -285,7 +275,7 @@ void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_so
         return;
     }
     perturbed->nominal[row] = nominal;
-    nadir_lmo_tail tail = {.extra = -1};
+    row_tail tail = {.extra = -1};
     if (!nominal) {
         tail = write_row(lmo, row, solution, perturbed->values + nadir_lmo_row_start(lmo->model, row));
     }
@@ -354,7 +344,7 @@ static int64_t list_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solut
                         bool *taken, entry *list)
 {
     const nadir_row raw = nadir_model_row(lmo->model, row);
-    const nadir_lmo_tail tail = write_row(lmo, row, solution, values);
+    const row_tail tail = write_row(lmo, row, solution, values);
     const int64_t reached = tail_count(lmo, row, solution, &tail);
     int64_t count = 0;
     for (int64_t i = 0; i < raw.count; i++) {

@@ -23,6 +23,21 @@
 #include <omp.h>
 #include <string.h>
 
+/* Changes of a level, and of the mass of a row, that are rounding. */
+#define LEVEL_ROUNDING (8 * NADIR_ROUND_UNIT)
+#define MASS_ROUNDING  (32 * NADIR_ROUND_UNIT)
+
+/* Sums over the entries of a row about a level, d = x - omega. */
+typedef struct l2_sums {
+    double n;       /* positive entries: Phat - slope d >= 0 */
+    double first;   /* sum of d over them */
+    double second;  /* sum of d^2 */
+    double moved;   /* m: sum of Phat over the others */
+    double squares; /* Q: sum of Phat^2 over the others */
+    double lost;    /* sum of Phat d over the others */
+    double margin;  /* the smallest |Phat - slope d| */
+} l2_sums;
+
 /* Entries by fours, in the vector types of GCC and Clang: the order of the sums is the same on every
  * processor. Two fours at a time do not wait for each other. */
 typedef double four __attribute__((vector_size(4 * sizeof(double))));
@@ -77,7 +92,7 @@ ALWAYS double join_least(const four *even, const four *odd)
 }
 
 /* The last lanes are filled with positive entries of d = 0, which only change the count. */
-ALWAYS void add_all(const nadir_lmo_row_view *view, double omega, double slope, nadir_lmo_l2_sums *sums)
+ALWAYS void add_all(const nadir_lmo_row_view *view, double omega, double slope, l2_sums *sums)
 {
     const int64_t whole = view->count - view->count % LANES;
     const four far = {INFINITY, INFINITY, INFINITY, INFINITY};
@@ -99,30 +114,30 @@ ALWAYS void add_all(const nadir_lmo_row_view *view, double omega, double slope, 
         add_four(&a, phat, x, omega, slope);
         add_four(&b, phat + FOUR, x + FOUR, omega, slope);
     }
-    *sums = (nadir_lmo_l2_sums){join(&a.n, &b.n) - filled,       join(&a.first, &b.first),
-                                join(&a.second, &b.second),      join(&a.moved, &b.moved),
-                                join(&a.squares, &b.squares),    join(&a.lost, &b.lost),
-                                join_least(&a.margin, &b.margin)};
+    *sums =
+        (l2_sums){join(&a.n, &b.n) - filled,       join(&a.first, &b.first),     join(&a.second, &b.second),
+                  join(&a.moved, &b.moved),        join(&a.squares, &b.squares), join(&a.lost, &b.lost),
+                  join_least(&a.margin, &b.margin)};
 }
 
 #if defined __x86_64__
 /* The same code for processors with registers for four doubles. */
 __attribute__((target("avx2"))) static void add_entries_wide(const nadir_lmo_row_view *view, double omega,
-                                                             double slope, nadir_lmo_l2_sums *sums)
+                                                             double slope, l2_sums *sums)
 {
     add_all(view, omega, slope, sums);
 }
 /* And for those with registers for masks. */
 __attribute__((target("avx512vl,avx512dq"))) static void
-add_entries_masked(const nadir_lmo_row_view *view, double omega, double slope, nadir_lmo_l2_sums *sums)
+add_entries_masked(const nadir_lmo_row_view *view, double omega, double slope, l2_sums *sums)
 {
     add_all(view, omega, slope, sums);
 }
 #endif
 
-static nadir_lmo_l2_sums sum_entries(const nadir_lmo_row_view *view, double omega, double slope)
+static l2_sums sum_entries(const nadir_lmo_row_view *view, double omega, double slope)
 {
-    nadir_lmo_l2_sums sums;
+    l2_sums sums;
 #if defined __x86_64__
     if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
         add_entries_masked(view, omega, slope, &sums);
@@ -144,11 +159,11 @@ enum { WARM_LIMIT = 8, COLD_LIMIT = 2000 };
 #define NO_CLIPPING 0.0 /* the slope at which no entry is clipped */
 
 /* Over all states below omega, along the order, and over the row's own entries above it. */
-static nadir_lmo_l2_sums sum_with_order(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double omega,
-                                        double slope)
+static l2_sums sum_with_order(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double omega,
+                              double slope)
 {
     const nadir_value_order_sums below = nadir_value_order_below(lmo->order, omega);
-    nadir_lmo_l2_sums sums = {.n = (double)below.count, .first = -below.first, .second = below.second};
+    l2_sums sums = {.n = (double)below.count, .first = -below.first, .second = below.second};
     for (int64_t i = 0; i < view->count; i++) {
         const double d = view->x[i] - omega;
         if (d < 0) {
@@ -169,13 +184,13 @@ static nadir_lmo_l2_sums sum_with_order(const nadir_lmo *lmo, const nadir_lmo_ro
 
 /* The sums of a row at omega and step of its solution, for the closed forms. */
 typedef struct piece {
-    nadir_lmo_l2_sums sums;
+    l2_sums sums;
     double change; /* of omega against the pass before; 0 when I is the same and the mass is right */
 } piece;
 _Static_assert(sizeof(piece) == NADIR_LMO_PIECE_SIZE * sizeof(double), "a piece is an array of numbers");
 
 /* The level at which the mass is right; omega: of the sums. */
-static double next_level(const nadir_lmo_l2_sums *sums, double omega, double slope)
+static double next_level(const l2_sums *sums, double omega, double slope)
 {
     const double mean = sums->n > 0 ? omega + sums->first / sums->n : 0;
     return sums->moved > 0 ? mean + sums->moved / (sums->n * slope) : mean;
@@ -183,25 +198,25 @@ static double next_level(const nadir_lmo_l2_sums *sums, double omega, double slo
 
 /* V, or a little more where rounding cancels it: kappa comes out too small, and the next pass measures from
  * a nearer level. */
-static double variance_of(const nadir_lmo_l2_sums *sums)
+static double variance_of(const l2_sums *sums)
 {
     const double variance = sums->n > 0 ? sums->second - sums->first * (sums->first / sums->n) : 0;
     return fmax(variance, nadir_round_error(8) * sums->second);
 }
 
 /* By how much the mass is off. */
-static double mass_error(const nadir_lmo_l2_sums *sums, double slope)
+static double mass_error(const l2_sums *sums, double slope)
 {
     return fabs(slope * sums->first + sums->moved);
 }
 
 /* Stores the sums at solution->omega and the slope, alpha s; the solution gets gain and norm there. */
-static void store_sums(const nadir_lmo_row_view *view, double slope, const nadir_lmo_l2_sums *sums,
-                       piece *stored, nadir_lmo_solution *solution)
+static void store_sums(const nadir_lmo_row_view *view, double slope, const l2_sums *sums, piece *stored,
+                       nadir_lmo_solution *solution)
 {
     const bool same = sums->n == stored->sums.n && sums->moved == stored->sums.moved &&
                       sums->squares == stored->sums.squares;
-    const bool exact = same && mass_error(sums, slope) <= NADIR_LMO_MASS_ROUNDING;
+    const bool exact = same && mass_error(sums, slope) <= MASS_ROUNDING;
     stored->change = exact ? 0 : fmax(stored->change, DBL_MIN);
     stored->sums = *sums;
     solution->gain = slope * sums->second + sums->lost;
@@ -212,8 +227,8 @@ static void store_sums(const nadir_lmo_row_view *view, double slope, const nadir
 static void sum_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double slope, piece *stored,
                     nadir_lmo_solution *solution)
 {
-    const nadir_lmo_l2_sums sums = view->off_support ? sum_with_order(lmo, view, solution->omega, slope)
-                                                     : sum_entries(view, solution->omega, slope);
+    const l2_sums sums = view->off_support ? sum_with_order(lmo, view, solution->omega, slope)
+                                           : sum_entries(view, solution->omega, slope);
     store_sums(view, slope, &sums, stored, solution);
 }
 
@@ -232,7 +247,7 @@ static bool move_sums(const nadir_lmo_row_view *view, double omega, double other
     if (!(moved + rounding < stored->sums.margin)) {
         return false;
     }
-    nadir_lmo_l2_sums sums = stored->sums;
+    l2_sums sums = stored->sums;
     sums.first -= sums.n * fall;
     sums.second -= fall * (2 * stored->sums.first - sums.n * fall);
     sums.lost -= fall * sums.moved;
@@ -283,15 +298,15 @@ void nadir_lmo_l2_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadi
 /* One pass over the rows of a group. */
 typedef struct group_pass {
     double kappa;
-    bool started;          /* pieces hold the sums of the pass before */
-    bool cold;             /* not started: from all entries, rather than from the solutions */
-    nadir_lmo_l2_sums all; /* cold: over all states, for rows that have them all */
+    bool started; /* pieces hold the sums of the pass before */
+    bool cold;    /* not started: from all entries, rather than from the solutions */
+    l2_sums all;  /* cold: over all states, for rows that have them all */
 } group_pass;
 
 /* Over all states about start_level, nothing clipped. */
-static nadir_lmo_l2_sums sum_states(const nadir_lmo *lmo, double omega)
+static l2_sums sum_states(const nadir_lmo *lmo, double omega)
 {
-    nadir_lmo_l2_sums sums = {.n = (double)lmo->order->states};
+    l2_sums sums = {.n = (double)lmo->order->states};
     for (int64_t s = 0; s < lmo->order->states; s++) {
         const double d = lmo->order->x[s] - omega;
         sums.first += d;
@@ -343,7 +358,7 @@ static bool add_pieces(const nadir_lmo_group *group, double *variance, double *l
     for (int64_t i = 0; i < group->moving_count; i++) {
         const int64_t row = group->moving[i];
         const double u = nadir_lmo_group_weight(group, row);
-        const nadir_lmo_l2_sums *sums = &pieces[row - group->first].sums;
+        const l2_sums *sums = &pieces[row - group->first].sums;
         if (!(sums->n > 0)) {
             empty = 1;
             break;
@@ -373,9 +388,9 @@ static bool iterate(const nadir_lmo_group *group, group_pass *pass, int limit)
             return false;
         }
         const double excess = fabs(pass->kappa * pass->kappa * variance - left);
-        const bool exact = change == 0 && excess <= NADIR_LMO_MASS_ROUNDING * group->beta * group->beta;
-        const bool still = change <= NADIR_LMO_LEVEL_ROUNDING &&
-                           fabs(pass->kappa - last_kappa) <= NADIR_LMO_LEVEL_ROUNDING * last_kappa;
+        const bool exact = change == 0 && excess <= MASS_ROUNDING * group->beta * group->beta;
+        const bool still =
+            change <= LEVEL_ROUNDING && fabs(pass->kappa - last_kappa) <= LEVEL_ROUNDING * last_kappa;
         if (pass->started && (exact || still)) {
             return true;
         }
@@ -446,7 +461,7 @@ bool nadir_lmo_streamed_applies(const nadir_lmo *lmo)
 /* The solution of a row at a slope, alpha s. */
 typedef struct row_solution {
     double omega;
-    nadir_lmo_l2_sums sums;
+    l2_sums sums;
     double variance; /* V */
     bool failed;     /* no level was found at which the mass is right */
 } row_solution;
@@ -464,7 +479,7 @@ static bool is_interior(const nadir_lmo_row_view *view, double mean, double slop
         first += d;
         second += d * d;
     }
-    if (lowest < 0 || !(fabs(slope * first) <= NADIR_LMO_MASS_ROUNDING)) {
+    if (lowest < 0 || !(fabs(slope * first) <= MASS_ROUNDING)) {
         return false;
     }
     *solution = (row_solution){
@@ -483,17 +498,17 @@ static void solve_streamed_row(const nadir_lmo_row_view *view, double slope, row
         return;
     }
     int rises = 0; /* a level near 0 falls too far by the rounding of the one before */
-    nadir_lmo_l2_sums sums = sum_entries(view, omega, slope);
+    l2_sums sums = sum_entries(view, omega, slope);
     for (int i = 0; i < ROW_LIMIT && sums.n > 0; i++) {
         const double next = next_level(&sums, omega, slope);
         rises += !(next < omega);
-        if (mass_error(&sums, slope) <= NADIR_LMO_MASS_ROUNDING || rises > RISES) {
+        if (mass_error(&sums, slope) <= MASS_ROUNDING || rises > RISES) {
             break;
         }
         omega = next;
         sums = sum_entries(view, omega, slope);
     }
-    const double allowed = (double)(view->count + 4) * NADIR_LMO_MASS_ROUNDING;
+    const double allowed = (double)(view->count + 4) * MASS_ROUNDING;
     *solution = (row_solution){.omega = omega,
                                .sums = sums,
                                .variance = variance_of(&sums),
@@ -531,7 +546,7 @@ static void add_row(const stream *self, int64_t row, double weight, double *work
     const double slope = alpha * step;
     row_solution solved;
     solve_streamed_row(&view, slope, &solved);
-    const nadir_lmo_l2_sums *sums = &solved.sums;
+    const l2_sums *sums = &solved.sums;
     to->variance += u * u * solved.variance;
     to->gain += weight * (slope * sums->second + sums->lost);
     to->square += step * step * sums->second;
@@ -602,9 +617,8 @@ static nadir_status iterate_streamed(nadir_context *context, stream *self, doubl
         if (all->failed > 0 || !(left > 0 && all->variance > 0)) {
             break;
         }
-        const bool exact =
-            fabs(kappa * kappa * all->variance - left) <= NADIR_LMO_MASS_ROUNDING * beta * beta;
-        const bool still = fabs(kappa - last_kappa) <= NADIR_LMO_LEVEL_ROUNDING * last_kappa;
+        const bool exact = fabs(kappa * kappa * all->variance - left) <= MASS_ROUNDING * beta * beta;
+        const bool still = fabs(kappa - last_kappa) <= LEVEL_ROUNDING * last_kappa;
         *found = kappa > 0 && (exact || still);
         last_kappa = kappa;
         self->solution.kappa = *found ? kappa : sqrt(left / all->variance);

@@ -5,7 +5,7 @@
 #include "support/support.h"
 
 #include "linalg/vector.h"
-#include "search/second_order_search.h"
+#include "proof/kappa_path.h"
 #include "support/miniature.h"
 #include "support/oracle.h"
 #include "support/reference.h"
@@ -428,6 +428,22 @@ static void two_kernels_clear(two_kernels *made)
     free(made->change);
 }
 
+/* y >= b + A y by y <- 1.01 (b + A y); false: not found. y: [n] */
+static bool find_slopes(const nadir_context *context, const nadir_kappa_path *path, const double *change,
+                        int64_t n, double *y)
+{
+    double work[10];
+    bool found = false;
+    memcpy(y, path->slope, (size_t)n * sizeof *y);
+    for (int step = 0; step < 40 && !found; step++) {
+        found = nadir_kappa_path_majorizes(context, path, change, path->slope, y, work);
+        for (int64_t t = 0; t < n && !found; t++) {
+            y[t] = 1.01 * work[n + t];
+        }
+    }
+    return found;
+}
+
 /* A series bounds how far the occupancies of any two kernels of the ball are apart; y obeys its inequality,
  * made anew from the tables. */
 static void test_series(void **state)
@@ -452,7 +468,6 @@ static void test_series(void **state)
         nadir_sensitivity sensitivity;
         double y[5];
         double up[25];
-        bool found;
         assert_ok(context, nadir_perturbable_rows_make(context, problem, &perturbable));
         assert_ok(context, nadir_expansion_point_make(context, problem, &perturbable, NULL, NULL, &centre));
         assert_ok(context, nadir_expansion_point_columns(context, &centre));
@@ -460,7 +475,7 @@ static void test_series(void **state)
         assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, NULL));
         assert_ok(context, nadir_kappa_path_create(context, problem, radius, &series));
         two_kernels two = two_kernels_make(problem, &oracle, &random, &perturbable);
-        assert_ok(context, nadir_kappa_path_slopes(context, series, two.change, y, &found));
+        const bool found = find_slopes(context, series, two.change, n, y);
         many += found;
         for (int64_t t = 0; t < n && found; t++) {
             const double far = (double)fabsl(two.d[0][t] - two.d[1][t]);
