@@ -77,9 +77,10 @@ nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem
     NADIR_CHECK(nadir_frank_wolfe_point_make(context, problem->states, &self->current));
     NADIR_CHECK(nadir_frank_wolfe_point_make(context, problem->states, &self->next));
     NADIR_CHECK(nadir_lmo_device_open(context, &self->rows, NADIR_DEVICE_ALL_ROWS, problem->gamma,
-                                      problem->policy->probabilities, &self->remote));
+                                      problem->policy->probabilities, &self->device_lmo));
     /* the device sorts for itself: see nadir_frank_wolfe_lmo */
-    self->order.unsorted = self->order.unsorted || (self->remote.step != NULL && self->remote.off_support);
+    self->order.unsorted =
+        self->order.unsorted || (self->device_lmo.step != NULL && self->device_lmo.off_support);
     NADIR_NEW(context, self->work, 2 * problem->states);
     if (warm_start != NULL) {
         self->budget.step = warm_start->budget.step;
@@ -90,13 +91,13 @@ cleanup:
 
 void nadir_frank_wolfe_finish(nadir_context *context, nadir_frank_wolfe *self)
 {
-    nadir_lmo_device_close(&self->remote);
+    nadir_lmo_device_close(&self->device_lmo);
     nadir_kernel_solver_clear(context, &self->solver);
     point_clear(context, &self->current);
     point_clear(context, &self->next);
     nadir_value_order_clear(context, &self->order);
     nadir_kernel_free(self->before);
-    nadir_release(context, self->answers);
+    nadir_release(context, self->solutions);
     nadir_release(context, self->work);
 }
 
@@ -431,9 +432,9 @@ static void scale_steps(nadir_frank_wolfe *frank_wolfe, double beta)
         return;
     }
     frank_wolfe->budget.step *= beta / frank_wolfe->beta;
-    if (frank_wolfe->answers != NULL) {
+    if (frank_wolfe->solutions != NULL) {
         for (int64_t row = 0; row < frank_wolfe->problem->rows; row++) {
-            frank_wolfe->answers[row].step *= beta / frank_wolfe->beta;
+            frank_wolfe->solutions[row].step *= beta / frank_wolfe->beta;
         }
     }
 }
@@ -491,14 +492,14 @@ static nadir_status lmo_each_row(nadir_context *context, nadir_frank_wolfe *self
     nadir_status status = NADIR_OK;
     const int64_t rows = self->problem->rows;
     const nadir_frank_wolfe *warm_start = self->warm_start;
-    if (self->answers == NULL) {
-        NADIR_NEW_ZERO(context, self->answers, rows);
-        if (warm_start != NULL && warm_start->answers != NULL) {
-            memcpy(self->answers, warm_start->answers, (size_t)rows * sizeof *self->answers);
+    if (self->solutions == NULL) {
+        NADIR_NEW_ZERO(context, self->solutions, rows);
+        if (warm_start != NULL && warm_start->solutions != NULL) {
+            memcpy(self->solutions, warm_start->solutions, (size_t)rows * sizeof *self->solutions);
         }
     }
     NADIR_CHECK(
-        nadir_lmo_solve_weighted(context, &self->rows, weights, self->beta, self->answers, &self->budget));
+        nadir_lmo_solve_weighted(context, &self->rows, weights, self->beta, self->solutions, &self->budget));
 cleanup:
     return status;
 }
@@ -509,7 +510,7 @@ static nadir_status lmo_here(nadir_context *context, nadir_frank_wolfe *self)
     const nadir_lmo_weights weights = nadir_frank_wolfe_weights(self);
     self->on_device = false;
     self->stepped = false;
-    if (self->remote.step != NULL && self->remote.off_support &&
+    if (self->device_lmo.step != NULL && self->device_lmo.off_support &&
         self->order.unsorted) { /* from now on sorted */
         nadir_value_order_clear(context, &self->order);
         NADIR_CHECK(nadir_value_order_make(context, self->problem->states, self->current.v, &self->order));
@@ -532,9 +533,9 @@ nadir_status nadir_frank_wolfe_lmo(nadir_context *context, nadir_frank_wolfe *se
     NADIR_CHECK(nadir_value_order_make(context, self->problem->states, self->current.v, &self->order));
     self->on_device = false;
     self->stepped = false;
-    if (self->remote.step != NULL) {
-        NADIR_CHECK(nadir_lmo_device_solve(context, &self->remote, &self->order, self->current.d, self->beta,
-                                           &self->budget, &self->on_device));
+    if (self->device_lmo.step != NULL) {
+        NADIR_CHECK(nadir_lmo_device_solve(context, &self->device_lmo, &self->order, self->current.d,
+                                           self->beta, &self->budget, &self->on_device));
     }
     if (!self->on_device) {
         NADIR_CHECK(lmo_here(context, self));
@@ -549,14 +550,14 @@ nadir_status nadir_frank_wolfe_write(nadir_context *context, nadir_frank_wolfe *
     nadir_status status = NADIR_OK;
     const nadir_lmo_weights weights = nadir_frank_wolfe_weights(self);
     if (self->on_device) {
-        status = nadir_lmo_device_kernel(context, &self->remote, kernel);
+        status = nadir_lmo_device_kernel(context, &self->device_lmo, kernel);
         if (status != NADIR_ERROR_MEMORY) {
             return status;
         }
         NADIR_CHECK(lmo_here(context, self));
     }
     NADIR_CHECK(self->stepped ? nadir_lmo_streamed_kernel(context, &self->rows, &weights, &self->step, kernel)
-                              : nadir_lmo_kernel(context, &self->rows, self->answers, kernel));
+                              : nadir_lmo_kernel(context, &self->rows, self->solutions, kernel));
 cleanup:
     return status;
 }
@@ -597,8 +598,8 @@ static double gap_by_rows(nadir_context *context, const nadir_frank_wolfe *self,
     return problem->gamma * moved * self->order.range + self->budget.gain;
 }
 
-/* With answers on a device, by products with averages: sum over s of gamma d(s) (P^pi - Phat^pi) v, and what
- * the answers gain. *done: false where the operator is of another kernel. */
+/* With solutions on a device, by products with averages: sum over s of gamma d(s) (P^pi - Phat^pi) v, and what
+ * the solutions gain. *done: false where the operator is of another kernel. */
 static nadir_status gap_by_averages(nadir_context *context, const nadir_frank_wolfe *self,
                                     const nadir_kernel *kernel, double *gap, bool *done)
 {

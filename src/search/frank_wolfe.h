@@ -94,12 +94,12 @@ struct nadir_frank_wolfe {
     nadir_frank_wolfe_point next; /* the next one; its kernel is filled anew for every step */
     nadir_value_order order;      /* of current.v */
     nadir_lmo rows;
-    nadir_lmo_device remote;     /* linear steps by a device, where there is one */
-    bool on_device;              /* the last solution of the linear problem is there */
-    nadir_lmo_streamed step;     /* a solution given by one step for all rows, where rows suit that */
-    bool stepped;                /* the last solution is of this kind */
-    double *work;                /* [2 * states] */
-    nadir_lmo_solution *answers; /* [rows] the linear step where neither does; NULL until then */
+    nadir_lmo_device device_lmo;   /* linear steps by a device, where there is one */
+    bool on_device;                /* the last solution of the linear problem is there */
+    nadir_lmo_streamed step;       /* a solution given by one step for all rows, where rows suit that */
+    bool stepped;                  /* the last solution is of this kind */
+    double *work;                  /* [2 * states] */
+    nadir_lmo_solution *solutions; /* [rows] the linear step where neither does; NULL until then */
     nadir_lmo_budget budget;
     double gap;
     bool rough;           /* low accuracy of v and d suffices: later steps correct it */
@@ -121,7 +121,7 @@ nadir_status nadir_frank_wolfe_evaluate(nadir_context *context, nadir_frank_wolf
                                         const nadir_frank_wolfe_point *warm_start,
                                         nadir_frank_wolfe_point *point);
 
-/* Solves the linear problem at `current`: row answers and budget. */
+/* Solves the linear problem at `current`: row solutions and budget. */
 nadir_status nadir_frank_wolfe_lmo(nadir_context *context, nadir_frank_wolfe *self);
 
 /* The weights gamma d pi of the rows at `current`. */

@@ -155,7 +155,7 @@ static nadir_status total_slack(nadir_context *context, nadir_frank_wolfe *self,
     *total = 0;
     if (self->on_device) {
         NADIR_CHECK(
-            nadir_lmo_device_slack(context, &self->remote, own, self->order.range, tau, total, &done));
+            nadir_lmo_device_slack(context, &self->device_lmo, own, self->order.range, tau, total, &done));
         if (done) {
             goto cleanup;
         }
@@ -203,7 +203,7 @@ static nadir_status full_step(nadir_context *context, nadir_frank_wolfe *self, d
 {
     nadir_status status = NADIR_OK;
     *tau = self->budget.tau;
-    if (self->next.kernel == NULL) { /* answers are of v and d, and what they came from is written over */
+    if (self->next.kernel == NULL) { /* solutions are of v and d, and what they came from is written over */
         self->next.kernel = self->current.kernel;
         self->current.kernel = NULL;
     }
@@ -215,7 +215,7 @@ cleanup:
     return status;
 }
 
-/* The candidate becomes `current` and takes its kernel: the next step needs row answers, v and d alone. */
+/* The candidate becomes `current` and takes its kernel: the next step needs row solutions, v and d alone. */
 static void take_point(nadir_frank_wolfe *self, double tau, nadir_candidate *candidate)
 {
     const size_t bytes = (size_t)self->problem->states * sizeof *candidate->v;

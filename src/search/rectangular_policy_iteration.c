@@ -45,7 +45,8 @@ static nadir_status start(nadir_context *context, const nadir_problem *problem, 
     memcpy(self->v, problem->v, (size_t)n * sizeof *self->v);
     self->J = problem->J;
     /* nested iterations would copy vectors to and from the device */
-    if (self->worst.remote.step != NULL && nadir_occupancy_has(problem->occupancy, NADIR_BACKEND_DEVICE) &&
+    if (self->worst.device_lmo.step != NULL &&
+        nadir_occupancy_has(problem->occupancy, NADIR_BACKEND_DEVICE) &&
         nadir_occupancy_iterates(problem->occupancy)) {
         self->own_backend = true;
     }
@@ -110,7 +111,7 @@ static nadir_status take_kernel(nadir_context *context, search *self, const nadi
 static nadir_status make_kernel(nadir_context *context, search *self, nadir_kernel **kernel)
 {
     nadir_status status = nadir_lmo_rectangular_kernel(context, &self->worst, kernel);
-    if (status == NADIR_ERROR_MEMORY && self->worst.remote.step != NULL) {
+    if (status == NADIR_ERROR_MEMORY && self->worst.device_lmo.step != NULL) {
         NADIR_CHECK(nadir_lmo_rectangular_leave_device(context, &self->worst, self->v));
         NADIR_CHECK(nadir_lmo_rectangular_kernel(context, &self->worst, kernel));
     }

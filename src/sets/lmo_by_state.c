@@ -13,30 +13,26 @@
 #include <omp.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------------------- rectangular balls */
+/* Numbers that the bound of a row takes, and its solution. */
+#define BOUND_SIZE    ((int64_t)(sizeof(nadir_lmo_row_bound) / sizeof(double)))
+#define SOLUTION_SIZE ((int64_t)(sizeof(nadir_lmo_solution) / sizeof(double)))
+_Static_assert(sizeof(nadir_lmo_solution) % sizeof(double) == 0, "solutions are put into arrays of numbers");
 
-/* The most actions of a state. */
-static int64_t most_actions(const nadir_model *model)
-{
-    int64_t most = 0;
-    for (int64_t s = 0; s < model->states; s++) {
-        const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
-        most = actions > most ? actions : most;
-    }
-    return most;
-}
-
-/* Working space for the rows of any state. */
-static int64_t most_room(const nadir_lmo *rows)
+/* Working space for the rows of any state: that of their problems, and `each` more for every row. */
+static int64_t most_work(const nadir_lmo *rows, int64_t each)
 {
     const nadir_model *model = rows->model;
     int64_t most = 0;
     for (int64_t s = 0; s < model->states; s++) {
-        const int64_t room = nadir_lmo_work_size(rows, model->state_rows[s], model->state_rows[s + 1]);
-        most = room > most ? room : most;
+        const int64_t first = model->state_rows[s];
+        const int64_t end = model->state_rows[s + 1];
+        const int64_t work = nadir_lmo_work_size(rows, first, end) + (end - first) * each;
+        most = work > most ? work : most;
     }
     return most;
 }
+
+/* ---------------------------------------------------------------------------- rectangular balls */
 
 static double radius_of(const nadir_lmo_rectangular *lmo, int64_t state, int64_t row)
 {
@@ -63,10 +59,10 @@ nadir_status nadir_lmo_rectangular_make(nadir_context *context, const nadir_prob
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
     describe(problem, factor, lmo);
     lmo->threads = nadir_threads_for(context, 4 * entries);
-    lmo->room_each = most_room(&lmo->rows) + most_actions(model) * NADIR_LMO_BOUND_ROOM;
-    NADIR_NEW_ZERO(context, lmo->answers, model->rows);
+    lmo->work_each = most_work(&lmo->rows, BOUND_SIZE);
+    NADIR_NEW_ZERO(context, lmo->solutions, model->rows);
     NADIR_NEW_ZERO(context, lmo->gain, model->states);
-    NADIR_NEW(context, lmo->room, lmo->threads * lmo->room_each);
+    NADIR_NEW(context, lmo->work, lmo->threads * lmo->work_each);
 cleanup:
     if (status != NADIR_OK) {
         nadir_lmo_rectangular_clear(context, lmo);
@@ -76,7 +72,7 @@ cleanup:
 
 /* The device's alphas are radii, alpha times that of the row or the state, and its beta is one. p = infinity:
  * it does not matter who shares. */
-static nadir_status open_remote(nadir_context *context, nadir_lmo_rectangular *lmo)
+static nadir_status open_on_device(nadir_context *context, nadir_lmo_rectangular *lmo)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = lmo->problem;
@@ -92,7 +88,7 @@ static nadir_status open_remote(nadir_context *context, nadir_lmo_rectangular *l
     rows.scales = reach;
     const bool share = problem->uncertainty->set == NADIR_SET_S && !isinf(rows.p);
     NADIR_CHECK(nadir_lmo_device_open(context, &rows, share ? NADIR_DEVICE_STATES : NADIR_DEVICE_ROWS,
-                                      problem->gamma, problem->policy->probabilities, &lmo->remote));
+                                      problem->gamma, problem->policy->probabilities, &lmo->device_lmo));
 cleanup:
     nadir_release(context, reach);
     return status;
@@ -104,9 +100,9 @@ nadir_status nadir_lmo_rectangular_make_on_device(nadir_context *context, const 
     nadir_status status = NADIR_OK;
     describe(problem, factor, lmo);
     if (context->device != NULL && (lmo->rows.domain == NADIR_DOMAIN_SUPPORT || isinf(lmo->rows.p))) {
-        NADIR_CHECK(open_remote(context, lmo));
+        NADIR_CHECK(open_on_device(context, lmo));
     }
-    if (lmo->remote.step == NULL) {
+    if (lmo->device_lmo.step == NULL) {
         return nadir_lmo_rectangular_make(context, problem, factor, lmo);
     }
     lmo->order.unsorted = true;
@@ -120,29 +116,30 @@ cleanup:
 
 void nadir_lmo_rectangular_clear(nadir_context *context, nadir_lmo_rectangular *lmo)
 {
-    nadir_lmo_device_close(&lmo->remote);
+    nadir_lmo_device_close(&lmo->device_lmo);
     nadir_value_order_clear(context, &lmo->order);
-    nadir_release(context, lmo->answers);
+    nadir_release(context, lmo->solutions);
     nadir_release(context, lmo->gain);
-    nadir_release(context, lmo->room);
+    nadir_release(context, lmo->work);
     *lmo = (nadir_lmo_rectangular){0};
 }
 
 /* Neighbouring rows have similar solutions: a state without one starts from that of the state before. */
-static void lend_answers(nadir_lmo_rectangular *lmo, int64_t state)
+static void lend_solutions(nadir_lmo_rectangular *lmo, int64_t state)
 {
     const int64_t *state_rows = lmo->rows.model->state_rows;
     const int64_t before = state_rows[state] - state_rows[state - 1];
     for (int64_t row = state_rows[state]; row < state_rows[state + 1]; row++) {
         const int64_t place = row - state_rows[state];
-        if (!(lmo->answers[row].step > 0)) {
-            lmo->answers[row] = lmo->answers[state_rows[state - 1] + (place < before ? place : before - 1)];
+        if (!(lmo->solutions[row].step > 0)) {
+            lmo->solutions[row] =
+                lmo->solutions[state_rows[state - 1] + (place < before ? place : before - 1)];
         }
     }
 }
 
 /* One state: its rows share a budget (s), or each has its own. */
-static double answer_state(nadir_lmo_rectangular *lmo, int64_t state, double *room)
+static double solve_state(nadir_lmo_rectangular *lmo, int64_t state, double *work)
 {
     const nadir_model *model = lmo->rows.model;
     const double *pi = lmo->problem->policy->probabilities;
@@ -150,16 +147,16 @@ static double answer_state(nadir_lmo_rectangular *lmo, int64_t state, double *ro
     const int64_t end = model->state_rows[state + 1];
     nadir_lmo_budget budget;
     if (lmo->problem->uncertainty->set == NADIR_SET_S) {
-        nadir_lmo_solve(&lmo->rows, first, end, pi + first, radius_of(lmo, state, first), room,
-                        lmo->answers + first, &budget);
+        nadir_lmo_solve(&lmo->rows, first, end, pi + first, radius_of(lmo, state, first), work,
+                        lmo->solutions + first, &budget);
         return budget.gain;
     }
     double gain = 0;
     for (int64_t row = first; row < end; row++) {
         const double weight = pi[row] > 0 ? 1 : 0; /* rows that are never used stay as they are */
-        nadir_lmo_solve(&lmo->rows, row, row + 1, &weight, radius_of(lmo, state, row), room,
-                        lmo->answers + row, &budget);
-        gain += pi[row] * lmo->answers[row].gain;
+        nadir_lmo_solve(&lmo->rows, row, row + 1, &weight, radius_of(lmo, state, row), work,
+                        lmo->solutions + row, &budget);
+        gain += pi[row] * lmo->solutions[row].gain;
     }
     return gain;
 }
@@ -170,13 +167,14 @@ static bool goes_on(nadir_context *context, nadir_status *stopped)
 }
 
 /* On the device. Where all rows stay nominal the gains are zero. */
-static nadir_status answer_remotely(nadir_context *context, nadir_lmo_rectangular *lmo)
+static nadir_status solve_on_device(nadir_context *context, nadir_lmo_rectangular *lmo)
 {
     nadir_status status = NADIR_OK;
     nadir_lmo_budget budget;
-    NADIR_CHECK(nadir_lmo_device_solve(context, &lmo->remote, &lmo->order, NULL, 1, &budget, &lmo->moves));
+    NADIR_CHECK(
+        nadir_lmo_device_solve(context, &lmo->device_lmo, &lmo->order, NULL, 1, &budget, &lmo->moves));
     if (lmo->moves) {
-        NADIR_CHECK(nadir_lmo_device_gains(context, &lmo->remote, &lmo->order, lmo->gain));
+        NADIR_CHECK(nadir_lmo_device_gains(context, &lmo->device_lmo, &lmo->order, lmo->gain));
     } else {
         memset(lmo->gain, 0, (size_t)lmo->problem->states * sizeof *lmo->gain);
     }
@@ -187,11 +185,11 @@ cleanup:
 nadir_status nadir_lmo_rectangular_kernel(nadir_context *context, const nadir_lmo_rectangular *lmo,
                                           nadir_kernel **kernel)
 {
-    if (lmo->remote.step == NULL) {
-        return nadir_lmo_kernel(context, &lmo->rows, lmo->answers, kernel);
+    if (lmo->device_lmo.step == NULL) {
+        return nadir_lmo_kernel(context, &lmo->rows, lmo->solutions, kernel);
     }
     if (lmo->moves) {
-        return nadir_lmo_device_kernel(context, &lmo->remote, kernel);
+        return nadir_lmo_device_kernel(context, &lmo->device_lmo, kernel);
     }
     nadir_kernel_free(*kernel);
     *kernel = NULL;
@@ -202,24 +200,24 @@ nadir_status nadir_lmo_rectangular_solve(nadir_context *context, nadir_lmo_recta
 {
     enum {
         STATES = 8
-    }; /* a block within which answers are handed on: results do not depend on the number of threads */
+    }; /* a block within which solutions are handed on: results do not depend on the number of threads */
     nadir_status status = NADIR_OK;
     const int64_t states = lmo->problem->states;
     NADIR_CHECK(nadir_value_order_make(context, states, v, &lmo->order));
-    if (lmo->remote.step != NULL) {
-        return answer_remotely(context, lmo);
+    if (lmo->device_lmo.step != NULL) {
+        return solve_on_device(context, lmo);
     }
 #pragma omp parallel num_threads(lmo->threads)
     {
-        double *room = lmo->room + lmo->room_each * omp_get_thread_num();
+        double *work = lmo->work + lmo->work_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic)
         for (int64_t first = 0; first < states; first += STATES) {
             const int64_t end = first + STATES < states ? first + STATES : states;
             for (int64_t s = first; s < end && goes_on(context, &status); s++) {
                 if (s > first) {
-                    lend_answers(lmo, s);
+                    lend_solutions(lmo, s);
                 }
-                lmo->gain[s] = answer_state(lmo, s, room);
+                lmo->gain[s] = solve_state(lmo, s, work);
             }
         }
     }
@@ -240,17 +238,17 @@ cleanup:
     return status;
 }
 
-static double bound_state(const nadir_lmo_rectangular *lmo, int64_t state, double *room)
+static double bound_state(const nadir_lmo_rectangular *lmo, int64_t state, double *work)
 {
     const nadir_model *model = lmo->rows.model;
     const double *pi = lmo->problem->policy->probabilities;
     const int64_t first = model->state_rows[state];
     const int64_t end = model->state_rows[state + 1];
-    nadir_lmo_row_bound *bounds = (nadir_lmo_row_bound *)room;
-    double *rest = room + (end - first) * NADIR_LMO_BOUND_ROOM;
+    nadir_lmo_row_bound *bounds = (nadir_lmo_row_bound *)work;
+    double *rest = work + (end - first) * BOUND_SIZE;
     double gain = 0;
     for (int64_t row = first; row < end; row++) {
-        bounds[row - first] = nadir_lmo_bound(&lmo->rows, row, &lmo->answers[row], rest);
+        bounds[row - first] = nadir_lmo_bound(&lmo->rows, row, &lmo->solutions[row], rest);
         const double radius =
             nadir_uncertainty_scale(lmo->problem->uncertainty, row) * radius_of(lmo, state, row);
         gain += pi[row] * nadir_lmo_bound_radius(&bounds[row - first], radius);
@@ -271,11 +269,11 @@ nadir_status nadir_lmo_rectangular_bound(nadir_context *context, const nadir_lmo
     const int64_t states = lmo->problem->states;
 #pragma omp parallel num_threads(lmo->threads)
     {
-        double *room = lmo->room + lmo->room_each * omp_get_thread_num();
+        double *work = lmo->work + lmo->work_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 8)
         for (int64_t s = 0; s < states; s++) {
             if (nadir_progress_team(context, "bounding row problems", -1, &status)) {
-                gain[s] = bound_state(lmo, s, room);
+                gain[s] = bound_state(lmo, s, work);
             }
         }
     }
@@ -283,27 +281,6 @@ nadir_status nadir_lmo_rectangular_bound(nadir_context *context, const nadir_lmo
 }
 
 /* ------------------------------------------------------------------------------------ penalised */
-
-/* Numbers that the bound of a row takes, and its answer. */
-#define BOUND_ROOM  ((int64_t)(sizeof(nadir_lmo_row_bound) / sizeof(double)))
-#define ANSWER_ROOM ((int64_t)(sizeof(nadir_lmo_solution) / sizeof(double)))
-_Static_assert(sizeof(nadir_lmo_solution) % sizeof(double) == 0, "answers are put into arrays of numbers");
-
-/* Working space for the rows of any state: a weight, a norm, a bound and an answer for each, and that of the
- * problems themselves. */
-static int64_t most_penalized_room(const nadir_lmo *rows)
-{
-    const nadir_model *model = rows->model;
-    int64_t most = 0;
-    for (int64_t s = 0; s < model->states; s++) {
-        const int64_t first = model->state_rows[s];
-        const int64_t end = model->state_rows[s + 1];
-        const int64_t room =
-            nadir_lmo_work_size(rows, first, end) + (end - first) * (BOUND_ROOM + ANSWER_ROOM + 2);
-        most = room > most ? room : most;
-    }
-    return most;
-}
 
 nadir_status nadir_lmo_penalized_make(nadir_context *context, const nadir_problem *problem, double beta,
                                       const double *d_bar, nadir_lmo_penalized *lmo)
@@ -315,13 +292,14 @@ nadir_status nadir_lmo_penalized_make(nadir_context *context, const nadir_proble
     *lmo = (nadir_lmo_penalized){.problem = problem, .beta = beta, .d_bar = d_bar};
     lmo->rows = nadir_lmo_make(problem->model, &lmo->order, set);
     lmo->threads = nadir_threads_for(context, 4 * entries);
-    lmo->room_each = most_penalized_room(&lmo->rows);
+    /* a weight, a norm, a bound and a solution for each row */
+    lmo->work_each = most_work(&lmo->rows, BOUND_SIZE + SOLUTION_SIZE + 2);
     if (!nadir_lmo_streamed_applies(&lmo->rows)) {
-        NADIR_NEW_ZERO(context, lmo->answers, model->rows);
+        NADIR_NEW_ZERO(context, lmo->solutions, model->rows);
     }
     NADIR_NEW_ZERO(context, lmo->taken, model->states);
     NADIR_NEW_ZERO(context, lmo->norms, model->states);
-    NADIR_NEW(context, lmo->room, lmo->threads * lmo->room_each);
+    NADIR_NEW(context, lmo->work, lmo->threads * lmo->work_each);
 cleanup:
     if (status != NADIR_OK) {
         nadir_lmo_penalized_clear(context, lmo);
@@ -332,10 +310,10 @@ cleanup:
 void nadir_lmo_penalized_clear(nadir_context *context, nadir_lmo_penalized *lmo)
 {
     nadir_value_order_clear(context, &lmo->order);
-    nadir_release(context, lmo->answers);
+    nadir_release(context, lmo->solutions);
     nadir_release(context, lmo->taken);
     nadir_release(context, lmo->norms);
-    nadir_release(context, lmo->room);
+    nadir_release(context, lmo->work);
     *lmo = (nadir_lmo_penalized){0};
 }
 
@@ -346,48 +324,48 @@ double nadir_lmo_penalized_cost(const nadir_lmo_penalized *lmo, double tau, int6
     return norm > 0 ? nadir_power(nadir_power(tau / lmo->d_bar[state], 1 / p) * norm, p) : 0;
 }
 
-/* Where the answers of a state are stored; *room: the work space left. */
-static nadir_lmo_solution *answers_of(const nadir_lmo_penalized *lmo, int64_t state, double **room)
+/* Where the solutions of a state are stored; *work: the work space left. */
+static nadir_lmo_solution *solutions_of(const nadir_lmo_penalized *lmo, int64_t state, double **work)
 {
     const nadir_model *model = lmo->rows.model;
     const int64_t first = model->state_rows[state];
     const int64_t count = model->state_rows[state + 1] - first;
-    nadir_lmo_solution *own = (nadir_lmo_solution *)*room;
-    if (lmo->answers != NULL) {
-        return lmo->answers + first;
+    nadir_lmo_solution *own = (nadir_lmo_solution *)*work;
+    if (lmo->solutions != NULL) {
+        return lmo->solutions + first;
     }
     memset(own, 0, (size_t)count * sizeof *own);
-    *room += count * ANSWER_ROOM;
+    *work += count * SOLUTION_SIZE;
     return own;
 }
 
 /* Each row by itself. Where together they use more than beta, they share it, at the cost of beta^p. */
-static double answer_penalized(const nadir_lmo_penalized *lmo, double tau, int64_t state,
-                               nadir_lmo_solution *answers, double *room, double *norm)
+static double solve_penalized_state(const nadir_lmo_penalized *lmo, double tau, int64_t state,
+                                    nadir_lmo_solution *solutions, double *work, double *norm)
 {
     const nadir_lmo *rows = &lmo->rows;
     const int64_t first = rows->model->state_rows[state];
     const int64_t count = rows->model->state_rows[state + 1] - first;
     const bool entered = lmo->d_bar[state] > 0;
     const double price = tau / lmo->d_bar[state];
-    double *weights = room;
-    double *norms = room + count;
-    double *rest = room + 2 * count;
+    double *weights = work;
+    double *norms = work + count;
+    double *rest = work + 2 * count;
     double taken = 0;
     for (int64_t i = 0; i < count; i++) {
         weights[i] = entered ? lmo->problem->gamma * lmo->problem->policy->probabilities[first + i] : 0;
         if (weights[i] > 0) {
-            nadir_lmo_solve_penalized(rows, first + i, weights[i], price, rest, &answers[i]);
+            nadir_lmo_solve_penalized(rows, first + i, weights[i], price, rest, &solutions[i]);
         } else {
-            answers[i] = (nadir_lmo_solution){0};
+            solutions[i] = (nadir_lmo_solution){0};
         }
-        norms[i] = answers[i].norm;
-        taken += weights[i] * answers[i].gain - nadir_lmo_penalized_cost(lmo, tau, state, norms[i]);
+        norms[i] = solutions[i].norm;
+        taken += weights[i] * solutions[i].gain - nadir_lmo_penalized_cost(lmo, tau, state, norms[i]);
     }
     *norm = nadir_norm_short(count, norms, rows->p);
     if (*norm > lmo->beta) {
         nadir_lmo_budget budget;
-        nadir_lmo_solve(rows, first, first + count, weights, lmo->beta, rest, answers, &budget);
+        nadir_lmo_solve(rows, first, first + count, weights, lmo->beta, rest, solutions, &budget);
         taken = budget.gain - nadir_lmo_penalized_cost(lmo, tau, state, budget.norm);
         *norm = budget.norm;
     }
@@ -402,12 +380,12 @@ nadir_status nadir_lmo_penalized_solve(nadir_context *context, nadir_lmo_penaliz
     NADIR_CHECK(nadir_value_order_make(context, states, v, &lmo->order));
 #pragma omp parallel num_threads(lmo->threads)
     {
-        double *room = lmo->room + lmo->room_each * omp_get_thread_num();
+        double *work = lmo->work + lmo->work_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 8)
         for (int64_t s = 0; s < states; s++) {
-            double *rest = room;
-            nadir_lmo_solution *answers = answers_of(lmo, s, &rest);
-            lmo->taken[s] = answer_penalized(lmo, tau, s, answers, rest, &lmo->norms[s]);
+            double *rest = work;
+            nadir_lmo_solution *solutions = solutions_of(lmo, s, &rest);
+            lmo->taken[s] = solve_penalized_state(lmo, tau, s, solutions, rest, &lmo->norms[s]);
         }
     }
 cleanup:
@@ -420,21 +398,21 @@ nadir_status nadir_lmo_penalized_kernel(nadir_context *context, nadir_lmo_penali
     nadir_status status = NADIR_OK;
     const nadir_model *model = lmo->rows.model;
     nadir_perturbed *perturbed;
-    if (lmo->answers != NULL) {
-        return nadir_lmo_kernel(context, &lmo->rows, lmo->answers, kernel);
+    if (lmo->solutions != NULL) {
+        return nadir_lmo_kernel(context, &lmo->rows, lmo->solutions, kernel);
     }
     NADIR_CHECK(nadir_lmo_kernel_blank(context, &lmo->rows, kernel, &perturbed));
 #pragma omp parallel num_threads(lmo->threads)
     {
-        double *room = lmo->room + lmo->room_each * omp_get_thread_num();
+        double *work = lmo->work + lmo->work_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 8)
         for (int64_t s = 0; s < model->states; s++) {
             double norm;
-            double *rest = room;
-            nadir_lmo_solution *answers = answers_of(lmo, s, &rest);
-            (void)answer_penalized(lmo, tau, s, answers, rest, &norm);
+            double *rest = work;
+            nadir_lmo_solution *solutions = solutions_of(lmo, s, &rest);
+            (void)solve_penalized_state(lmo, tau, s, solutions, rest, &norm);
             for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-                nadir_lmo_kernel_fill(&lmo->rows, row, &answers[row - model->state_rows[s]], perturbed);
+                nadir_lmo_kernel_fill(&lmo->rows, row, &solutions[row - model->state_rows[s]], perturbed);
             }
         }
     }
@@ -444,7 +422,7 @@ cleanup:
 
 /* At least what the rows of a state can take: weights are rounded up and the penalty down. Underflow costs
  * less than the least normal number. */
-static double bound_penalized(const nadir_lmo_penalized *lmo, double tau, int64_t state, double *room)
+static double bound_penalized(const nadir_lmo_penalized *lmo, double tau, int64_t state, double *work)
 {
     const nadir_lmo *rows = &lmo->rows;
     const int64_t first = rows->model->state_rows[state];
@@ -456,17 +434,17 @@ static double bound_penalized(const nadir_lmo_penalized *lmo, double tau, int64_
     if (!(lmo->d_bar[state] > 0)) {
         return 0;
     }
-    nadir_lmo_solution *answers = answers_of(lmo, state, &room);
-    if (lmo->answers == NULL) {
+    nadir_lmo_solution *solutions = solutions_of(lmo, state, &work);
+    if (lmo->solutions == NULL) {
         double norm;
-        (void)answer_penalized(lmo, tau, state, answers, room, &norm);
+        (void)solve_penalized_state(lmo, tau, state, solutions, work, &norm);
     }
-    double *weights = room;
-    nadir_lmo_row_bound *bounds = (nadir_lmo_row_bound *)(room + count);
-    double *rest = room + count * (BOUND_ROOM + 1);
+    double *weights = work;
+    nadir_lmo_row_bound *bounds = (nadir_lmo_row_bound *)(work + count);
+    double *rest = work + count * (BOUND_SIZE + 1);
     for (int64_t i = 0; i < count; i++) {
         weights[i] = pi[i] > 0 ? nadir_round_up(lmo->problem->gamma * pi[i], 4) + DBL_MIN : 0;
-        nadir_lmo_solution hint = answers[i];
+        nadir_lmo_solution hint = solutions[i];
         if (rows->p ==
             1) { /* at 2 / step = range nothing moves; a larger multiplier only loosens the bound */
             hint.step = fmax(hint.step, 2);
@@ -484,10 +462,10 @@ void nadir_lmo_penalized_bound(const nadir_lmo_penalized *lmo, double tau, doubl
     const int64_t states = lmo->problem->states;
 #pragma omp parallel num_threads(lmo->threads)
     {
-        double *room = lmo->room + lmo->room_each * omp_get_thread_num();
+        double *work = lmo->work + lmo->work_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 8)
         for (int64_t s = 0; s < states; s++) {
-            taken[s] = bound_penalized(lmo, tau, s, room);
+            taken[s] = bound_penalized(lmo, tau, s, work);
         }
     }
 }

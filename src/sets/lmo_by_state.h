@@ -14,29 +14,26 @@
  * min over the rows of s, within ball and domain, of sum_a pi(a|s) P_sa . v.
  */
 
-/* Numbers that the bound of a row takes. */
-#define NADIR_LMO_BOUND_ROOM ((int64_t)(sizeof(nadir_lmo_row_bound) / sizeof(double)))
-
 /* A struct of zeros holds nothing. */
 typedef struct nadir_lmo_rectangular {
     const nadir_problem *problem;
     double factor; /* of all radii */
     nadir_lmo rows;
     nadir_value_order order;
-    nadir_lmo_solution *answers; /* [rows] */
-    double *gain;                /* [states] sum over a of pi(a|s) (Phat_sa - X_sa) . v */
-    double *room;
-    int64_t room_each;
+    nadir_lmo_solution *solutions; /* [rows] */
+    double *gain;                  /* [states] sum over a of pi(a|s) (Phat_sa - X_sa) . v */
+    double *work;
+    int64_t work_each;
     int threads;
-    nadir_lmo_device remote; /* a device solves; NULL step: none does */
-    bool moves;              /* some row of its solution is not nominal */
+    nadir_lmo_device device_lmo; /* a device solves; NULL step: none does */
+    bool moves;                  /* some row of its solution is not nominal */
 } nadir_lmo_rectangular;
 
 /* rows.order points into the struct: it must stay where it is. */
 nadir_status nadir_lmo_rectangular_make(nadir_context *context, const nadir_problem *problem, double factor,
                                         nadir_lmo_rectangular *lmo);
 /* The same for gains and kernels alone, which a device can compute: domain support, or p = infinity. Neither
- * answers nor bounds are available then. */
+ * solutions nor bounds are available then. */
 nadir_status nadir_lmo_rectangular_make_on_device(nadir_context *context, const nadir_problem *problem,
                                                   double factor, nadir_lmo_rectangular *lmo);
 /* Solves for v again, and from now on, on the processor: where the device has no memory for the kernel. */
@@ -51,7 +48,7 @@ nadir_status nadir_lmo_rectangular_solve(nadir_context *context, nadir_lmo_recta
 nadir_status nadir_lmo_rectangular_kernel(nadir_context *context, const nadir_lmo_rectangular *lmo,
                                           nadir_kernel **kernel);
 
-/* gain: [states] at least the true gains, by weak duality from the answers, whatever these are; rounding is
+/* gain: [states] at least the true gains, by weak duality from the solutions, whatever these are; rounding is
  * included. */
 nadir_status nadir_lmo_rectangular_bound(nadir_context *context, const nadir_lmo_rectangular *lmo,
                                          double *gain);
@@ -74,11 +71,11 @@ typedef struct nadir_lmo_penalized {
     const double *d_bar; /* [states] */
     nadir_lmo rows;
     nadir_value_order order;
-    nadir_lmo_solution *answers; /* [rows]; NULL where rows are solved faster than answers are kept */
-    double *taken;               /* [states] gamma Phat^pi v less the minimum, 0 or more */
-    double *norms;               /* [states] x_s^(1/p) */
-    double *room;
-    int64_t room_each;
+    nadir_lmo_solution *solutions; /* [rows]; NULL where rows are solved faster tha solutions are kept */
+    double *taken;                 /* [states] gamma Phat^pi v less the minimum, 0 or more */
+    double *norms;                 /* [states] x_s^(1/p) */
+    double *work;
+    int64_t work_each;
     int threads;
 } nadir_lmo_penalized;
 
@@ -95,7 +92,7 @@ nadir_status nadir_lmo_penalized_solve(nadir_context *context, nadir_lmo_penaliz
 nadir_status nadir_lmo_penalized_kernel(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
                                         nadir_kernel **kernel);
 
-/* taken: [states] at least gamma Phat^pi v less the minimum, by weak duality from the answers, whatever these
+/* taken: [states] at least gamma Phat^pi v less the minimum, by weak duality from the solutions, whatever these
  * are; rounding of weights, penalties and sums is included. */
 void nadir_lmo_penalized_bound(const nadir_lmo_penalized *lmo, double tau, double *taken);
 

@@ -466,7 +466,7 @@ static bool has_memory(const nadir_context *context, const nadir_model *model)
 }
 
 nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo, nadir_device_budget shares,
-                                   double gamma, const double *probabilities, nadir_lmo_device *remote)
+                                   double gamma, const double *probabilities, nadir_lmo_device *oracle)
 {
     const nadir_device *device = context->device;
     const nadir_device_ball ball = {.gamma = gamma,
@@ -476,27 +476,27 @@ nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo,
                                     .probabilities = probabilities,
                                     .scales = lmo->scales};
     void *model_rows = NULL;
-    *remote = (nadir_lmo_device){
+    *oracle = (nadir_lmo_device){
         .device = device, .model = lmo->model, .p = lmo->p, .off_support = nadir_lmo_has_tail(lmo)};
     if (device == NULL || !is_large(lmo->model) || !has_memory(context, lmo->model)) {
         return NADIR_OK;
     }
     nadir_status status = nadir_kernel_device_rows(context, lmo->model, &model_rows);
     if (status == NADIR_OK) {
-        status = device->lmo_create(model_rows, context, &ball, &remote->step);
+        status = device->lmo_create(model_rows, context, &ball, &oracle->step);
     }
     return status == NADIR_ERROR_MEMORY ? NADIR_OK : status;
 }
 
-void nadir_lmo_device_close(nadir_lmo_device *remote)
+void nadir_lmo_device_close(nadir_lmo_device *oracle)
 {
-    if (remote->step != NULL) {
-        remote->device->lmo_free(remote->step);
-        remote->step = NULL;
+    if (oracle->step != NULL) {
+        oracle->device->lmo_free(oracle->step);
+        oracle->step = NULL;
     }
 }
 
-nadir_status nadir_lmo_device_solve(nadir_context *context, const nadir_lmo_device *remote,
+nadir_status nadir_lmo_device_solve(nadir_context *context, const nadir_lmo_device *oracle,
                                     const nadir_value_order *order, const double *d, double beta,
                                     nadir_lmo_budget *budget, bool *found)
 {
@@ -505,14 +505,14 @@ nadir_status nadir_lmo_device_solve(nadir_context *context, const nadir_lmo_devi
     *found = false;
     if (order->range > 0) {
         NADIR_CHECK(
-            remote->device->lmo_solve(remote->step, context, beta * NADIR_LMO_INSIDE, order->x, d, &answer));
+            oracle->device->lmo_solve(oracle->step, context, beta * NADIR_LMO_INSIDE, order->x, d, &answer));
     }
     *found = answer.found;
     if (*found) {
         *budget = (nadir_lmo_budget){
             .tau = order->range * answer.unit * answer.tau,
             .step =
-                answer.step / (remote->p <= 2 ? answer.unit : nadir_power(answer.unit, 1 / (remote->p - 1))),
+                answer.step / (oracle->p <= 2 ? answer.unit : nadir_power(answer.unit, 1 / (oracle->p - 1))),
             .gain = answer.gain * order->range,
             .norm = answer.norm,
         };
@@ -522,31 +522,31 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_lmo_device_gains(nadir_context *context, const nadir_lmo_device *remote,
+nadir_status nadir_lmo_device_gains(nadir_context *context, const nadir_lmo_device *oracle,
                                     const nadir_value_order *order, double *gains)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(remote->device->lmo_gains(remote->step, context, gains));
-    for (int64_t s = 0; s < remote->model->states; s++) {
+    NADIR_CHECK(oracle->device->lmo_gains(oracle->step, context, gains));
+    for (int64_t s = 0; s < oracle->model->states; s++) {
         gains[s] *= order->range;
     }
 cleanup:
     return status;
 }
 
-nadir_status nadir_lmo_device_kernel(nadir_context *context, const nadir_lmo_device *remote,
+nadir_status nadir_lmo_device_kernel(nadir_context *context, const nadir_lmo_device *oracle,
                                      nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *made = NULL;
     void *numbers = NULL;
     nadir_perturbed *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
-    if (perturbed == NULL || (perturbed->x != NULL) != remote->off_support) {
-        NADIR_CHECK(nadir_kernel_create_blank(context, remote->model, remote->off_support, &made));
+    if (perturbed == NULL || (perturbed->x != NULL) != oracle->off_support) {
+        NADIR_CHECK(nadir_kernel_create_blank(context, oracle->model, oracle->off_support, &made));
         nadir_kernel_free(*kernel);
         *kernel = made;
     }
-    NADIR_CHECK(remote->device->lmo_kernel(remote->step, context, &numbers));
+    NADIR_CHECK(oracle->device->lmo_kernel(oracle->step, context, &numbers));
     nadir_kernel_device_adopt(context, *kernel, numbers);
     if (!nadir_kernel_device_averages(context, *kernel)) {
         NADIR_CHECK(nadir_kernel_device_fetch(context, *kernel));
@@ -555,17 +555,17 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_lmo_device_slack(nadir_context *context, const nadir_lmo_device *remote,
+nadir_status nadir_lmo_device_slack(nadir_context *context, const nadir_lmo_device *oracle,
                                     const nadir_kernel *kernel, double range, double tau, double *slack,
                                     bool *done)
 {
-    const void *numbers = remote->step != NULL ? nadir_kernel_device_values(kernel) : NULL;
-    *done = numbers != NULL && remote->p == 2;
-    return *done ? remote->device->lmo_slack(remote->step, context, numbers, range, tau, slack) : NADIR_OK;
+    const void *numbers = oracle->step != NULL ? nadir_kernel_device_values(kernel) : NULL;
+    *done = numbers != NULL && oracle->p == 2;
+    return *done ? oracle->device->lmo_slack(oracle->step, context, numbers, range, tau, slack) : NADIR_OK;
 }
 
-nadir_status nadir_lmo_device_centred(nadir_context *context, const nadir_lmo_device *remote, const double *y,
+nadir_status nadir_lmo_device_centred(nadir_context *context, const nadir_lmo_device *oracle, const double *y,
                                       const double *z, double *sums)
 {
-    return remote->device->lmo_centred_product(remote->step, context, y, z, sums);
+    return oracle->device->lmo_centred_product(oracle->step, context, y, z, sums);
 }

@@ -217,7 +217,7 @@ static void test_answers(void **state)
         setup(i % 2 == 0 ? NADIR_SET_S : NADIR_SET_SA, norms[i / 2], &made);
         assert_ok(made.context, nadir_lmo_rectangular_make(made.context, &made.problem, 1, &here));
         assert_ok(made.context, nadir_lmo_rectangular_make_on_device(made.context, &made.problem, 1, &there));
-        const bool made_there = there.remote.step != NULL;
+        const bool made_there = there.device_lmo.step != NULL;
         const bool powers = norms[i / 2] != 1 && norms[i / 2] != 2 && !isinf(norms[i / 2]);
         for (int kind = 0; kind < KINDS && made_there; kind += powers ? 3 : 1) { /* powers take their time */
             test_note("set %s, p %g, values %d", i % 2 == 0 ? "s" : "sa", norms[i / 2], kind);
@@ -248,7 +248,7 @@ static void test_nothing_moves(void **state)
     (void)state;
     setup(NADIR_SET_S, 1.5, &made);
     assert_ok(made.context, nadir_lmo_rectangular_make_on_device(made.context, &made.problem, 1, &there));
-    const bool made_there = there.remote.step != NULL;
+    const bool made_there = there.device_lmo.step != NULL;
     if (made_there) {
         assert_ok(made.context, nadir_lmo_rectangular_solve(made.context, &there, made.v));
         assert_ok(made.context, nadir_lmo_rectangular_kernel(made.context, &there, &kernel));
