@@ -9,6 +9,7 @@
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
+#include "linalg/root.h"
 #include "proof/rank_one_states.h"
 
 #include <float.h>
@@ -200,21 +201,11 @@ nadir_status nadir_scalar_newton_solve(nadir_context *context, const nadir_scala
                                        double start, double *work, double *u, double *x)
 {
     nadir_status status = NADIR_OK;
-    double current = start;
-    double moved = 0;
-    for (int step = 0; step < STEPS; step++) {
-        const double before = current;
-        const double moved_before = moved;
-        NADIR_CHECK(attain(context, equation, work, u, &current));
-        moved = fabs(current - before);
-        /* A step that does not rise, the first apart, is rounding; and the next one would be where steps
-         * shrink as fast as these did. */
-        if (!isfinite(current) || moved * moved <= DBL_EPSILON * fabs(current) * moved_before ||
-            moved <= 2 * DBL_EPSILON * fabs(current) || (step > 0 && current <= before)) {
-            break;
-        }
-    }
-    *x = current;
+    nadir_newton newton = {.x = start};
+    do {
+        *x = newton.x;
+        NADIR_CHECK(attain(context, equation, work, u, x));
+    } while (nadir_newton_take(&newton, *x) && newton.steps < STEPS);
 cleanup:
     return status;
 }

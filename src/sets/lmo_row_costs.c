@@ -7,6 +7,7 @@
 #include "core/round.h"
 #include "linalg/gstd.h"
 #include "linalg/norm.h"
+#include "linalg/root.h"
 #include "linalg/threads.h"
 
 #include <float.h>
@@ -59,14 +60,6 @@ static double largest_cost(const nadir_lmo_row_costs *costs, const nadir_lmo_cos
     return largest;
 }
 
-/* Where the line through both ends, in logarithms, meets the radius. */
-static double interpolate(double low, double below, double high, double above, double radius)
-{
-    const double share = log(radius / below) / log(above / below);
-    const double middle = low * pow(high / low, share);
-    return middle > low && middle < high ? middle : sqrt(low) * sqrt(high);
-}
-
 /* Domains simplex and support, p < inf. */
 static nadir_lmo_cost_step solve_step(const nadir_lmo_row_costs *costs, const nadir_lmo_cost_group *group)
 {
@@ -103,23 +96,20 @@ static nadir_lmo_cost_step solve_step(const nadir_lmo_row_costs *costs, const na
             low /= 64;
         }
     }
-    for (int i = 0; i < 200 && below < radius * (1 - TOLERANCE) && high > nadir_round_up(low, 2); i++) {
+    nadir_bracket bracket = {low, high};
+    for (int i = 0;
+         i < 200 && below < radius * (1 - TOLERANCE) && bracket.high > nadir_round_up(bracket.low, 2); i++) {
         const bool halve = i % 3 == 2 || !(below > 0);
-        const double middle = halve ? sqrt(low) * sqrt(high) : interpolate(low, below, high, above, radius);
-        if (!(middle > low && middle < high)) {
+        const double middle = nadir_bracket_power(&bracket, below, above, radius, halve);
+        if (!nadir_bracket_contains(&bracket, middle)) {
             break;
         }
         const double distance = distance_at(costs, group, middle);
-        if (distance <= radius) {
-            low = middle;
-            below = distance;
-        } else {
-            high = middle;
-            above = distance;
-        }
+        nadir_bracket_narrow(&bracket, middle, distance <= radius);
+        *(distance <= radius ? &below : &above) = distance;
     }
     const double share = below < radius * (1 - TOLERANCE) ? (radius - below) / (above - below) : 0;
-    return (nadir_lmo_cost_step){.low = low, .high = high, .share = share, .active = true};
+    return (nadir_lmo_cost_step){bracket.low, bracket.high, share, true};
 }
 
 /* ---------------------------------------------------------------------------- costs of the rows */

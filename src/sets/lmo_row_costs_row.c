@@ -9,6 +9,7 @@
  */
 #include "core/round.h"
 #include "linalg/norm.h"
+#include "linalg/root.h"
 #include "model/kernel_rows.h"
 #include "sets/lmo_row_costs.h"
 
@@ -116,37 +117,32 @@ static double sum_at(const nadir_lmo_cost_row *row, double p, double step, doubl
  * the mixture of both ends whose sum is 1. */
 static double solve_lp(const nadir_lmo_cost_row *row, double p, double step, double *X)
 {
-    double low = 0;
-    double high = row->largest;
-    double below = sum_at(row, p, step, low);
-    double above = sum_at(row, p, step, high);
+    nadir_bracket bracket = {0, row->largest};
+    double below = sum_at(row, p, step, bracket.low);
+    double above = sum_at(row, p, step, bracket.high);
     double weight_low = below; /* halved when its end stays */
     double weight_high = above;
-    for (int i = 0; i < 200 && high - low > nadir_round_error(2) * high && above > NADIR_ROUND_UNIT &&
-                    below < -NADIR_ROUND_UNIT;
+    for (int i = 0; i < 200 && bracket.high - bracket.low > nadir_round_error(2) * bracket.high &&
+                    above > NADIR_ROUND_UNIT && below < -NADIR_ROUND_UNIT;
          i++) {
-        double middle = low + (high - low) * (weight_low / (weight_low - weight_high));
-        if (i % 6 == 5 || !(middle > low && middle < high)) {
-            middle = low + (high - low) / 2;
-        }
+        const double middle = nadir_bracket_false_position(&bracket, weight_low, weight_high, i % 6 == 5);
         const double sum = sum_at(row, p, step, middle);
+        nadir_bracket_narrow(&bracket, middle, sum <= 0);
         if (sum <= 0) {
-            low = middle;
             below = weight_low = sum;
             weight_high /= 2;
         } else {
-            high = middle;
             above = weight_high = sum;
             weight_low /= 2;
         }
     }
     const double share = above - below > 0 ? -below / (above - below) : 0;
     for (int64_t i = 0; i < row->count; i++) {
-        const double moved = (1 - share) * displacement_at(row, p, step, low, i) +
-                             (share > 0 ? share * displacement_at(row, p, step, high, i) : 0);
+        const double moved = (1 - share) * displacement_at(row, p, step, bracket.low, i) +
+                             (share > 0 ? share * displacement_at(row, p, step, bracket.high, i) : 0);
         X[i] = fmax(0, row->phat[i] + moved);
     }
-    return low + share * (high - low);
+    return bracket.low + share * (bracket.high - bracket.low);
 }
 
 /* ---------------------------------------------------------------------------------------- p = inf */
@@ -280,34 +276,30 @@ static void solve_row(const proximal *self, double k, double radius)
 {
     const nadir_lmo_cost_row *row = &self->work->row;
     const double l = self->curvature / row->alpha / row->alpha;
-    double low = INFINITY;
-    double high = -INFINITY;
+    nadir_bracket bracket = {INFINITY, -INFINITY};
     for (int64_t i = 0; i < row->count; i++) { /* levels at which all entries fall, or rise */
-        low = fmin(low, row->cost[i] - l * self->work->second[i]);
-        high = fmax(high, row->cost[i] - l * self->work->second[i]);
+        bracket.low = fmin(bracket.low, row->cost[i] - l * self->work->second[i]);
+        bracket.high = fmax(bracket.high, row->cost[i] - l * self->work->second[i]);
     }
-    double below = proximal_sum(self, k, radius, low);
-    double above = proximal_sum(self, k, radius, high);
+    double below = proximal_sum(self, k, radius, bracket.low);
+    double above = proximal_sum(self, k, radius, bracket.high);
     for (int i = 0; i < 100 && below < -NADIR_ROUND_UNIT && above > NADIR_ROUND_UNIT; i++) {
-        double middle = low + (high - low) * (below / (below - above));
-        if (i % 6 == 5 || !(middle > low && middle < high)) {
-            middle = low + (high - low) / 2;
-        }
-        if (!(middle > low && middle < high)) {
+        const bool halve = i % 6 == 5;
+        const double middle = nadir_bracket_false_position(&bracket, below, above, halve);
+        if (!nadir_bracket_contains(&bracket, middle)) {
             break;
         }
         const double sum = proximal_sum(self, k, radius, middle);
+        nadir_bracket_narrow(&bracket, middle, sum <= 0);
         if (sum <= 0) {
-            low = middle;
             below = sum;
-            above /= i % 6 == 5 ? 1 : 2;
+            above /= halve ? 1 : 2;
         } else {
-            high = middle;
             above = sum;
-            below /= i % 6 == 5 ? 1 : 2;
+            below /= halve ? 1 : 2;
         }
     }
-    const double omega = -below < above ? low : high;
+    const double omega = -below < above ? bracket.low : bracket.high;
     double sum = 0;
     for (int64_t i = 0; i < row->count; i++) {
         self->work->X[i] = entry_at(self, i, k, radius, omega);
@@ -368,41 +360,31 @@ static double find_multiplier(const proximal *self, const nadir_lmo_cost_group *
     if (isinf(self->costs->set->p) || norm_at(self, group, 0) <= radius) {
         return 0;
     }
-    double low = self->curvature;
-    double high = self->curvature;
-    double outside = norm_at(self, group, low);
+    nadir_bracket bracket = {self->curvature, self->curvature};
+    double outside = norm_at(self, group, bracket.low);
     double inside = outside;
-    while (outside <= radius && low > 0) {
-        high = low;
+    while (outside <= radius && bracket.low > 0) {
+        bracket = (nadir_bracket){bracket.low / 64, bracket.low};
         inside = outside;
-        low /= 64;
-        outside = norm_at(self, group, low);
+        outside = norm_at(self, group, bracket.low);
     }
-    while (inside > radius && isfinite(high)) {
-        low = high;
+    while (inside > radius && isfinite(bracket.high)) {
+        bracket = (nadir_bracket){bracket.high, bracket.high * 64};
         outside = inside;
-        high *= 64;
-        inside = norm_at(self, group, high);
+        inside = norm_at(self, group, bracket.high);
     }
-    for (int i = 0; i < 100 && inside < radius * (1 - TOLERANCE) && high > nadir_round_up(low, 2); i++) {
-        const double share = log(outside / radius) / log(outside / inside);
-        double middle = i % 3 == 2 || !(inside > 0) ? sqrt(low) * sqrt(high) : low * pow(high / low, share);
-        if (!(middle > low && middle < high)) {
-            middle = sqrt(low) * sqrt(high);
-        }
-        if (!(middle > low && middle < high)) {
+    for (int i = 0;
+         i < 100 && inside < radius * (1 - TOLERANCE) && bracket.high > nadir_round_up(bracket.low, 2); i++) {
+        const bool halve = i % 3 == 2 || !(inside > 0);
+        const double middle = nadir_bracket_power(&bracket, outside, inside, radius, halve);
+        if (!nadir_bracket_contains(&bracket, middle)) {
             break;
         }
         const double norm = norm_at(self, group, middle);
-        if (norm <= radius) {
-            high = middle;
-            inside = norm;
-        } else {
-            low = middle;
-            outside = norm;
-        }
+        nadir_bracket_narrow(&bracket, middle, norm > radius);
+        *(norm > radius ? &outside : &inside) = norm;
     }
-    return high;
+    return bracket.high;
 }
 
 nadir_status nadir_lmo_row_costs_proximal(nadir_context *context, nadir_lmo_row_costs *costs,
