@@ -19,7 +19,7 @@
 
 /* Phi D W with vectors in host or device memory. */
 typedef struct centred_operator {
-    nadir_vec place;
+    nadir_vec vec;
     nadir_occupancy *occupancy;
     int64_t states;
     double *W;    /* [states] */
@@ -32,9 +32,9 @@ static nadir_status subtract_mean(const centred_operator *self, double *x)
 {
     nadir_status status = NADIR_OK;
     double sum;
-    NADIR_CHECK(nadir_vec_dot(&self->place, self->states, self->ones, x, &sum));
-    const double mean = sum / (double)nadir_global_count(self->place.context, self->states);
-    NADIR_CHECK(nadir_vec_add(&self->place, self->states, -mean, self->ones, x));
+    NADIR_CHECK(nadir_vec_dot(&self->vec, self->states, self->ones, x, &sum));
+    const double mean = sum / (double)nadir_global_count(self->vec.context, self->states);
+    NADIR_CHECK(nadir_vec_add(&self->vec, self->states, -mean, self->ones, x));
 cleanup:
     return status;
 }
@@ -44,9 +44,9 @@ static nadir_status apply(nadir_context *context, void *user, const double *x, d
     nadir_status status = NADIR_OK;
     const centred_operator *self = user;
     (void)context;
-    NADIR_CHECK(nadir_vec_multiply(&self->place, self->states, self->W, x, self->work));
+    NADIR_CHECK(nadir_vec_multiply(&self->vec, self->states, self->W, x, self->work));
     NADIR_CHECK(
-        nadir_occupancy_solve_vec(&self->place, self->occupancy, false, self->work, SOLVE_TOLERANCE, y));
+        nadir_occupancy_solve_vec(&self->vec, self->occupancy, false, self->work, SOLVE_TOLERANCE, y));
     NADIR_CHECK(subtract_mean(self, y));
 cleanup:
     return status;
@@ -57,41 +57,40 @@ static nadir_status apply_transposed(nadir_context *context, void *user, const d
     nadir_status status = NADIR_OK;
     const centred_operator *self = user;
     (void)context;
-    NADIR_CHECK(nadir_vec_copy(&self->place, self->states, x, self->work));
+    NADIR_CHECK(nadir_vec_copy(&self->vec, self->states, x, self->work));
     NADIR_CHECK(subtract_mean(self, self->work));
-    NADIR_CHECK(
-        nadir_occupancy_solve_vec(&self->place, self->occupancy, true, self->work, SOLVE_TOLERANCE, y));
-    NADIR_CHECK(nadir_vec_multiply(&self->place, self->states, self->W, y, y));
+    NADIR_CHECK(nadir_occupancy_solve_vec(&self->vec, self->occupancy, true, self->work, SOLVE_TOLERANCE, y));
+    NADIR_CHECK(nadir_vec_multiply(&self->vec, self->states, self->W, y, y));
 cleanup:
     return status;
 }
 
 /* |Phi D W|_2 from two starts, with all vectors of the iterations in one memory. */
-static nadir_status search(const nadir_breakdown_operator *made, nadir_vec place,
+static nadir_status search(const nadir_breakdown_operator *made, nadir_vec vec,
                            nadir_singular_triple found[2])
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = place.context;
+    nadir_context *context = vec.context;
     const int64_t n = made->problem->states;
     nadir_random random = context->random;
     double *vectors = NULL;
     double *device_vectors = NULL;
     NADIR_NEW(context, vectors, 2 * n);
-    NADIR_CHECK(nadir_vec_allocate(&place, 3 * n, &device_vectors));
-    centred_operator user = {place,          made->problem->occupancy, n,
-                             device_vectors, device_vectors + n,       device_vectors + 2 * n};
+    NADIR_CHECK(nadir_vec_allocate(&vec, 3 * n, &device_vectors));
+    centred_operator user = {
+        vec, made->problem->occupancy, n, device_vectors, device_vectors + n, device_vectors + 2 * n};
     const nadir_linear_map centred = {n, n, apply, apply_transposed, &user};
-    NADIR_CHECK(nadir_vec_copy(&place, n, made->W, user.W));
+    NADIR_CHECK(nadir_vec_copy(&vec, n, made->W, user.W));
     for (int64_t s = 0; s < n; s++) {
         vectors[s] = 1;
     }
-    NADIR_CHECK(nadir_vec_copy(&place, n, vectors, user.ones));
+    NADIR_CHECK(nadir_vec_copy(&vec, n, vectors, user.ones));
     for (int i = 0; i < 2; i++) {
-        NADIR_CHECK(nadir_lanczos_top(&place, &centred, NULL, &random, RESIDUAL_TOLERANCE, PRODUCTS_LIMIT,
+        NADIR_CHECK(nadir_lanczos_top(&vec, &centred, NULL, &random, RESIDUAL_TOLERANCE, PRODUCTS_LIMIT,
                                       vectors, vectors + n, &found[i]));
     }
 cleanup:
-    nadir_vec_release(&place, 3 * n, device_vectors);
+    nadir_vec_release(&vec, 3 * n, device_vectors);
     nadir_release(context, vectors);
     return status;
 }
@@ -109,10 +108,10 @@ nadir_status nadir_breakdown_estimate(nadir_context *context, const nadir_proble
         goto cleanup;
     }
     const nadir_vec host = nadir_vec_host(context);
-    const nadir_vec place =
+    const nadir_vec vec =
         problem->states >= LEAST_STATES ? nadir_occupancy_vec(context, problem->occupancy) : host;
-    status = search(&made, place, found);
-    if (status == NADIR_ERROR_MEMORY && place.device != NULL) {
+    status = search(&made, vec, found);
+    if (status == NADIR_ERROR_MEMORY && vec.device != NULL) {
         status = search(&made, host, found);
     }
     NADIR_CHECK(status);

@@ -104,7 +104,7 @@ nadir_status nadir_rank_one_candidate_kernel(nadir_context *context, const nadir
  */
 
 typedef struct nadir_scalar_newton {
-    int64_t first; /* global place of the first entry of this process */
+    int64_t first; /* global index of the first entry of this process */
     int64_t count;
     const double *a; /* [count] */
     const double *b; /* [count] */

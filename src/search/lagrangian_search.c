@@ -31,10 +31,10 @@
  * that share, and the accuracy of intermediate values, which start from the one before. The last value of a
  * tau is solved to full accuracy: its residual enters the bound. */
 #define LARGE              20000
-#define TOLERANCE_ROUGHLY  1e-3
+#define TOLERANCE_LARGE    1e-3
 #define TOLERANCE_OF_VALUE 1e-9
 /* The limit of kernels there, for all tau together; the bound is valid wherever it stops. */
-#define KERNELS_ROUGHLY 24
+#define KERNELS_LARGE 24
 /* Never met: a step squares the error. */
 #define ITERATIONS_LIMIT 200
 
@@ -47,7 +47,7 @@ typedef struct tau_search {
     double *norms;              /* [states] x_s^(1/p) of that kernel */
     double *charged;            /* [states] R^pi and the cost of that kernel */
     double *work;               /* [states] */
-    bool roughly; /* low accuracy, on large models: the bound is valid all the same, and wider */
+    bool large; /* low accuracy, on large models: the bound is valid all the same, and wider */
     int64_t evaluations, iterations;
 } tau_search;
 
@@ -77,7 +77,7 @@ static nadir_status search_make(nadir_context *context, const nadir_problem *pro
     *search = (tau_search){.problem = problem,
                            .beta = beta,
                            .solver = {.problem = problem},
-                           .roughly = nadir_model_total(problem->model) > LARGE};
+                           .large = nadir_model_total(problem->model) > LARGE};
     NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, d_bar, &search->lmo));
     NADIR_NEW_ZERO(context, search->norms, problem->states);
     NADIR_NEW(context, search->charged, problem->states);
@@ -92,7 +92,7 @@ cleanup:
 /* Whether the limit of kernels for a large model is reached; another tau then gets one more. */
 static bool is_spent(const tau_search *search)
 {
-    return search->roughly && search->iterations >= KERNELS_ROUGHLY;
+    return search->large && search->iterations >= KERNELS_LARGE;
 }
 
 /* The kernel of the minimising rows, its cost and its value. */
@@ -109,7 +109,7 @@ static nadir_status evaluate(nadir_context *context, tau_search *search, double 
     memcpy(lagrangian->answered, lagrangian->v, (size_t)problem->states * sizeof *lagrangian->v);
     NADIR_CHECK(nadir_lmo_penalized_kernel(context, lmo, tau, &lagrangian->kernel));
     NADIR_CHECK(nadir_kernel_solver_set(context, &search->solver, lagrangian->kernel));
-    NADIR_CHECK(search->roughly
+    NADIR_CHECK(search->large
                     ? nadir_occupancy_improve(context, search->solver.occupancy, false, 1, search->charged,
                                               TOLERANCE_OF_VALUE, lagrangian->v, NULL)
                     : nadir_occupancy_solve(context, search->solver.occupancy, 1, search->charged,
@@ -177,13 +177,13 @@ static nadir_status search_run(nadir_context *context, tau_search *search, doubl
         NADIR_CHECK(respond(context, search, tau, lagrangian->v, &most));
         J = nadir_vector_dot(n, problem->mu, lagrangian->v, &error);
         const double sum = nadir_vector_sum(n, lagrangian->v);
-        const double share = search->roughly ? TOLERANCE_ROUGHLY : TOLERANCE;
+        const double share = search->large ? TOLERANCE_LARGE : TOLERANCE;
         done = most <= share * (1 - problem->gamma) * (problem->J - J) ||
                most <= 16 * DBL_EPSILON * nadir_vector_largest(n, lagrangian->v) || sum >= before ||
                is_spent(search);
         before = sum;
     }
-    if (search->roughly) {
+    if (search->large) {
         NADIR_CHECK(nadir_occupancy_improve(context, search->solver.occupancy, false, 1, search->charged, 0,
                                             lagrangian->v, NULL));
         J = nadir_vector_dot(n, problem->mu, lagrangian->v, &error);
@@ -227,8 +227,8 @@ cleanup:
  */
 
 /* The search ends when the bound cannot rise by more than this share of the penalty. */
-#define SHARE         1e-4
-#define SHARE_ROUGHLY 1e-2
+#define SHARE       1e-4
+#define SHARE_LARGE 1e-2
 
 /* The line value + slope (t - tau), above the bound at every t. */
 typedef struct tangent {
@@ -349,7 +349,7 @@ static nadir_status climb(nadir_context *context, tau_search *search, double tau
     const nadir_problem *problem = search->problem;
     const double room = nadir_power(search->beta, problem->uncertainty->p);
     bracket between = {.room = room, .right = {0, problem->J, -room}};
-    const double share = search->roughly ? SHARE_ROUGHLY : SHARE;
+    const double share = search->large ? SHARE_LARGE : SHARE;
     double before = INFINITY;
     while (tau >= 0 && (search->evaluations < evaluations_limit || search->evaluations == 0)) {
         NADIR_CHECK(search_run(context, search, tau, trial));

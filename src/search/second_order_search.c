@@ -29,9 +29,9 @@ enum { TIGHTENINGS = 12, PASSES = 3, EVALUATIONS = 12, ROUNDS = 4, ROUNDS_STRICT
 
 typedef struct search {
     nadir_derivation *derivation;
-    bool brief;       /* any kappa of 1/2 at most will do */
-    bool nominal;     /* occupancies have been bounded around the nominal kernel */
-    double before[2]; /* kappa by slopes, two passes ago and one */
+    bool half_suffices; /* any kappa of 1/2 at most will do */
+    bool nominal;       /* occupancies have been bounded around the nominal kernel */
+    double before[2];   /* kappa by slopes, two passes ago and one */
     nadir_lagrangian lagrangian;
 } search;
 
@@ -55,7 +55,7 @@ static bool has_many_zeros(const nadir_derivation *derivation)
 /* Whether slopes show all that is needed. */
 static bool is_proven(const search *self)
 {
-    return self->brief && self->derivation->kappa <= 0.5;
+    return self->half_suffices && self->derivation->kappa <= 0.5;
 }
 
 /* Whether passes around P* alone do not come to it: while they cannot make the radius smaller, kappa falls
@@ -65,7 +65,7 @@ static bool is_stuck(const search *self)
     const nadir_derivation *derivation = self->derivation;
     const double first = self->before[1] - self->before[0];
     const double second = derivation->kappa - self->before[1];
-    if (self->nominal || !self->brief || !isfinite(self->before[0]) ||
+    if (self->nominal || !self->half_suffices || !isfinite(self->before[0]) ||
         derivation->radius < 1.99 * derivation->beta) {
         return false;
     }
@@ -117,7 +117,7 @@ static nadir_status try_matrix(nadir_context *context, search *self, bool shared
     nadir_status status = NADIR_OK;
     nadir_derivation *derivation = self->derivation;
     NADIR_CHECK(nadir_derivation_matrix(context, derivation, shared));
-    nadir_kappa_bisect(context, &derivation->matrix, !self->brief);
+    nadir_kappa_bisect(context, &derivation->matrix, !self->half_suffices);
     NADIR_CHECK(nadir_derivation_conclude_kappa(context, derivation));
     *kappa = derivation->matrix.proven;
     nadir_kappa_matrix_clear(context, &derivation->matrix);
@@ -256,7 +256,7 @@ nadir_status nadir_second_order_search(nadir_context *context, nadir_derivation 
     nadir_status status = NADIR_OK;
     const bool strict = effort == NADIR_CERTIFY_STRICT;
     const nadir_certificate *certificate = derivation->certificate;
-    search self = {.derivation = derivation, .brief = !strict};
+    search self = {.derivation = derivation, .half_suffices = !strict};
     if (!strict) {
         NADIR_CHECK(nadir_derivation_by_norms(context, derivation));
         if (certificate->lower >= wanted) {

@@ -17,7 +17,7 @@ void nadir_ball_fill(nadir_ball *ball, size_t size)
 static nadir_status check_numbers(nadir_context *context, const nadir_model *model, const char *what,
                                   double most, int64_t count, const double *numbers)
 {
-    char place[NADIR_LABEL_LENGTH];
+    char label[NADIR_LABEL_LENGTH];
     for (int64_t i = 0; i < count; i++) {
         if (!(numbers[i] >= 0 && numbers[i] <= most)) {
             const bool one = count == 1 || model->exchange != NULL;
@@ -25,7 +25,7 @@ static nadir_status check_numbers(nadir_context *context, const nadir_model *mod
             const int64_t state = row ? nadir_model_row_state(model, i) : i;
             return nadir_fail(
                 context, NADIR_ERROR_ARGUMENT, "the %s%s%s is %g; expected 0 to %g", what, one ? "" : " of ",
-                one ? "" : nadir_model_label(model, state, row ? i : -1, place), numbers[i], most);
+                one ? "" : nadir_model_label(model, state, row ? i : -1, label), numbers[i], most);
         }
     }
     return NADIR_OK;
@@ -34,13 +34,13 @@ static nadir_status check_numbers(nadir_context *context, const nadir_model *mod
 /* Squares of what can move must not vanish: it could not be bounded. */
 static nadir_status check_small_scales(nadir_context *context, const nadir_model *model, const double *scales)
 {
-    char place[NADIR_LABEL_LENGTH];
+    char label[NADIR_LABEL_LENGTH];
     for (int64_t row = 0; row < model->rows; row++) {
         if (scales[row] > 0 && scales[row] < NADIR_SCALE_LEAST) {
             return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                               "the scale of %s is %g; expected 0, or %g or more: multiply all scales by a "
                               "number, and divide the radius by it",
-                              nadir_model_label(model, nadir_model_row_state(model, row), row, place),
+                              nadir_model_label(model, nadir_model_row_state(model, row), row, label),
                               scales[row], NADIR_SCALE_LEAST);
         }
     }
