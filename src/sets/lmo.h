@@ -179,10 +179,6 @@ double nadir_lmo_bound_penalized(const nadir_lmo *lmo, int64_t row, double weigh
 double nadir_lmo_bound_shared(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights,
                               double beta, double price, const nadir_lmo_row_bound *bounds);
 
-/* The row X: dense [states]. */
-void nadir_lmo_write_dense(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
-                           double *work, double *X);
-
 /* The kernel of all solutions, [rows]: in place where *kernel was made by this function and has the right
  * form, made anew otherwise (*kernel may be NULL). Threaded. Rows are explicit for p other than 1, 2 and
  * infinity on domain simplex where the model is sparse; else support values and an affine tail. */

@@ -182,7 +182,7 @@ static row_tail write_l2(const row_writer *self)
     return (row_tail){.omega = slope * omega, .slope = slope, .length = (int32_t)length, .extra = -1};
 }
 
-/* Other p: the tail is not affine; see tail_value. */
+/* Other p: the tail is not affine; see list_row. */
 static row_tail write_lp(const row_writer *self)
 {
     for (int64_t i = 0; i < self->raw.count; i++) {
@@ -220,49 +220,6 @@ static row_tail write_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_sol
         return write_concentrated(&self);
     }
     return lmo->p == 2 ? write_l2(&self) : write_lp(&self);
-}
-
-/* The tail for every p, without the extra state: how many states of the order may get something, and what
- * the one of this rank gets if it is not a nominal successor. */
-static int64_t tail_count(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
-                          const row_tail *tail)
-{
-    const bool moves = solution->step > 0 && nadir_lmo_scale(lmo, row) > 0;
-    if (!moves || !nadir_lmo_has_tail(lmo) || lmo->p == 1 || lmo->p == 2 || isinf(lmo->p) ||
-        isinf(solution->step)) {
-        return tail->length;
-    }
-    return nadir_value_order_below(lmo->order, solution->share > 0 ? solution->upper : solution->omega).count;
-}
-
-static double tail_value(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
-                         const row_tail *tail, int64_t rank)
-{
-    const double x = lmo->order->sorted[rank];
-    if (tail->length > 0) {
-        return tail->omega - tail->slope * x;
-    }
-    const double alpha = nadir_lmo_scale(lmo, row);
-    return alpha * nadir_lmo_lp_displacement(lmo->p, solution, alpha, 0, x);
-}
-
-void nadir_lmo_write_dense(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
-                           double *work, double *X)
-{
-    const nadir_row raw = nadir_model_row(lmo->model, row);
-    double *values = work;
-    const row_tail tail = write_row(lmo, row, solution, values);
-    const int64_t count = tail_count(lmo, row, solution, &tail);
-    memset(X, 0, (size_t)lmo->model->states * sizeof *X);
-    for (int64_t i = 0; i < count; i++) {
-        X[lmo->order->order[i]] = tail_value(lmo, row, solution, &tail, i);
-    }
-    if (tail.extra >= 0) {
-        X[tail.extra] += tail.amount;
-    }
-    for (int64_t i = 0; i < raw.count; i++) {
-        X[nadir_row_column(&raw, i)] = values[i];
-    }
 }
 
 /* -------------------------------------------------------------------------------------- kernels */
@@ -345,7 +302,10 @@ static int64_t list_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solut
 {
     const nadir_row raw = nadir_model_row(lmo->model, row);
     const row_tail tail = write_row(lmo, row, solution, values);
-    const int64_t reached = tail_count(lmo, row, solution, &tail);
+    const double alpha = nadir_lmo_scale(lmo, row);
+    const double highest = solution->share > 0 ? solution->upper : solution->omega;
+    const int64_t reached =
+        isinf(solution->step) ? tail.length : nadir_value_order_below(lmo->order, highest).count;
     int64_t count = 0;
     for (int64_t i = 0; i < raw.count; i++) {
         taken[raw.columns[i]] = true;
@@ -354,7 +314,11 @@ static int64_t list_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solut
     for (int64_t i = 0; i < reached; i++) {
         const int32_t state = lmo->order->order[i];
         if (!taken[state]) {
-            list[count++] = (entry){state, tail_value(lmo, row, solution, &tail, i)};
+            const double x = lmo->order->sorted[i];
+            const double value = tail.length > 0
+                                     ? tail.omega - tail.slope * x
+                                     : alpha * nadir_lmo_lp_displacement(lmo->p, solution, alpha, 0, x);
+            list[count++] = (entry){state, value};
         }
     }
     for (int64_t i = 0; i < raw.count; i++) {

@@ -2,6 +2,7 @@
 #include "support/support.h"
 
 #include "linalg/norm.h"
+#include "model/kernel_rows.h"
 #include "support/lmo.h"
 #include "support/reference.h"
 
@@ -120,6 +121,23 @@ void test_rows_clear(test_rows *made)
     free(made->X);
     free(made->answers);
     free(made->bounds);
+}
+
+void test_rows_write(test_rows *made)
+{
+    nadir_kernel *kernel = NULL;
+    nadir_explicit rows = {0};
+    assert_ok(made->context, nadir_lmo_kernel(made->context, &made->rows, made->answers, &kernel));
+    assert_ok(made->context, nadir_explicit_make(made->context, kernel, &rows));
+    memset(made->X, 0, (size_t)(made->count * made->states) * sizeof *made->X);
+    for (int64_t row = 0; row < made->count; row++) {
+        const nadir_row own = nadir_explicit_row(&rows, row);
+        for (int64_t i = 0; i < own.count; i++) {
+            made->X[row * made->states + nadir_row_column(&own, i)] = own.values[i];
+        }
+    }
+    nadir_explicit_clear(made->context, &rows);
+    nadir_kernel_free(kernel);
 }
 
 double test_rows_norm(const test_rows *made, int64_t row, const double *X)

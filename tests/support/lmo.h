@@ -38,6 +38,9 @@ void test_rows_clear(test_rows *made);
 /* Another v for the same rows. */
 void test_rows_set(test_rows *made, nadir_random *random, int values);
 
+/* made->X <- the rows of the kernel of made->answers. */
+void test_rows_write(test_rows *made);
+
 /* |Delta|_p / alpha of a row X: [states]. */
 double test_rows_norm(const test_rows *made, int64_t row, const double *X);
 /* (sum of norms^p)^(1/p) over rows first .. end - 1 of X: [rows * states]. */

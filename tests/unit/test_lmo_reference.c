@@ -130,10 +130,7 @@ static void check_kernel(test_rows *made, nadir_kernel *kernel)
 {
     double *unit = test_new(made->states, sizeof *unit);
     double *column = test_new(made->count, sizeof *column);
-    for (int64_t row = 0; row < made->count; row++) {
-        nadir_lmo_write_dense(&made->rows, row, &made->answers[row], made->room,
-                              made->X + row * made->states);
-    }
+    test_rows_write(made);
     for (int64_t t = 0; t < made->states; t++) {
         unit[t] = 1;
         nadir_kernel_multiply(made->context, kernel, unit, column);
@@ -196,13 +193,13 @@ static void test_degenerate(void **state)
         test_rows_set(&made, &random, 0);
         nadir_lmo_solve(&made.rows, 0, made.count, made.weights, 0, made.room, made.answers, &budget);
         assert_true(budget.gain == 0 && budget.norm == 0);
-        for (int64_t row = 0; row < made.count; row++) {
-            nadir_lmo_write_dense(&made.rows, row, &made.answers[row], made.room, made.X);
-            assert_memory_equal(made.X, made.phat + row * made.states, (size_t)made.states * sizeof *made.X);
-        }
+        test_rows_write(&made);
+        assert_memory_equal(made.X, made.phat, (size_t)(made.count * made.states) * sizeof *made.X);
         /* a radius that holds nothing: all mass at the smallest allowed v, exactly */
         nadir_lmo_solve(&made.rows, 0, made.count, made.weights, 1e9, made.room, made.answers, &budget);
+        test_rows_write(&made);
         for (int64_t row = 0; row < made.count; row++) {
+            const double *X = made.X + row * made.states;
             if (!(made.scales[row] > 0) || !(made.weights[row] > 0)) {
                 continue;
             }
@@ -211,9 +208,8 @@ static void test_degenerate(void **state)
             for (int64_t t = 0; t < made.states; t++) {
                 lowest = i % 2 == 0 || phat[t] > 0 ? fmin(lowest, made.v[t]) : lowest;
             }
-            nadir_lmo_write_dense(&made.rows, row, &made.answers[row], made.room, made.X);
             for (int64_t t = 0; t < made.states; t++) {
-                assert_true(made.v[t] == lowest ? fabs(made.X[t] - 1) <= 1e-15 : made.X[t] == 0);
+                assert_true(made.v[t] == lowest ? fabs(X[t] - 1) <= 1e-15 : X[t] == 0);
             }
         }
         assert_true(isinf(p) || budget.tau == 0);
