@@ -101,7 +101,7 @@ static void work(meeting *all, int rank, int processes, bool columns, int64_t st
             memset(y, 0, (size_t)own * sizeof *y);
             nadir_matrix_scatter(&part, 0, states, x, y);
         } else {
-            nadir_matrix_multiply(context, &part, 1, x, y);
+            nadir_matrix_combine(context, &part, 1, 0, 1, x, y);
         }
         all->seconds[rank][i] = seconds() - begun;
     }

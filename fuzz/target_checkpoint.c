@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "core/sha256.h"
+#include "core/file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,16 +14,13 @@
 #define NADIR_PAPER_INSIDE_H
 
 #include "core/context.h"
+#include "core/file.h"
 #include "core/number.h"
 #include "core/random.h"
-#include "core/sha256.h"
-#include "linalg/blocks.h"
 #include "linalg/eigen.h"
 #include "linalg/gstd.h"
 #include "linalg/lanczos.h"
 #include "linalg/matrix.h"
-#include "linalg/norm.h"
-#include "linalg/simplex_projection.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 #include "model/model.h"

@@ -4,7 +4,7 @@
  * The recurrence, with its noisy shadow vector and enlarged omega, is that of bicgstab.c; rounds and what
  * follows a round without headway are those of krylov.c: a run on the residual, taken when the residual
  * computed anew is smaller than before, else a stretch of the contraction x <- x + r. Constants and formulas
- * are shared (linalg/krylov_formulas.h). Scalars stay on the device; the host reads after each step whether it
+ * are shared (linalg/formulas.h). Scalars stay on the device; the host reads after each step whether it
  * was the last.
  *
  * Every column has a run of its own; many take their steps together, so that M is read once for all of them,

@@ -11,7 +11,7 @@
 #include "reduce.h"
 
 #define NADIR_FORMULA static __host__ __device__ inline
-#include "linalg/krylov_formulas.h"
+#include "linalg/formulas.h"
 
 enum { THREADS = CUDA_REDUCE_THREADS, PARTS = 4 };
 

@@ -1,4 +1,4 @@
-/* gstd.cu: long vectors for generalised standard deviations, with the sums of linalg/gstd_power.c. */
+/* gstd.cu: long vectors for generalised standard deviations, with the sums of linalg/gstd.c. */
 #include "engine.h"
 #include "reduce.h"
 

@@ -1,6 +1,6 @@
 /*
  * offsupport_tail.h: the part L of an average that a perturbed kernel gives to states off the support of its
- * rows, on the device; see model/offsupport_tail.h. A row gives last + slope (x_last - x) to the first `length` states
+ * rows, on the device; see model/perturbed.h. A row gives last + slope (x_last - x) to the first `length` states
  * of an order: a segment. Extra states are entries of M.
  */
 #ifndef NADIR_ENGINES_CUDA_OFFSUPPORT_TAIL_H

@@ -1,5 +1,5 @@
 /*
- * tail_products.cu: products with an off-support tail, by sums along an order; see model/prefix_sums.h.
+ * tail_products.cu: products with an off-support tail, by sums along an order; see model/perturbed.h.
  *
  * What stands at z, z rising, comes as pieces (plain, weighted, z at the end), plain = sum of y and weighted
  * = sum of (z - z_j) y_j; of one after another

@@ -23,7 +23,7 @@ typedef struct nadir_device_rows {
     const double *values;      /* [starts[rows]] */
 } nadir_device_rows;
 
-/* What is known of lines L beside a matrix; see model/offsupport_tail.h. */
+/* What is known of lines L beside a matrix; see model/perturbed.h. */
 typedef struct nadir_device_tail_facts {
     bool there;
     int64_t count;   /* of all states */
@@ -40,7 +40,7 @@ typedef struct nadir_device_facts {
     nadir_device_tail_facts tail;
 } nadir_device_facts;
 
-/* Lines, to be brought to the caller's memory; as in model/offsupport_tail.h. */
+/* Lines, to be brought to the caller's memory; as in model/perturbed.h. */
 typedef struct nadir_device_tail {
     double *x;            /* [states] along the order */
     int32_t *order;       /* [states] */

@@ -1,9 +1,8 @@
 /* file_digest.c: digests of files, and files that store the digest of their other bytes; see file_digest.h. */
-#include "core/file_digest.h"
+#include "core/file.h"
 
 #include "core/context.h"
 #include "core/file.h"
-#include "core/sha256.h"
 
 #include <errno.h>
 #include <fcntl.h>

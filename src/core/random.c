@@ -1,7 +1,7 @@
 /*
  * random.c: xoshiro256++ and the distributions made from it.
  */
-#include "core/random_draw.h"
+#include "core/random.h"
 
 void nadir_random_seed(nadir_random *random, uint64_t seed)
 {

@@ -7,7 +7,7 @@
  * code with the SHA instructions of the processor.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
-#include "core/sha256.h"
+#include "core/file.h"
 
 _Static_assert(NADIR_SHA256_BYTES == SHA256_DIGEST_LENGTH, "a digest has 32 bytes");
 

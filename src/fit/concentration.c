@@ -14,7 +14,7 @@
  */
 #include "fit/concentration.h"
 
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 
 #include <math.h>
 

@@ -12,7 +12,7 @@
 #include "fit/posterior_draws.h"
 
 #include "fit/variates.h"
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 
 #include <math.h>
 

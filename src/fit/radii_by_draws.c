@@ -7,8 +7,8 @@
 #include "fit/radii_by_draws.h"
 
 #include "fit/quantile.h"
-#include "linalg/norm.h"
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 
 #include <math.h>
 #include <omp.h>

@@ -10,7 +10,7 @@
 
 #include "fit/posterior_draws.h"
 #include "linalg/gstd.h"
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 
 #include <math.h>
 

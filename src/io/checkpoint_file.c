@@ -16,7 +16,6 @@
 #include "policy/checkpoint.h"
 
 #include "core/file.h"
-#include "core/sha256.h"
 #include "linalg/distributed.h"
 
 #include <string.h>

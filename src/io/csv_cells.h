@@ -13,7 +13,7 @@
 #define NADIR_IO_CSV_CELLS_H
 
 #include "io/text_reader.h"
-#include "model/names.h"
+#include "model/model.h"
 
 /* Takes the next cell, without its quotes and the blanks at both ends; false when the line has no further
  * one. The last cell leaves line->at NULL, so that an empty cell after a trailing comma is still found. */

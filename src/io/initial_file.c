@@ -3,7 +3,7 @@
 
 #include "io/csv_cells.h"
 #include "io/npy.h"
-#include "model/model_finish_rows.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 
 #include "io/npz.h"
 #include "linalg/distributed.h"
+#include "model/kernel.h"
 #include "model/kernel_internal.h"
-#include "model/kernel_rows.h"
 
 #include <math.h>
 

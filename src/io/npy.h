@@ -14,7 +14,7 @@
 
 #include "core/context.h"
 #include "core/file.h"
-#include "model/names.h"
+#include "model/model.h"
 
 #define NADIR_NPY_DIMENSIONS 4
 /* Room for a shape as text, and for a header as bytes. */

@@ -7,7 +7,7 @@
 #ifndef NADIR_IO_NPZ_H
 #define NADIR_IO_NPZ_H
 
-#include "core/file_digest.h"
+#include "core/file.h"
 #include "io/format.h"
 #include "io/npy.h"
 

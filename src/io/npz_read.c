@@ -10,7 +10,7 @@
  */
 #include "io/npz.h"
 
-#include "model/partition.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <string.h>

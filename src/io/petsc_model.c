@@ -11,7 +11,7 @@
 #include "io/format.h"
 #include "io/petsc_file.h"
 #include "linalg/distributed.h"
-#include "model/partition.h"
+#include "model/model.h"
 
 #include <string.h>
 #include <unistd.h>

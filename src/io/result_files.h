@@ -14,13 +14,13 @@
  *     policy_file_sha256               and of the files that these were read from
  *
  * Only the kernel is needed; what else is not there is unsaid. What is written stores
- * the digest of its other bytes (core/file_digest.h) as the comment of the archive. A witness is a JSON object
+ * the digest of its other bytes (core/file.h) as the comment of the archive. A witness is a JSON object
  * (witness_members.h), which stores its digest too.
  */
 #ifndef NADIR_IO_RESULT_FILES_H
 #define NADIR_IO_RESULT_FILES_H
 
-#include "core/file_digest.h"
+#include "core/file.h"
 #include "model/kernel.h"
 #include "proof/witness.h"
 

@@ -1,7 +1,7 @@
 /*
  * bicgstab.c: one run of BiCGSTAB for several right-hand sides; see iterative.h.
  *
- * van der Vorst's method (1992) with two changes, for which linalg/krylov_formulas.h gives the reasons: the
+ * van der Vorst's method (1992) with two changes, for which linalg/formulas.h gives the reasons: the
  * shadow vector is the first residual r with as much noise, the same in every run; and omega is enlarged
  * where t and s are nearly orthogonal.
  * Every column is divided by its own residual first, so that no scale of b makes an inner product overflow or
@@ -14,7 +14,7 @@
 #include "linalg/iterative.h"
 
 #include "linalg/distributed.h"
-#include "linalg/krylov_formulas.h"
+#include "linalg/formulas.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* blocks.c: threaded kernels on long vectors; see blocks.h. */
-#include "linalg/blocks.h"
+#include "linalg/matrix.h"
 
 #include "linalg/distributed.h"
 #include "linalg/threads.h"

@@ -1,5 +1,5 @@
 /* exchange.c: vectors with entries of other processes; see exchange.h. */
-#include "linalg/exchange.h"
+#include "linalg/distributed.h"
 
 #include <string.h>
 

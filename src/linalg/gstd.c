@@ -1,7 +1,7 @@
 /* gstd.c: the generalised standard deviation, and its closed forms q = 1, 2, infinity; see gstd.h. */
 #include "linalg/gstd.h"
 
-#include "linalg/gstd_internal.h"
+#include "linalg/gstd.h"
 #include "linalg/threads.h"
 
 #include <math.h>

@@ -18,10 +18,10 @@
  *     q < 2   to the entries in proportion to |d|^(a - 1), as a further step of Newton's would change them:
  *             the entries at omega take it all, where there are any.
  */
-#include "linalg/gstd_internal.h"
-#include "linalg/norm.h"
+#include "linalg/gstd.h"
 #include "linalg/root.h"
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>

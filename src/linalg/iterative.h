@@ -8,7 +8,7 @@
 #ifndef NADIR_LINALG_ITERATIVE_H
 #define NADIR_LINALG_ITERATIVE_H
 
-#include "linalg/blocks.h"
+#include "linalg/matrix.h"
 
 /* A x = b. */
 typedef struct nadir_linear_system {

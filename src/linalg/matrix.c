@@ -2,7 +2,6 @@
 #include "linalg/matrix.h"
 
 #include "linalg/distributed.h"
-#include "linalg/prefetch.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 

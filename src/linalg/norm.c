@@ -5,7 +5,7 @@
  * and terms that underflow do not matter. The root divides relative errors of the terms, about p roundings of
  * r, by p.
  */
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 
 #include "linalg/distributed.h"
 #include "linalg/threads.h"

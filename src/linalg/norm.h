@@ -10,7 +10,7 @@
 #define NADIR_LINALG_NORM_H
 
 #include "core/context.h"
-#include "linalg/power_function.h"
+#include "linalg/formulas.h"
 
 /* The q with 1/p + 1/q = 1: infinity at 1, 2 at 2, 1 at infinity, NaN where p is not in [1, infinity]. */
 double nadir_holder_conjugate(double p);

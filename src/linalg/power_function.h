@@ -1,4 +1,4 @@
-/* power_function.h: powers with the exponents that norms need; NADIR_FORMULA as in linalg/krylov_formulas.h. */
+/* power_function.h: powers with the exponents that norms need; NADIR_FORMULA as in linalg/formulas.h. */
 #ifndef NADIR_LINALG_POWER_FUNCTION_H
 #define NADIR_LINALG_POWER_FUNCTION_H
 

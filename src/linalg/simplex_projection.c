@@ -6,7 +6,7 @@
  * until that holds (Michelot): each round is a pass over what is left, and theta only rises. What is by one
  * below the largest is dropped before the first: theta is not lower than that.
  */
-#include "linalg/simplex_projection.h"
+#include "linalg/vector.h"
 
 #include <math.h>
 

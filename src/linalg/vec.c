@@ -2,7 +2,7 @@
 #include "linalg/vec.h"
 
 #include "core/device.h"
-#include "linalg/blocks.h"
+#include "linalg/matrix.h"
 #include "linalg/threads.h"
 
 #include <cblas.h>

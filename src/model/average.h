@@ -18,7 +18,7 @@
 #include "core/device.h"
 #include "linalg/matrix.h"
 #include "model/kernel.h"
-#include "model/offsupport_tail.h"
+#include "model/perturbed.h"
 #include "model/policy.h"
 
 typedef struct nadir_average {

@@ -1,6 +1,6 @@
 /* average_expand.c: an average with its tails written out, for those who need a matrix; see average.h. */
 #include "model/average.h"
-#include "model/sparse_accumulator.h"
+#include "model/kernel.h"
 
 /* The entries of one state: M, then its tails over their stretches, then the extra states. */
 static void gather_state(const nadir_average *average, int64_t state, nadir_sparse_accumulator *accumulator)

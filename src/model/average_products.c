@@ -1,8 +1,8 @@
 /* average_products.c: products with an average; see average.h. */
 #include "model/average.h"
 
-#include "linalg/blocks.h"
 #include "linalg/distributed.h"
+#include "linalg/matrix.h"
 #include "linalg/threads.h"
 #include "model/kernel_device.h"
 

@@ -4,7 +4,6 @@
 
 #include "core/round.h"
 #include "linalg/distributed.h"
-#include "linalg/prefetch.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 

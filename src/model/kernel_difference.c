@@ -3,7 +3,6 @@
 #include "model/kernel_internal.h"
 
 #include "linalg/distributed.h"
-#include "linalg/prefetch.h"
 #include "linalg/threads.h"
 
 /* States are taken in so many parts, whatever the threads: sums come out the same. */

@@ -3,7 +3,7 @@
 #define NADIR_MODEL_KERNEL_INTERNAL_H
 
 #include "model/kernel.h"
-#include "model/prefix_sums.h"
+#include "model/perturbed.h"
 
 /* A state's value and its position in the order of a perturbed kernel; side by side, as both are read. */
 typedef struct nadir_state_position {

@@ -1,5 +1,5 @@
 /* kernel_rows.c: the rows of a kernel of any kind, entry by entry; see kernel_rows.h. */
-#include "model/kernel_rows.h"
+#include "model/kernel.h"
 
 #include "model/kernel_internal.h"
 

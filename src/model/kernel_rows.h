@@ -3,7 +3,6 @@
 #define NADIR_MODEL_KERNEL_ROWS_H
 
 #include "model/kernel.h"
-#include "model/sparse_accumulator.h"
 
 /* Of one kernel, which is kept, not retained, and must stay as it is. A struct of zeros is empty. */
 typedef struct nadir_explicit {

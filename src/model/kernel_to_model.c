@@ -4,8 +4,8 @@
  * Every row is written out, as CSR or, where that would take more memory, dense; nadir_model_finish checks
  * and normalises the rows and settles how they are kept.
  */
+#include "model/kernel.h"
 #include "model/kernel_internal.h"
-#include "model/kernel_rows.h"
 
 #include <string.h>
 

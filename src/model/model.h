@@ -9,8 +9,8 @@
 #define NADIR_MODEL_MODEL_H
 
 #include "core/context.h"
-#include "linalg/exchange.h"
-#include "model/names.h"
+#include "linalg/distributed.h"
+#include "model/model.h"
 
 #include <stdatomic.h>
 

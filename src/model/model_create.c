@@ -1,6 +1,5 @@
 /* model_create.c: models from the caller's arrays, copied or borrowed; see nadir.h. */
 #include "model/model.h"
-#include "model/model_finish_rows.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * each state the number of its rows and mu; for each row its number of nonzeros, their successors and
  * probabilities, its reward, its scale; the discount. An unknown number is hashed as one fixed NaN.
  */
-#include "core/sha256.h"
+#include "core/file.h"
 #include "model/policy.h"
 
 #include <endian.h>

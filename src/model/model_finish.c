@@ -2,7 +2,6 @@
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 #include "model/model.h"
-#include "model/model_finish_rows.h"
 
 #include "core/round.h"
 

@@ -1,5 +1,5 @@
 /* model_finish_rows.c: putting the rows of a kernel in order while a model is finished; see model_finish_rows.h. */
-#include "model/model_finish_rows.h"
+#include "model/model.h"
 
 #include "linalg/vector.h"
 

@@ -1,5 +1,5 @@
 /* names.c: a list of names and the way back from name to number; see names.h. */
-#include "model/names.h"
+#include "model/model.h"
 
 #include "core/context.h"
 

@@ -1,5 +1,5 @@
 /* offsupport_tail.c: the part of an average that tails give; see offsupport_tail.h. */
-#include "model/offsupport_tail.h"
+#include "model/perturbed.h"
 
 #include "linalg/threads.h"
 #include "model/kernel_internal.h"

@@ -21,8 +21,8 @@
 #include "core/device.h"
 #include "linalg/matrix.h"
 #include "model/kernel.h"
+#include "model/perturbed.h"
 #include "model/policy.h"
-#include "model/prefix_sums.h"
 
 typedef struct nadir_offsupport_tail {
     int64_t states; /* 0: there is no such part */

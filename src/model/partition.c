@@ -5,7 +5,7 @@
  * before each word: the number of a ghost is then found without a search. A row whose successors rise stays
  * so: those below the own states move behind the own ones.
  */
-#include "model/partition.h"
+#include "model/model.h"
 
 enum { BITS = 64 };
 

@@ -3,7 +3,6 @@
 #define NADIR_MODEL_POLICY_H
 
 #include "model/model.h"
-#include "model/model_finish_rows.h"
 
 /* As it is from when it is made on, so that it can be shared. */
 struct nadir_policy {

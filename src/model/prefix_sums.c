@@ -1,5 +1,5 @@
 /* prefix_sums.c: sums along an order of the states; see prefix_sums.h. */
-#include "model/prefix_sums.h"
+#include "model/perturbed.h"
 
 #include "linalg/threads.h"
 

@@ -1,5 +1,5 @@
 /* sparse_accumulator.c: a row of a sparse matrix in the making; see sparse_accumulator.h. */
-#include "model/sparse_accumulator.h"
+#include "model/kernel.h"
 
 #include <stdlib.h>
 

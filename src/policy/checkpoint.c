@@ -1,7 +1,7 @@
 /* checkpoint.c: what a checkpoint is good for, one model, ball and method, and what it may hold. */
 #include "policy/checkpoint.h"
 
-#include "core/sha256.h"
+#include "core/file.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 

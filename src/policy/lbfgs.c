@@ -1,9 +1,9 @@
 /* lbfgs.c: a quadratic model of the worst return, and its best policy; see lbfgs.h. */
 #include "policy/lbfgs.h"
 
-#include "linalg/blocks.h"
 #include "linalg/distributed.h"
-#include "linalg/simplex_projection.h"
+#include "linalg/matrix.h"
+#include "linalg/vector.h"
 
 #include <math.h>
 #include <string.h>

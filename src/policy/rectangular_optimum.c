@@ -24,7 +24,7 @@
 #include "search/free_search.h"
 #include "search/rectangular_policy_iteration.h"
 #include "solve/bellman.h"
-#include "solve/value_check.h"
+#include "solve/value.h"
 
 #include <float.h>
 #include <math.h>

@@ -9,8 +9,8 @@
  */
 #include "policy/srect_update.h"
 
-#include "linalg/norm.h"
 #include "linalg/root.h"
+#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 #include "solve/bellman.h"
-#include "solve/value_check.h"
+#include "solve/value.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "core/round.h"
 #include "linalg/distributed.h"
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 
 #include <math.h>
 

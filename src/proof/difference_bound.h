@@ -40,7 +40,7 @@
 #include "proof/occupancy_range.h"
 #include "proof/perturbation_bound.h"
 #include "sets/lmo_row_costs.h"
-#include "solve/value_check.h"
+#include "solve/value.h"
 
 /* The kernel P* with what is needed to check it. Nothing is owned. */
 typedef struct nadir_difference_witness {

@@ -1,7 +1,7 @@
 /* difference_second_order.c: the bound around a stationary kernel; see difference_bound.h for the proof. */
 #include "core/round.h"
 #include "linalg/vector.h"
-#include "model/kernel_rows.h"
+#include "model/kernel.h"
 #include "proof/difference_bound.h"
 #include "proof/verified_solve.h"
 

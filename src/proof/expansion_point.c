@@ -5,7 +5,7 @@
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
-#include "model/kernel_rows.h"
+#include "model/kernel.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* membership.c: whether a kernel lies in the set; see membership.h. */
 #include "proof/membership.h"
 #include "linalg/distributed.h"
-#include "linalg/norm.h"
 #include "linalg/threads.h"
-#include "model/kernel_rows.h"
+#include "linalg/vector.h"
+#include "model/kernel.h"
 
 #include <math.h>
 #include <string.h>

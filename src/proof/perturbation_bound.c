@@ -3,7 +3,6 @@
 
 #include "core/round.h"
 #include "linalg/gstd.h"
-#include "linalg/norm.h"
 #include "linalg/vector.h"
 #include "proof/breakdown.h"
 #include "proof/verified_solve.h"

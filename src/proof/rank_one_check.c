@@ -20,7 +20,7 @@
 
 #include "core/round.h"
 #include "linalg/distributed.h"
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 #include "model/rank_one.h"
 #include "proof/rank_one_states.h"
 #include "proof/verified_solve.h"

@@ -7,7 +7,7 @@
  */
 #include "proof/rank_one_states.h"
 
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 
 #include <math.h>
 #include <string.h>

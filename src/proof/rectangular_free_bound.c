@@ -13,9 +13,9 @@
 #include "core/round.h"
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 #include "solve/bellman.h"
-#include "solve/value_check.h"
+#include "solve/value.h"
 
 #include <math.h>
 

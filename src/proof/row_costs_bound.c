@@ -10,7 +10,7 @@
  * numbers.
  */
 #include "core/round.h"
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 #include "proof/difference_bound.h"
 #include "sets/lmo_row_costs.h"
 

@@ -22,7 +22,7 @@
 #include "core/round.h"
 #include "linalg/distributed.h"
 #include "linalg/lanczos.h"
-#include "linalg/prefetch.h"
+#include "linalg/threads.h"
 #include "proof/stationary_point.h"
 #include "sets/lmo.h"
 

@@ -11,7 +11,7 @@
 #include "proof/rectangular_check.h"
 #include "robust/evaluate_free.h"
 #include "search/free_search.h"
-#include "solve/value_check.h"
+#include "solve/value.h"
 
 #include <float.h>
 #include <math.h>

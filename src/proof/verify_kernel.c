@@ -7,7 +7,7 @@
 
 #include "proof/membership.h"
 #include "proof/rank_one_check.h"
-#include "solve/value_check.h"
+#include "solve/value.h"
 
 #include <float.h>
 #include <math.h>

@@ -41,7 +41,7 @@ typedef struct nadir_witness {
     const double *steps; /* [steps_count] of the proof (proof/derivation_record.h) */
     int64_t steps_count;
     /* Of a witness that was read from a file. */
-    char sha256[65]; /* the digest that the file stores of its other bytes (core/file_digest.h) */
+    char sha256[65]; /* the digest that the file stores of its other bytes (core/file.h) */
     double *owned;
     char *owned_names;
 } nadir_witness;

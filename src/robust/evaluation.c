@@ -3,7 +3,7 @@
 #include "linalg/distributed.h"
 #include "proof/membership.h"
 #include "proof/reward_bound.h"
-#include "solve/value_check.h"
+#include "solve/value.h"
 
 #include <float.h>
 #include <math.h>

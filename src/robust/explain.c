@@ -10,7 +10,7 @@
 #include "robust/worst.h"
 
 #include "linalg/vector.h"
-#include "model/kernel_rows.h"
+#include "model/kernel.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
  * search of its own, on the bounds.
  */
 #include "core/context.h"
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 #include "robust/robust.h"
 #include "sets/uncertainty.h"
 #include "solve/solver.h"

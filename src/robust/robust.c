@@ -7,7 +7,7 @@
 #include "robust/evaluation.h"
 #include "robust/method.h"
 #include "robust/worst.h"
-#include "solve/value_check.h"
+#include "solve/value.h"
 
 #include <math.h>
 #include <stddef.h>

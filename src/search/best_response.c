@@ -15,10 +15,10 @@
 #include "search/free_search.h"
 
 #include "core/round.h"
-#include "linalg/blocks.h"
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
-#include "linalg/norm.h"
+#include "linalg/matrix.h"
+#include "linalg/vector.h"
 
 #include <math.h>
 #include <string.h>

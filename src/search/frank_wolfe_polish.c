@@ -6,9 +6,9 @@
  * small. Near the end full steps contract, even where the return does not fall.
  */
 #include "linalg/distributed.h"
-#include "linalg/prefetch.h"
+#include "linalg/threads.h"
+#include "model/kernel.h"
 #include "model/kernel_device.h"
-#include "model/kernel_rows.h"
 #include "search/frank_wolfe.h"
 
 #include <math.h>

@@ -5,11 +5,11 @@
 #include "search/free_search.h"
 
 #include "core/round.h"
-#include "linalg/blocks.h"
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
-#include "linalg/norm.h"
+#include "linalg/matrix.h"
 #include "linalg/root.h"
+#include "linalg/vector.h"
 #include "proof/rank_one_states.h"
 
 #include <float.h>

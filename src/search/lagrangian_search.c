@@ -4,7 +4,6 @@
  */
 #include "search/lagrangian_search.h"
 
-#include "linalg/norm.h"
 #include "linalg/vector.h"
 #include "search/kernel_solver.h"
 

@@ -20,7 +20,7 @@
  */
 #include "search/spectral.h"
 
-#include "linalg/blocks.h"
+#include "linalg/matrix.h"
 
 #include <math.h>
 #include <string.h>

@@ -13,8 +13,8 @@
 #include "search/spectral.h"
 
 #include "core/round.h"
-#include "linalg/blocks.h"
 #include "linalg/distributed.h"
+#include "linalg/matrix.h"
 #include "linalg/root.h"
 #include "linalg/vector.h"
 

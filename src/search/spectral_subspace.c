@@ -2,9 +2,9 @@
  * the formulas. */
 #include "search/spectral.h"
 
-#include "linalg/blocks.h"
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
+#include "linalg/matrix.h"
 
 #include <math.h>
 #include <string.h>

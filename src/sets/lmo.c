@@ -4,7 +4,6 @@
  */
 #include "sets/lmo_internal.h"
 
-#include "linalg/prefetch.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 

@@ -24,7 +24,7 @@
 #define NADIR_SETS_LMO_H
 
 #include "core/device.h"
-#include "linalg/exchange.h"
+#include "linalg/distributed.h"
 #include "model/kernel.h"
 #include "sets/uncertainty.h"
 

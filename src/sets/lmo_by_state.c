@@ -5,8 +5,8 @@
 #include "sets/lmo_by_state.h"
 
 #include "core/round.h"
-#include "linalg/norm.h"
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 
 #include "core/round.h"
 #include "linalg/distributed.h"
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 #include "sets/lmo.h"
 
 /* Where the entries of a row start among those of all rows; row = rows: their number. */

@@ -1,12 +1,12 @@
 /*
  * lmo_lp_formulas.h: the formulas of row problems of 1 < p < infinity, p != 2, which lmo_lp.c shares with the
  * engine cuda; lmo_lp.c derives them. Plain C that compiles as C++; NADIR_FORMULA as in
- * linalg/krylov_formulas.h.
+ * linalg/formulas.h.
  */
 #ifndef NADIR_SETS_LMO_LP_FORMULAS_H
 #define NADIR_SETS_LMO_LP_FORMULAS_H
 
-#include "linalg/power_function.h"
+#include "linalg/formulas.h"
 
 #include <float.h>
 #include <stdbool.h>

@@ -6,9 +6,9 @@
 
 #include "core/round.h"
 #include "linalg/gstd.h"
-#include "linalg/norm.h"
 #include "linalg/root.h"
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 
 #include <float.h>
 #include <math.h>

@@ -8,9 +8,9 @@
  * they do not come back.
  */
 #include "core/round.h"
-#include "linalg/norm.h"
 #include "linalg/root.h"
-#include "model/kernel_rows.h"
+#include "linalg/vector.h"
+#include "model/kernel.h"
 #include "sets/lmo_row_costs.h"
 
 #include <float.h>

@@ -2,7 +2,7 @@
 #include "sets/uncertainty.h"
 
 #include "linalg/distributed.h"
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 
 #include <math.h>
 #include <string.h>

@@ -28,8 +28,8 @@
  * and of columns, if M is sparse; with a dense M, BLAS decides.
  */
 #include "linalg/distributed.h"
+#include "linalg/formulas.h"
 #include "linalg/iterative.h"
-#include "linalg/krylov_formulas.h"
 #include "solve/backend.h"
 
 #include "core/context.h"

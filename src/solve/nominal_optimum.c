@@ -8,7 +8,6 @@
 #include "solve/bellman.h"
 #include "solve/occupancy.h"
 #include "solve/value.h"
-#include "solve/value_check.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #define NADIR_SOLVE_RETURNS_H
 
 #include "solve/occupancy.h"
-#include "solve/value_check.h"
+#include "solve/value.h"
 
 /* What is asked, the same for all threads. */
 typedef struct nadir_returns_request {

@@ -1,8 +1,8 @@
 /* sherman_morrison.c: solving with a matrix changed by a rank-one term; see sherman_morrison.h. */
 #include "solve/occupancy_internal.h"
 
-#include "linalg/blocks.h"
 #include "linalg/distributed.h"
+#include "linalg/matrix.h"
 
 #include <math.h>
 

@@ -9,7 +9,7 @@
  *
  * with the t that makes |r|_2 least: what GMRES does, with the residual at hand all the time.
  */
-#include "linalg/blocks.h"
+#include "linalg/matrix.h"
 #include "solve/occupancy_internal.h"
 
 #include <math.h>

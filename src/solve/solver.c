@@ -2,7 +2,7 @@
 #include "solve/solver.h"
 #include "core/context.h"
 #include "linalg/distributed.h"
-#include "solve/value_check.h"
+#include "solve/value.h"
 
 #include <math.h>
 #include <string.h>

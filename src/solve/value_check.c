@@ -1,5 +1,5 @@
 /* value_check.c: bounds on the value of a policy from the rows of the kernel alone; see value_check.h. */
-#include "solve/value_check.h"
+#include "solve/value.h"
 
 #include "core/round.h"
 #include "linalg/distributed.h"

@@ -3,7 +3,7 @@
 #include "support/support.h"
 
 #include "core/context.h"
-#include "linalg/exchange.h"
+#include "linalg/distributed.h"
 
 #include <math.h>
 #include <stdlib.h>

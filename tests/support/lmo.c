@@ -1,8 +1,8 @@
 /* lmo.c: small random problems for the oracle; see lmo.h. */
 #include "support/support.h"
 
-#include "linalg/norm.h"
-#include "model/kernel_rows.h"
+#include "linalg/vector.h"
+#include "model/kernel.h"
 #include "support/lmo.h"
 #include "support/reference.h"
 

@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 #include "search/free_search.h"
 #include "search/spectral.h"
 #include "support/families.h"

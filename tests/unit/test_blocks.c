@@ -2,7 +2,6 @@
 #include "support/support.h"
 
 #include "core/random.h"
-#include "linalg/blocks.h"
 #include "linalg/matrix.h"
 #include "support/reference.h"
 
@@ -182,9 +181,9 @@ static void check_columns(int64_t size, int64_t reach)
     double *x = random_vector(COUNT * size);
     double *y = test_new(COUNT * size, sizeof *y);
     double *single = test_new(size, sizeof *single);
-    nadir_matrix_multiply(together, &matrix.view, COUNT, x, y);
+    nadir_matrix_combine(together, &matrix.view, COUNT, 0, 1, x, y);
     for (int64_t j = 0; j < COUNT; j++) {
-        nadir_matrix_multiply(alone, &matrix.view, 1, x + j * size, single);
+        nadir_matrix_combine(alone, &matrix.view, 1, 0, 1, x + j * size, single);
         assert_memory_equal(single, y + j * size, (size_t)size * sizeof *y);
     }
     double row = 0;
@@ -236,8 +235,8 @@ static void the_transpose_is_right(void **state)
                 assert_true(transpose.columns[i] > transpose.columns[i - 1]);
             }
         }
-        nadir_matrix_multiply(context, &matrix.view, 1, x, mx);
-        nadir_matrix_multiply(context, &other, 1, y, my);
+        nadir_matrix_combine(context, &matrix.view, 1, 0, 1, x, mx);
+        nadir_matrix_combine(context, &other, 1, 0, 1, y, my);
         assert_close(nadir_blocks_dot(context, n, y, mx), nadir_blocks_dot(context, n, my, x), 1e-11);
         memset(my, 0, (size_t)n * sizeof *my); /* M x from M^T, in two parts: the same bits */
         nadir_matrix_scatter(&other, 0, n / 3, x, my);

@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "model/kernel_rows.h"
+#include "model/kernel.h"
 #include "proof/ergodicity_bound.h"
 #include "proof/second_order.h"
 #include "search/second_order_search.h"

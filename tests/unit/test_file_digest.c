@@ -1,7 +1,7 @@
 /* test_file_digest.c: files that hold the digest of their other bytes. */
 #include "support/numpy.h"
 
-#include "core/file_digest.h"
+#include "core/file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "core/random.h"
 #include "linalg/gstd.h"
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 #include "support/gstd.h"
 #include "support/norms.h"
 

@@ -5,7 +5,7 @@
 #include "support/scarce.h"
 
 #include "io/result_files.h"
-#include "model/kernel_rows.h"
+#include "model/kernel.h"
 
 #include <math.h>
 #include <stdio.h>

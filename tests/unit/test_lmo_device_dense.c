@@ -5,7 +5,7 @@
 #include "support/support.h"
 
 #include "core/random.h"
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 #include "model/average.h"
 #include "model/kernel_device.h"
 #include "sets/lmo.h"

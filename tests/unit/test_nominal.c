@@ -5,7 +5,6 @@
 #include "support/support.h"
 
 #include "solve/value.h"
-#include "solve/value_check.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/golden.h"

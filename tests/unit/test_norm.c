@@ -2,7 +2,7 @@
 #include "support/support.h"
 
 #include "core/random.h"
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 #include "support/norms.h"
 #include "support/team.h"
 

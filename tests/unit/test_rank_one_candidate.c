@@ -2,7 +2,6 @@
 #include "support/support.h"
 
 #include "linalg/gstd.h"
-#include "linalg/norm.h"
 #include "linalg/vector.h"
 #include "proof/rank_one_states.h"
 #include "search/free_search.h"

@@ -2,7 +2,7 @@
  * all others. */
 #include "support/support.h"
 
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 #include "proof/rectangular_check.h"
 #include "search/rectangular_policy_iteration.h"
 #include "support/families.h"

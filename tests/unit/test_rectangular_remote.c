@@ -3,7 +3,7 @@
 #include "support/support.h"
 
 #include "core/context.h"
-#include "linalg/norm.h"
+#include "linalg/vector.h"
 #include "model/kernel_device.h"
 #include "proof/rectangular_check.h"
 #include "search/rectangular_policy_iteration.h"

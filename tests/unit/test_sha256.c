@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/sha256.h"
+#include "core/file.h"
 
 static void assert_digest(nadir_sha256 *sha, const char *expected)
 {

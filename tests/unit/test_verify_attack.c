@@ -10,7 +10,7 @@
  */
 #include "support/numpy.h"
 
-#include "core/file_digest.h"
+#include "core/file.h"
 #include "io/npz.h"
 #include "io/result_files.h"
 #include "model/policy.h"

@@ -6,7 +6,7 @@
  * Drawn in this order: all of P, row after row, then all of R.
  */
 #include "linalg/vector.h"
-#include "model/generate/generate.h"
+#include "model/generate.h"
 
 static const nadir_generator_setting used[] = {
     {"states", "number of states", 32, 1, NADIR_STATES_LIMIT},

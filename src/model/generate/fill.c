@@ -1,5 +1,5 @@
 /* fill.c: what the kinds of generators share while they fill in a model; see generate.h. */
-#include "model/generate/generate.h"
+#include "model/generate.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  *     wait:  burns down to 0 with `slip`, otherwise ages to min(s + 1, n); pays `reward` at n, else nothing;
  *     cut:   back to 0; pays nothing at 0, small_reward at n, 1 between.
  */
-#include "model/generate/generate.h"
+#include "model/generate.h"
 
 static const nadir_generator_setting used[] = {
     {"states", "number of ages", 3, 2, NADIR_STATES_LIMIT},

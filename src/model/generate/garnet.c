@@ -5,7 +5,7 @@
  * gaps between branch - 1 uniform points of (0, 1), which makes every distribution on them equally likely.
  * Rewards are uniform in [0, 1), one for each row. Drawn row after row: successors, points, reward.
  */
-#include "model/generate/generate.h"
+#include "model/generate.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* generate.c: the kinds of generators, their settings, and making a model of one; see generate.h. */
-#include "model/generate/generate.h"
+#include "model/generate.h"
 
 #include <stdio.h>
 #include <string.h>

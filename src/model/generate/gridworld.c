@@ -6,7 +6,7 @@
  * slip / 2; a move off the grid stays. The last cell, opposite to "r0c0", is the goal: entering it pays
  * `reward`, and it is never left. So R(s, a) = reward * P(goal|s, a) for s other than the goal, and 0 there.
  */
-#include "model/generate/generate.h"
+#include "model/generate.h"
 
 #include <stdio.h>
 

@@ -8,7 +8,7 @@
  * for j > 0, E[min(D, x)] = T_1 + ... + T_x.
  */
 #include "linalg/vector.h"
-#include "model/generate/generate.h"
+#include "model/generate.h"
 
 #define CAPACITY_LIMIT 1000000 /* the number of transitions, at most (M + 1)^3, stays below 2^63 */
 

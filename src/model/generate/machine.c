@@ -7,7 +7,7 @@
  * (0) with 0.8; repair:  any age: min(s + 1, n) with 0.3, long repair 0.1, short repair 0.6; long repair
  * stays 0.4, short repair 0.6; short repair stays.
  */
-#include "model/generate/generate.h"
+#include "model/generate.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  *     from 0 < s < n:     left 0.1, stays 0.6, right 0.3;
  *     from n:             left 0.7, stays 0.3, and staying pays reward.
  */
-#include "model/generate/generate.h"
+#include "model/generate.h"
 
 static const nadir_generator_setting used[] = {
     {"states", "length of the river", 6, 2, NADIR_STATES_LIMIT},
