@@ -10,6 +10,8 @@
 
 #include "nadir.h"
 
+#include <openssl/sha.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /* The system's calls, made again when a signal cuts them short. */
@@ -92,5 +94,54 @@ void nadir_output_flush(nadir_output *output);
 nadir_status nadir_output_commit(nadir_context *context, nadir_output *output);
 /* Removes the temporary file unless it was committed; frees the rest. Always call it. */
 void nadir_output_close(nadir_context *context, nadir_output *output);
+
+/*
+ * the SHA-256 digest (FIPS 180-4) of data that arrives in pieces, by libcrypto.
+ *
+ * It names files in results, so that a number can be traced to the very bytes it came from.
+ */
+
+#define NADIR_SHA256_BYTES 32
+
+typedef SHA256_CTX nadir_sha256;
+
+void nadir_sha256_start(nadir_sha256 *sha);
+
+/* Appends data[size]. */
+void nadir_sha256_update(nadir_sha256 *sha, const void *data, size_t size);
+
+/* Ends the message and writes digest[32]; sha must be started again before it is used again. */
+void nadir_sha256_finish(nadir_sha256 *sha, unsigned char digest[NADIR_SHA256_BYTES]);
+
+/* Writes digest[32] as 64 lower-case hexadecimal digits and a terminating zero to text[65]. */
+void nadir_sha256_hex(const unsigned char digest[NADIR_SHA256_BYTES], char text[2 * NADIR_SHA256_BYTES + 1]);
+
+/*
+ * files that store the SHA-256 of all their other bytes, so that any changed byte shows.
+ *
+ * The 64 hexadecimal digits follow the bytes `before` and are followed by the bytes `after`, which end the
+ * file. nadir_file_digest of nadir.h is the SHA-256 of all bytes.
+ */
+
+typedef struct nadir_file_digest_form {
+    const char *before; /* at most 32 bytes */
+    const char *after;  /* at most 32 bytes */
+} nadir_file_digest_form;
+
+/* Stands where the digits will be. */
+#define NADIR_FILE_DIGEST_BLANK "0000000000000000000000000000000000000000000000000000000000000000"
+
+/* Writes the digits over the blank ones of a file that is complete but for them. */
+nadir_status nadir_file_digest_store(nadir_context *context, const char *path,
+                                     const nadir_file_digest_form *form);
+
+typedef struct nadir_stored_digest {
+    bool found;           /* the file stores one */
+    bool holds;           /* and it is that of the other bytes */
+    char file_digest[65]; /* SHA-256 of the whole file */
+} nadir_stored_digest;
+
+nadir_status nadir_file_digest_check(nadir_context *context, const char *path,
+                                     const nadir_file_digest_form *form, nadir_stored_digest *stored);
 
 #endif

@@ -13,6 +13,7 @@
 #ifndef NADIR_MODEL_KERNEL_H
 #define NADIR_MODEL_KERNEL_H
 
+#include "core/context.h"
 #include "model/model.h"
 
 typedef struct nadir_kernel nadir_kernel;
@@ -134,5 +135,63 @@ double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *ke
  * of the rows. All entries are stored, also those that this kernel does not store. NADIR_ERROR_UNSUPPORTED
  * when an entry is negative by more than rounding; what is negative by rounding becomes zero. */
 nadir_status nadir_kernel_to_model(nadir_context *context, const nadir_kernel *kernel, nadir_model **model);
+
+/*
+ * a row of a sparse matrix in the making, from entries in any order.
+ */
+
+typedef struct nadir_sparse_accumulator {
+    int64_t states;
+    double *sums;   /* [states] zero where there is no entry */
+    bool *present;  /* [states] */
+    int32_t *found; /* [states] in the order in which they came */
+    int64_t count;
+} nadir_sparse_accumulator;
+
+/* A struct of zeros is empty. On failure nothing is left. */
+nadir_status nadir_sparse_accumulator_make(nadir_context *context, int64_t states,
+                                           nadir_sparse_accumulator *accumulator);
+void nadir_sparse_accumulator_clear(nadir_context *context, nadir_sparse_accumulator *accumulator);
+
+static inline void nadir_sparse_accumulator_add(nadir_sparse_accumulator *accumulator, int64_t state,
+                                                double value)
+{
+    if (!accumulator->present[state]) {
+        accumulator->present[state] = true;
+        accumulator->found[accumulator->count++] = (int32_t)state;
+    }
+    accumulator->sums[state] += value;
+}
+
+/* Writes the row with rising columns and returns how many entries it has; none are left. columns NULL: each
+ * entry goes to values[its state]. */
+int64_t nadir_sparse_accumulator_take(nadir_sparse_accumulator *accumulator, int32_t *columns,
+                                      double *values);
+
+/* The rows of a kernel of any kind, entry by entry. */
+
+/* Of one kernel, which is kept, not retained, and must stay as it is. A struct of zeros is empty. */
+typedef struct nadir_explicit {
+    const nadir_kernel *kernel;
+    nadir_sparse_accumulator accumulator;
+    int32_t *columns;  /* [states] of the row that was asked for last */
+    double *values;    /* [states] */
+    int64_t k_count;   /* of k: how many entries are not zero, */
+    int32_t *k_states; /* [k_count] and where */
+} nadir_explicit;
+
+nadir_status nadir_explicit_make(nadir_context *context, const nadir_kernel *kernel,
+                                 nadir_explicit *explicit_rows);
+void nadir_explicit_clear(nadir_context *context, nadir_explicit *explicit_rows);
+
+/* How many entries a row has at most. */
+int64_t nadir_explicit_bound(const nadir_explicit *explicit_rows, int64_t row);
+
+/* The entries of a row that are not zero, which may be negative, by rising column (columns is never NULL);
+ * valid until the next call. O(entries), and putting them in order. */
+nadir_row nadir_explicit_row(nadir_explicit *explicit_rows, int64_t row);
+
+/* The numbers of all states, [states], where the kernel has them as they are; NULL otherwise. */
+const double *nadir_explicit_dense_row(const nadir_explicit *explicit_rows, int64_t row);
 
 #endif

@@ -1,7 +1,13 @@
 /* kernel_rows.c: the rows of a kernel of any kind, entry by entry; see kernel_rows.h. */
 #include "model/kernel.h"
 
+#include "linalg/distributed.h"
+#include "linalg/threads.h"
 #include "model/kernel_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 nadir_status nadir_explicit_make(nadir_context *context, const nadir_kernel *kernel,
                                  nadir_explicit *explicit_rows)
@@ -117,4 +123,446 @@ const double *nadir_kernel_on_support(const nadir_kernel *kernel, int64_t row)
     const nadir_row nominal = nadir_model_row(kernel->model, row);
     const bool same = stored.columns != NULL && stored.columns == nominal.columns;
     return same && is_stored(kernel, row) ? stored.values : NULL;
+}
+
+/* A row of a sparse matrix in the making; see sparse_accumulator.h. */
+
+/* Rows with more than one entry in this many states are put in order by looking at all states. */
+#define CROWDED 16
+
+nadir_status nadir_sparse_accumulator_make(nadir_context *context, int64_t states,
+                                           nadir_sparse_accumulator *accumulator)
+{
+    nadir_status status = NADIR_OK;
+    nadir_sparse_accumulator made = {.states = states};
+    NADIR_NEW_ZERO(context, made.sums, states);
+    NADIR_NEW_ZERO(context, made.present, states);
+    NADIR_NEW(context, made.found, states);
+    *accumulator = made;
+    made = (nadir_sparse_accumulator){0};
+cleanup:
+    nadir_sparse_accumulator_clear(context, &made);
+    return status;
+}
+
+void nadir_sparse_accumulator_clear(nadir_context *context, nadir_sparse_accumulator *accumulator)
+{
+    nadir_release(context, accumulator->sums);
+    nadir_release(context, accumulator->present);
+    nadir_release(context, accumulator->found);
+    *accumulator = (nadir_sparse_accumulator){0};
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const int32_t a = *(const int32_t *)left;
+    const int32_t b = *(const int32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Puts the states found in rising order. */
+static void sort(const nadir_sparse_accumulator *accumulator)
+{
+    if (accumulator->count <= accumulator->states / CROWDED) {
+        qsort(accumulator->found, (size_t)accumulator->count, sizeof *accumulator->found, by_number);
+        return;
+    }
+    int64_t to = 0;
+    for (int64_t t = 0; to < accumulator->count; t++) {
+        if (accumulator->present[t]) {
+            accumulator->found[to++] = (int32_t)t;
+        }
+    }
+}
+
+int64_t nadir_sparse_accumulator_take(nadir_sparse_accumulator *accumulator, int32_t *columns, double *values)
+{
+    const int64_t count = accumulator->count;
+    if (columns != NULL) {
+        sort(accumulator);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const int32_t t = accumulator->found[i];
+        values[columns != NULL ? i : t] = accumulator->sums[t];
+        if (columns != NULL) {
+            columns[i] = t;
+        }
+        accumulator->sums[t] = 0;
+        accumulator->present[t] = false;
+    }
+    accumulator->count = 0;
+    return count;
+}
+
+/* What the rows of one kernel do to an average more than those of another; see
+ * kernel.h. */
+
+/* States are taken in so many parts, whatever the threads: sums come out the same. */
+enum { PARTS = 64 };
+
+typedef struct moving {
+    const nadir_kernel *from, *to;
+    nadir_kernel_vector x_from, x_to;
+    const double *d, *pi;
+    int64_t ahead; /* see nadir_prefetch */
+} moving;
+
+/* The difference entry by entry, where both rows are stored on the successors of the model. */
+static double stored_difference(const moving *self, int64_t row, const double *from, const double *to)
+{
+    const nadir_model *model = self->to->model;
+    const int64_t start = model->row_starts[row];
+    const int64_t count = model->row_starts[row + 1] - start;
+    const int32_t *columns = model->columns + start;
+    const double *x = self->x_to.x;
+    double sum = 0;
+    nadir_prefetch(x, model->columns, start, start + count, self->ahead);
+    for (int64_t i = 0; i < count; i++) {
+        sum += (to[i] - from[i]) * x[columns[i]];
+    }
+    return sum;
+}
+
+static double row_difference(const moving *self, int64_t row)
+{
+    const double *from = nadir_kernel_on_support(self->from, row);
+    const double *to = nadir_kernel_on_support(self->to, row);
+    if (from != NULL && to != NULL) {
+        return from == to ? 0 : stored_difference(self, row, from, to);
+    }
+    double before;
+    double after;
+    nadir_kernel_multiply_rows(self->from, &self->x_from, row, row + 1, &before);
+    nadir_kernel_multiply_rows(self->to, &self->x_to, row, row + 1, &after);
+    return after - before;
+}
+
+static double add_part(const moving *self, int64_t first, int64_t end)
+{
+    const nadir_model *model = self->to->model;
+    double sum = 0;
+    for (int64_t s = first; s < end; s++) {
+        double state = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1] && self->d[s] > 0; row++) {
+            state += self->pi[row] != 0 ? self->pi[row] * row_difference(self, row) : 0;
+        }
+        sum += self->d[s] > 0 ? self->d[s] * state : 0;
+    }
+    return sum;
+}
+
+double nadir_kernel_difference_product(const nadir_context *context, const nadir_kernel *from,
+                                       const nadir_kernel *to, const double *d, const double *pi,
+                                       const double *x)
+{
+    const nadir_model *model = to->model;
+    const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
+    const int threads = nadir_threads_for(context, 2 * entries);
+    const nadir_kernel_vector x_from = nadir_kernel_prepare(context, from, x);
+    const moving run = {
+        .from = from,
+        .to = to,
+        .x_from = x_from,
+        .x_to = nadir_kernel_prepare(context, to, x),
+        .d = d,
+        .pi = pi,
+        .ahead = model->dense != NULL
+                     ? 0
+                     : nadir_prefetch_entries(nadir_model_width(model), model->row_starts[model->rows]),
+    };
+    double parts[PARTS];
+    double sum = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int part = 0; part < PARTS; part++) {
+        parts[part] = add_part(&run, model->states * part / PARTS, model->states * (part + 1) / PARTS);
+    }
+    for (int part = 0; part < PARTS; part++) {
+        sum += parts[part];
+    }
+    return nadir_allreduce_sum(context, sum);
+}
+
+/*
+ * the smallest entry of a kernel; see kernel.h.
+ *
+ * Where P - b k^T has no stored entry it is -b k(t), smallest at the largest k(t) for b > 0 and at the
+ * smallest for b < 0. So each row needs the first state in the order of k that it does not store, and a few
+ * dozen states at each end of that order do for all rows but very long ones.
+ */
+
+#define ENDS 64
+
+/* The states where sign * k is largest, falling. */
+typedef struct end_states {
+    double sign;
+    int64_t count;
+    int32_t states[ENDS];
+} end_states;
+
+static void find_end(int64_t states, const double *k, end_states *end)
+{
+    for (int64_t t = 0; t < states; t++) {
+        const double value = end->sign * k[t];
+        if (end->count == ENDS && value <= end->sign * k[end->states[ENDS - 1]]) {
+            continue;
+        }
+        int64_t to = end->count < ENDS ? end->count++ : ENDS - 1;
+        for (; to > 0 && end->sign * k[end->states[to - 1]] < value; to--) {
+            end->states[to] = end->states[to - 1];
+        }
+        end->states[to] = (int32_t)t;
+    }
+}
+
+/* The smallest of count numbers; in lanes, as the processor compares several at once. A NaN counts as large.
+ */
+static double smallest_of(int64_t count, const double *values)
+{
+    enum { LANES = 8 };
+    double lanes[LANES];
+    int64_t i = 0;
+    for (int lane = 0; lane < LANES; lane++) {
+        lanes[lane] = INFINITY;
+    }
+    for (; i + LANES <= count; i += LANES) {
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] = values[i + lane] < lanes[lane] ? values[i + lane] : lanes[lane];
+        }
+    }
+    double smallest = INFINITY;
+    for (; i < count; i++) {
+        smallest = fmin(smallest, values[i]);
+    }
+    for (int lane = 0; lane < LANES; lane++) {
+        smallest = fmin(smallest, lanes[lane]);
+    }
+    return smallest;
+}
+
+/* The smallest of values - b k. */
+static double smallest_difference(int64_t count, const double *values, double b, const double *k)
+{
+    enum { BLOCK = 256 };
+    double differences[BLOCK];
+    double smallest = INFINITY;
+    for (int64_t first = 0; first < count; first += BLOCK) {
+        const int64_t length = count - first < BLOCK ? count - first : BLOCK;
+        for (int64_t i = 0; i < length; i++) {
+            differences[i] = values[first + i] - b * k[first + i];
+        }
+        smallest = fmin(smallest, smallest_of(length, differences));
+    }
+    return smallest;
+}
+
+/* -b k(t) at the first t that the row does not store, in the order in which it rises; infinity: it stores
+ * all. */
+static double smallest_missing(const nadir_kernel *kernel, const nadir_row *part, double b,
+                               const end_states *end)
+{
+    const int64_t states = kernel->model->states;
+    for (int64_t i = 0; i < end->count; i++) {
+        if (!nadir_row_has(part, end->states[i])) {
+            return 0 - b * kernel->k[end->states[i]];
+        }
+    }
+    double smallest = INFINITY;
+    int64_t next = 0;
+    for (int64_t t = 0; t < states && part->count < states; t++) {
+        const bool stored = next < part->count && part->columns[next] == t;
+        next += stored;
+        smallest = stored ? smallest : fmin(smallest, 0 - b * kernel->k[t]);
+    }
+    return smallest;
+}
+
+/* Of a row of a kernel P - b k^T. */
+static double rank_one_minimum(const nadir_kernel *kernel, int64_t row, const end_states ends[2])
+{
+    const nadir_row part = nadir_kernel_row(kernel, row);
+    const double b = kernel->b[row];
+    if (part.columns == NULL) {
+        return smallest_difference(part.count, part.values, b, kernel->k);
+    }
+    double smallest = smallest_missing(kernel, &part, b, &ends[b < 0]);
+    for (int64_t i = 0; i < part.count; i++) {
+        smallest = fmin(smallest, part.values[i] - b * kernel->k[part.columns[i]]);
+    }
+    return smallest;
+}
+
+static double stored_minimum(const nadir_kernel *kernel, int64_t row)
+{
+    const nadir_row part = nadir_kernel_row(kernel, row);
+    const double smallest = smallest_of(part.count, part.values);
+    return part.count < nadir_model_total(kernel->model) ? fmin(smallest, 0) : smallest;
+}
+
+double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *kernel)
+{
+    const nadir_model *model = kernel->model;
+    const int64_t work = model->dense != NULL ? model->rows * model->states : model->nonzeros;
+    const int threads = nadir_threads_for(context, work);
+    end_states ends[2] = {{.sign = 1}, {.sign = -1}};
+    double smallest = INFINITY;
+    if (kernel->kind == NADIR_KERNEL_RANK_ONE && model->exchange != NULL) {
+        return -INFINITY; /* the order of k is not here; nadir_rank_one_minimum knows */
+    }
+    if (kernel->kind == NADIR_KERNEL_RANK_ONE && model->dense == NULL) {
+        find_end(model->states, kernel->k, &ends[0]);
+        find_end(model->states, kernel->k, &ends[1]);
+    }
+    if (nadir_kernel_has_tail(kernel)) {
+        nadir_perturbed_update(kernel);
+    }
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : smallest) if (threads > 1)
+    for (int64_t row = 0; row < model->rows; row++) {
+        const double one = nadir_kernel_is_nominal(kernel, row)    ? nadir_model_row_minimum(model, row)
+                           : kernel->kind == NADIR_KERNEL_RANK_ONE ? rank_one_minimum(kernel, row, ends)
+                           : nadir_kernel_has_tail(kernel)         ? nadir_perturbed_minimum(kernel, row)
+                                                                   : stored_minimum(kernel, row);
+        smallest = one < smallest ? one : smallest;
+    }
+    return nadir_allreduce_minimum(context, smallest);
+}
+
+/*
+ * a kernel as the kernel of a model of its own; see kernel.h.
+ *
+ * Every row is written out, as CSR or, where that would take more memory, dense; nadir_model_finish checks
+ * and normalises the rows and settles how they are kept.
+ */
+
+/* An entry below minus this is negative, not rounded: some fifty roundings of a probability. */
+#define ROUNDING 1e-14
+
+/* How many entries all rows have, at most. */
+static double count_entries(const nadir_explicit *rows)
+{
+    double entries = 0;
+    for (int64_t row = 0; row < rows->kernel->model->rows; row++) {
+        entries += (double)nadir_explicit_bound(rows, row);
+    }
+    return entries;
+}
+
+/* Room for the rows of `made`, in the form that takes less. */
+static nadir_status allocate_rows(nadir_context *context, double entries, nadir_model *made)
+{
+    nadir_status status = NADIR_OK;
+    const double all = (double)made->rows * (double)made->states;
+    const double entry = sizeof *made->columns + sizeof *made->probabilities;
+    if (entries * entry >= all * sizeof *made->dense) {
+        NADIR_NEW_ZERO(context, made->dense, made->rows * made->states);
+    } else {
+        NADIR_NEW(context, made->row_starts, made->rows + 1);
+        NADIR_NEW(context, made->columns, entries);
+        NADIR_NEW(context, made->probabilities, entries);
+        made->row_starts[0] = 0;
+    }
+cleanup:
+    return status;
+}
+
+/* A row of `made`; entries that are negative, by rounding, are zero. */
+static void write_row(const nadir_row *from, int64_t row, nadir_model *made)
+{
+    const int64_t start = made->dense == NULL ? made->row_starts[row] : row * made->states;
+    for (int64_t i = 0; i < from->count; i++) {
+        const double value = from->values[i] < 0 ? 0 : from->values[i];
+        if (made->dense != NULL) {
+            made->dense[start + from->columns[i]] = value;
+        } else {
+            made->columns[start + i] = from->columns[i];
+            made->probabilities[start + i] = value;
+        }
+    }
+    if (made->dense == NULL) {
+        made->row_starts[row + 1] = start + from->count;
+    }
+}
+
+static nadir_status write_rows(nadir_context *context, const nadir_kernel *kernel, nadir_model *made)
+{
+    nadir_status status = NADIR_OK;
+    nadir_explicit rows = {0};
+    NADIR_CHECK(nadir_explicit_make(context, kernel, &rows));
+    NADIR_CHECK(allocate_rows(context, count_entries(&rows), made));
+    for (int64_t row = 0; row < made->rows; row++) {
+        const nadir_row from = nadir_explicit_row(&rows, row);
+        write_row(&from, row, made);
+        if (row % 1024 == 0) {
+            NADIR_CHECK(nadir_progress(context, "writing out the kernel", (double)row / (double)made->rows));
+        }
+    }
+cleanup:
+    nadir_explicit_clear(context, &rows);
+    return status;
+}
+
+/* A copy of an array of `count` elements; NULL stays NULL. */
+#define COPY(context, to, from, count)                                                                       \
+    do {                                                                                                     \
+        if ((from) != NULL) {                                                                                \
+            NADIR_NEW(context, to, count);                                                                   \
+            memcpy(to, from, (size_t)(count) * sizeof *(to));                                                \
+        }                                                                                                    \
+    } while (0)
+
+static nadir_status copy_names(nadir_context *context, const nadir_names *from, nadir_names *into)
+{
+    nadir_status status = NADIR_OK;
+    for (int64_t i = 0; i < from->count; i++) {
+        const char *name = nadir_names_get(from, i);
+        NADIR_CHECK(nadir_names_add(context, into, name, strlen(name)));
+    }
+cleanup:
+    return status;
+}
+
+/* Everything but the rows. */
+static nadir_status copy_rest(nadir_context *context, const nadir_model *model, nadir_model *made)
+{
+    nadir_status status = NADIR_OK;
+    made->states = model->states;
+    made->rows = model->rows;
+    made->discount = model->discount;
+    made->norm = model->norm;
+    made->set = model->set;
+    made->domain = model->domain;
+    COPY(context, made->state_rows, model->state_rows, model->states + 1);
+    COPY(context, made->row_actions, model->row_actions, model->rows);
+    COPY(context, made->rewards, model->rewards, model->rows);
+    COPY(context, made->initial, model->initial, model->states);
+    COPY(context, made->scales, model->scales, model->rows);
+    COPY(context, made->radius, model->radius, model->radius_count);
+    made->radius_count = model->radius_count;
+    NADIR_CHECK(copy_names(context, &model->state_names, &made->state_names));
+    NADIR_CHECK(copy_names(context, &model->action_names, &made->action_names));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_kernel_to_model(nadir_context *context, const nadir_kernel *kernel, nadir_model **model)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *made = NULL;
+    const nadir_source source = {.path = "kernel"};
+    const double smallest = nadir_kernel_minimum(context, kernel);
+    if (smallest < -ROUNDING) {
+        return nadir_fail(
+            context, NADIR_ERROR_UNSUPPORTED,
+            "the kernel has an entry of %g: a model needs probabilities, 0 or more; the domains "
+            "simplex and support have no such kernels",
+            smallest);
+    }
+    NADIR_CHECK(nadir_model_start(context, &made));
+    NADIR_CHECK(copy_rest(context, kernel->model, made));
+    NADIR_CHECK(write_rows(context, kernel, made));
+    NADIR_CHECK(nadir_model_finish(context, made, &source));
+    *model = made;
+    made = NULL;
+cleanup:
+    nadir_model_free(made);
+    return status;
 }

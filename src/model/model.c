@@ -1,6 +1,7 @@
 /* model.c: the model as an object: making, sharing, looking inside; see model.h. */
 #include "model/model.h"
 
+#include "core/context.h"
 #include "core/device.h"
 #include "linalg/distributed.h"
 
@@ -238,4 +239,276 @@ const char *nadir_model_label(const nadir_model *model, int64_t state, int64_t r
         }
     }
     return text;
+}
+
+/* Models from the caller's arrays, copied or borrowed; see nadir.h. */
+
+/* A copy of an array of the caller's; NULL stays NULL. */
+static nadir_status copy_array(nadir_context *context, const void *from, int64_t count, size_t size,
+                               void *into)
+{
+    void *copy = NULL;
+    if (from != NULL) {
+        copy = nadir_allocate(context, (size_t)count, size);
+        if (copy == NULL) {
+            return NADIR_ERROR_MEMORY;
+        }
+        memcpy(copy, from, (size_t)count * size);
+    }
+    memcpy(into, &copy, sizeof copy);
+    return NADIR_OK;
+}
+
+static nadir_status copy_names(nadir_context *context, const char *const *from, int64_t count,
+                               nadir_names *into)
+{
+    nadir_status status = NADIR_OK;
+    for (int64_t i = 0; from != NULL && i < count; i++) {
+        NADIR_CHECK(nadir_names_add(context, into, from[i], strlen(from[i])));
+    }
+cleanup:
+    return status;
+}
+
+/* What must hold before anything is copied; *entries is the number of transitions, or of dense numbers. */
+static nadir_status check_given(nadir_context *context, const nadir_model_data *data, int64_t *entries)
+{
+    const bool sparse = data->row_starts != NULL && data->columns != NULL && data->probabilities != NULL;
+    const bool any = data->row_starts != NULL || data->columns != NULL || data->probabilities != NULL;
+    if (data->state_rows == NULL || (data->dense != NULL) == any || any != sparse) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "a model needs state_rows and either a dense or a sparse kernel");
+    }
+    if (data->states < 1 || data->states > NADIR_STATES_LIMIT || data->rows < data->states ||
+        data->rows > INT64_MAX / data->states / (int64_t)sizeof(double)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%lld states with %lld rows are no model",
+                          (long long)data->states, (long long)data->rows);
+    }
+    *entries = sparse ? data->row_starts[data->rows] : data->rows * data->states;
+    if (*entries < 0) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "row_starts ends with a negative number");
+    }
+    return NADIR_OK;
+}
+
+/* Borrowed arrays keep their place: the model never writes to them. */
+static void take_kernel(const nadir_model_data *data, nadir_model *model)
+{
+    memcpy(&model->dense, &data->dense, sizeof model->dense);
+    memcpy(&model->columns, &data->columns, sizeof model->columns);
+    memcpy(&model->probabilities, &data->probabilities, sizeof model->probabilities);
+}
+
+static nadir_status copy_kernel(nadir_context *context, const nadir_model_data *data, int64_t entries,
+                                nadir_model *model)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(copy_array(context, data->dense, entries, sizeof(double), &model->dense));
+    NADIR_CHECK(copy_array(context, data->columns, entries, sizeof(int32_t), &model->columns));
+    NADIR_CHECK(copy_array(context, data->probabilities, entries, sizeof(double), &model->probabilities));
+cleanup:
+    return status;
+}
+
+/* All arrays but those of the kernel. */
+static nadir_status copy_arrays(nadir_context *context, const nadir_model_data *data, int64_t entries,
+                                nadir_model *model)
+{
+    nadir_status status = NADIR_OK;
+    const struct {
+        const void *from;
+        int64_t count;
+        size_t size;
+        void *into;
+    } arrays[] = {
+        {data->state_rows, data->states + 1, sizeof(int64_t), &model->state_rows},
+        {data->row_actions, data->rows, sizeof(int32_t), &model->row_actions},
+        {data->row_starts, data->rows + 1, sizeof(int64_t), &model->row_starts},
+        {data->rewards, data->rows, sizeof(double), &model->rewards},
+        {data->transition_rewards, entries, sizeof(double), &model->transition_rewards},
+        {data->initial, data->states, sizeof(double), &model->initial},
+        {data->scales, data->rows, sizeof(double), &model->scales},
+        {data->radius, data->radius_count, sizeof(double), &model->radius},
+    };
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        NADIR_CHECK(copy_array(context, arrays[i].from, arrays[i].count, arrays[i].size, arrays[i].into));
+    }
+    NADIR_CHECK(copy_names(context, data->state_names, data->states, &model->state_names));
+    NADIR_CHECK(copy_names(context, data->action_names, data->action_names_count, &model->action_names));
+cleanup:
+    return status;
+}
+
+/* may_borrow: the kernel is used where it lies if nothing has to be done to it. */
+static nadir_status make_model(nadir_context *context, const nadir_model_data *given, bool may_borrow,
+                               nadir_model **model)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *made = NULL;
+    nadir_model_data data;
+    int64_t entries = 0;
+    nadir_model_data_default(&data);
+    if (!nadir_settings_copy(&data, sizeof data, given)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the model data is not set");
+    }
+    NADIR_CHECK(check_given(context, &data, &entries));
+    NADIR_CHECK(nadir_model_start(context, &made));
+    made->states = data.states;
+    made->rows = data.rows;
+    made->discount = data.discount;
+    made->norm = data.norm;
+    made->set = data.set;
+    made->domain = data.domain;
+    made->radius_count = data.radius != NULL ? data.radius_count : 0;
+    if (may_borrow) {
+        NADIR_CHECK(nadir_rows_stand(context, &data, &made->borrowed, &made->nonzeros));
+    }
+    if (made->borrowed) {
+        take_kernel(&data, made);
+    } else {
+        NADIR_CHECK(copy_kernel(context, &data, entries, made));
+    }
+    NADIR_CHECK(copy_arrays(context, &data, entries, made));
+    const nadir_source source = {.path = "model", .keep_transition_rewards = true};
+    NADIR_CHECK(nadir_model_finish(context, made, &source));
+    NADIR_CHECK(nadir_model_check_discount(context, made, source.path));
+    *model = made;
+    made = NULL;
+cleanup:
+    nadir_model_free(made);
+    return status;
+}
+
+nadir_status nadir_model_create(nadir_context *context, const nadir_model_data *data, nadir_model **model)
+{
+    return make_model(context, data, false, model);
+}
+
+nadir_status nadir_model_borrow(nadir_context *context, const nadir_model_data *data,
+                                nadir_release_function release, void *user, nadir_model **model)
+{
+    const nadir_status status = make_model(context, data, true, model);
+    if (status == NADIR_OK && (*model)->borrowed) {
+        (*model)->release = release;
+        (*model)->release_user = user;
+    } else if (status == NADIR_OK && release != NULL) {
+        release(user);
+    }
+    return status;
+}
+
+/* A list of names and the way back from name to number; see names.h. */
+
+nadir_status nadir_names_add(nadir_context *context, nadir_names *names, const char *name, size_t length)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_RESERVE(context, names->offsets, names->count + 1, names->offsets_capacity);
+    NADIR_RESERVE(context, names->text, names->text_used + length + 1, names->text_capacity);
+    names->offsets[names->count++] = names->text_used;
+    memcpy(names->text + names->text_used, name, length);
+    names->text[names->text_used + length] = '\0';
+    names->text_used += length + 1;
+cleanup:
+    return status;
+}
+
+const char *nadir_names_get(const nadir_names *names, int64_t index)
+{
+    return index >= 0 && index < names->count ? names->text + names->offsets[index] : NULL;
+}
+
+void nadir_names_clear(nadir_memory *memory, nadir_names *names)
+{
+    nadir_memory_release(memory, names->offsets);
+    nadir_memory_release(memory, names->text);
+    *names = (nadir_names){0};
+}
+
+/* A name that is there. */
+static const char *name_of(const nadir_names *names, int64_t number)
+{
+    return names->text + names->offsets[number];
+}
+
+/* FNV-1a from a secret start, mixed once more because its low bits are weak. */
+static uint64_t hash(uint64_t secret, const char *name, size_t length)
+{
+    uint64_t value = secret;
+    for (size_t i = 0; i < length; i++) {
+        value = (value ^ (unsigned char)name[i]) * 1099511628211U;
+        value ^= value >> 29;
+    }
+    return value ^ (value >> 32);
+}
+
+/* The time and where the memory lies; the names found do not depend on it. */
+static uint64_t make_secret(const void *memory)
+{
+    const double time = nadir_clock_seconds();
+    uint64_t bits;
+    memcpy(&bits, &time, sizeof bits);
+    return (bits ^ (uint64_t)(uintptr_t)memory) * 0x9e3779b97f4a7c15U;
+}
+
+/* The slot that holds the name, or the empty one where it belongs. */
+static size_t find_slot(const nadir_name_index *index, const nadir_names *names, const char *name,
+                        size_t length)
+{
+    size_t slot = (size_t)hash(index->secret, name, length) & (index->capacity - 1);
+    while (index->slots[slot] != 0) {
+        const char *held = name_of(names, index->slots[slot] - 1);
+        if (strncmp(held, name, length) == 0 && held[length] == '\0') {
+            break;
+        }
+        slot = (slot + 1) & (index->capacity - 1);
+    }
+    return slot;
+}
+
+static nadir_status grow(nadir_context *context, nadir_name_index *index, const nadir_names *names)
+{
+    nadir_status status = NADIR_OK;
+    nadir_name_index larger = {NULL, index->capacity == 0 ? 64 : 2 * index->capacity, index->count, 0};
+    NADIR_NEW_ZERO(context, larger.slots, larger.capacity);
+    larger.secret = make_secret(larger.slots);
+    for (size_t i = 0; i < index->capacity; i++) {
+        if (index->slots[i] != 0) {
+            const char *name = name_of(names, index->slots[i] - 1);
+            larger.slots[find_slot(&larger, names, name, strlen(name))] = index->slots[i];
+        }
+    }
+    nadir_release(context, index->slots);
+    *index = larger;
+cleanup:
+    return status;
+}
+
+nadir_status nadir_name_index_add(nadir_context *context, nadir_name_index *index, const nadir_names *names,
+                                  int64_t number, int64_t *existing)
+{
+    nadir_status status = NADIR_OK;
+    if ((size_t)index->count * 2 >= index->capacity) {
+        NADIR_CHECK(grow(context, index, names));
+    }
+    const char *name = name_of(names, number);
+    const size_t slot = find_slot(index, names, name, strlen(name));
+    *existing = index->slots[slot] - 1;
+    if (*existing < 0) {
+        index->slots[slot] = number + 1;
+        index->count++;
+    }
+cleanup:
+    return status;
+}
+
+int64_t nadir_name_index_find(const nadir_name_index *index, const nadir_names *names, const char *name,
+                              size_t length)
+{
+    return index->capacity == 0 ? -1 : index->slots[find_slot(index, names, name, length)] - 1;
+}
+
+void nadir_name_index_clear(nadir_context *context, nadir_name_index *index)
+{
+    nadir_release(context, index->slots);
+    *index = (nadir_name_index){0};
 }

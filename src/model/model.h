@@ -10,9 +10,42 @@
 
 #include "core/context.h"
 #include "linalg/distributed.h"
-#include "model/model.h"
 
 #include <stdatomic.h>
+
+/* A list of names, kept as one text. */
+
+typedef struct nadir_names {
+    int64_t count;
+    size_t *offsets; /* [count] start of each name in `text` */
+    char *text;      /* the names, each closed by a NUL */
+    size_t text_used;
+    size_t offsets_capacity;
+    size_t text_capacity;
+} nadir_names;
+
+/* A struct of zeros is an empty list. Appends a name of `length` bytes (no NUL among them). */
+nadir_status nadir_names_add(nadir_context *context, nadir_names *names, const char *name, size_t length);
+const char *nadir_names_get(const nadir_names *names, int64_t index);
+void nadir_names_clear(nadir_memory *memory, nadir_names *names);
+
+/* From name to number in constant time, also for names that were chosen to make that hard: the places depend
+ * on a number that nobody outside can know. A struct of zeros is an empty index; it refers to `names`, which
+ * must only grow while the index lives. */
+typedef struct nadir_name_index {
+    int64_t *slots; /* [capacity] number + 1, 0: empty */
+    size_t capacity;
+    int64_t count;
+    uint64_t secret;
+} nadir_name_index;
+
+/* Adds names[number] to the index; *existing is the earlier number of the same name, or -1. */
+nadir_status nadir_name_index_add(nadir_context *context, nadir_name_index *index, const nadir_names *names,
+                                  int64_t number, int64_t *existing);
+/* The number of a name, or -1. */
+int64_t nadir_name_index_find(const nadir_name_index *index, const nadir_names *names, const char *name,
+                              size_t length);
+void nadir_name_index_clear(nadir_context *context, nadir_name_index *index);
 
 /* States, and actions of a state, are counted in 32 bits. */
 #define NADIR_STATES_LIMIT INT32_MAX
@@ -162,5 +195,47 @@ nadir_status nadir_model_valid_radius_scaled(nadir_context *context, const nadir
 #define NADIR_LABEL_LENGTH 192
 const char *nadir_model_label(const nadir_model *model, int64_t state, int64_t row,
                               char text[NADIR_LABEL_LENGTH]);
+
+/* Putting the rows of a kernel in order while a model is finished. */
+
+/* What happened to sums while rows, or mu, were normalised. */
+typedef struct nadir_sum_report {
+    int64_t repaired; /* how many were off by more than NADIR_SUM_UNSAID */
+    int64_t worst;    /* which was off the most */
+    double worst_sum;
+} nadir_sum_report;
+
+/* Normalises values whose sum is off; `which` is how the report calls them. *sum is what they summed to;
+ * false when that is farther from one than NADIR_SUM_TOLERANCE. */
+bool nadir_normalise(int64_t count, double *values, int64_t which, nadir_sum_report *report, double *sum);
+
+/* "FILE:LINE: state 3, action 1: " followed by the sentence, as a NADIR_ERROR_MODEL. */
+nadir_status nadir_row_fail(nadir_context *context, const nadir_model *model, const nadir_source *source,
+                            int64_t row, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Sorts, merges, checks and normalises every row, fills `rewards` from transition rewards, counts nonzeros.
+ */
+nadir_status nadir_rows_finish(nadir_context *context, nadir_model *model, const nadir_source *source);
+
+/* *stand: whether the kernel of `data` would come out of nadir_model_finish as it is, bits and storage; then
+ * *nonzeros is how many transitions it has. Tells nothing of what is wrong otherwise. */
+nadir_status nadir_rows_stand(nadir_context *context, const nadir_model_data *data, bool *stand,
+                              int64_t *nonzeros);
+
+/*
+ * a model whose states are distributed over processes, in the making.
+ *
+ * A reader fills in the rows of the states [first, first + states) of S, with successors numbered over all
+ * processes or as a dense array, [rows * S]. nadir_model_distribute makes them CSR and numbers successors anew,
+ * own states first and then those of others (exchange.h).
+ */
+
+/* The states of a process: [first, end) of `total`, as many for each as for any other, give or take one; the
+ * last ones have none where there are more processes than states. */
+void nadir_model_own_states(const nadir_context *context, int64_t total, int64_t *first, int64_t *end);
+
+/* Before nadir_model_finish. Every process calls at once. */
+nadir_status nadir_model_distribute(nadir_context *context, nadir_model *model, const char *path,
+                                    int64_t first, int64_t total);
 
 #endif

@@ -1,9 +1,11 @@
 /* model_facts.c: what can be said of a model before anything is solved: sizes, ranges, valid radius, reach. */
-#include "model/model.h"
-
+#include "core/file.h"
 #include "linalg/distributed.h"
 #include "linalg/gstd.h"
+#include "model/model.h"
+#include "model/policy.h"
 
+#include <endian.h>
 #include <math.h>
 #include <string.h>
 
@@ -153,5 +155,290 @@ nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model
     NADIR_CHECK(count_unreachable(context, model, &found.unreachable_states));
     nadir_settings_give(facts, facts->size, &found, sizeof found);
 cleanup:
+    return status;
+}
+
+/*
+ * SHA-256 of what a model or a policy says, whichever way it is stored.
+ *
+ * Hashed, in this order, integers and doubles as 8 bytes little-endian, -0 as 0: a tag; states, rows; for
+ * each state the number of its rows and mu; for each row its number of nonzeros, their successors and
+ * probabilities, its reward, its scale; the discount. An unknown number is hashed as one fixed NaN.
+ */
+
+enum { BUFFER_WORDS = 4096 };
+
+typedef struct digest_state {
+    nadir_sha256 hash;
+    uint64_t buffer[BUFFER_WORDS]; /* little-endian; [used] are not hashed yet */
+    size_t used;
+} digest_state;
+
+static inline void add_bits(digest_state *digester, uint64_t bits)
+{
+    if (digester->used == BUFFER_WORDS) {
+        nadir_sha256_update(&digester->hash, digester->buffer, sizeof digester->buffer);
+        digester->used = 0;
+    }
+    digester->buffer[digester->used++] = htole64(bits);
+}
+
+static inline void add_integer(digest_state *digester, int64_t value)
+{
+    add_bits(digester, (uint64_t)value);
+}
+
+static inline void add_double(digest_state *digester, double value)
+{
+    const double plain = isnan(value) ? (double)NAN : value + 0.0; /* -0 + 0 = 0 */
+    uint64_t bits;
+    memcpy(&bits, &plain, sizeof bits);
+    add_bits(digester, bits);
+}
+
+static void start(digest_state *digester, uint64_t tag)
+{
+    nadir_sha256_start(&digester->hash);
+    digester->used = 0;
+    add_bits(digester, tag);
+}
+
+static void finish(digest_state *digester, char text[65])
+{
+    unsigned char bytes[NADIR_SHA256_BYTES];
+    nadir_sha256_update(&digester->hash, digester->buffer, digester->used * sizeof *digester->buffer);
+    nadir_sha256_finish(&digester->hash, bytes);
+    nadir_sha256_hex(bytes, text);
+}
+
+static int64_t count_nonzeros(const nadir_row *entries)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < entries->count; i++) {
+        count += entries->values[i] > 0;
+    }
+    return count;
+}
+
+static void add_row(digest_state *digester, const nadir_model *model, int64_t row)
+{
+    const nadir_row entries = nadir_model_row(model, row);
+    add_integer(digester, count_nonzeros(&entries));
+    for (int64_t i = 0; i < entries.count; i++) {
+        if (entries.values[i] > 0) {
+            add_integer(digester, nadir_row_column(&entries, i));
+            add_double(digester, entries.values[i]);
+        }
+    }
+    add_double(digester, model->rewards != NULL ? model->rewards[row] : NAN);
+    add_double(digester, model->scales != NULL ? model->scales[row] : 1);
+}
+
+nadir_status nadir_model_digest(nadir_context *context, const nadir_model *model, char digest[65])
+{
+    nadir_status status = NADIR_OK;
+    digest_state digester;
+    if (model->exchange != NULL) {
+        digest[0] = '\0'; /* no process has the whole model */
+        return NADIR_OK;
+    }
+    start(&digester, 0x314c45444f4dU); /* "MODEL1" */
+    add_integer(&digester, model->states);
+    add_integer(&digester, model->rows);
+    for (int64_t s = 0; s < model->states; s++) {
+        add_integer(&digester, model->state_rows[s + 1] - model->state_rows[s]);
+        add_double(&digester, model->initial[s]);
+    }
+    for (int64_t row = 0; row < model->rows; row++) {
+        add_row(&digester, model, row);
+        if (row % 64 == 0) {
+            NADIR_CHECK(nadir_progress(context, "hashing", (double)row / (double)model->rows));
+        }
+    }
+    add_double(&digester, model->discount);
+    finish(&digester, digest);
+cleanup:
+    return status;
+}
+
+nadir_status nadir_policy_digest(nadir_context *context, const nadir_policy *policy, char digest[65])
+{
+    digest_state digester;
+    if (context->engine != NULL) {
+        digest[0] = '\0'; /* nor the whole policy */
+        return NADIR_OK;
+    }
+    start(&digester, 0x3159434c4f50U); /* "POLCY1" */
+    add_integer(&digester, policy->rows);
+    for (int64_t row = 0; row < policy->rows; row++) {
+        add_double(&digester, policy->probabilities[row]);
+    }
+    finish(&digester, digest);
+    return NADIR_OK;
+}
+
+/*
+ * successors numbered anew when the states are distributed over processes; see partition.h.
+ *
+ * Which states of other processes occur is kept as one bit for each of all states, with a count of the bits
+ * before each word: the number of a ghost is then found without a search. A row whose successors rise stays
+ * so: those below the own states move behind the own ones.
+ */
+
+enum { BITS = 64 };
+
+void nadir_model_own_states(const nadir_context *context, int64_t total, int64_t *first, int64_t *end)
+{
+    const int64_t rank = context->communication->rank;
+    const int64_t members = context->communication->members;
+    *first = total / members * rank + (rank < total % members ? rank : total % members);
+    *end = *first + total / members + (rank < total % members);
+}
+
+/* The states of others among the successors. */
+typedef struct ghost_set {
+    uint64_t *bits;  /* [words] */
+    int64_t *before; /* [words] ghosts in the words before */
+    int64_t words;
+    int64_t count;
+} ghost_set;
+
+static nadir_status collect(nadir_context *context, const nadir_model *model, const char *path, int64_t first,
+                            int64_t total, ghost_set *ghosts)
+{
+    const int64_t entries = model->row_starts[model->rows];
+    for (int64_t i = 0; i < entries; i++) {
+        const int64_t t = model->columns[i];
+        if (t < 0 || t >= total) {
+            int64_t row = 0;
+            while (model->row_starts[row + 1] <= i) {
+                row++;
+            }
+            const int64_t state = first + nadir_model_row_state(model, row);
+            return nadir_fail(context, NADIR_ERROR_MODEL,
+                              "%s: state %lld: successor %lld is not a state; states are 0 to %lld", path,
+                              (long long)state, (long long)t, (long long)total - 1);
+        }
+        if (t < first || t >= first + model->states) {
+            ghosts->bits[t / BITS] |= UINT64_C(1) << t % BITS;
+        }
+    }
+    return NADIR_OK;
+}
+
+/* Every state of the others becomes a ghost when most are and processes can read each other's vectors: then
+ * nothing has to be picked out and copied. Counts the set. */
+static void settle(const nadir_context *context, int64_t first, int64_t end, int64_t total, ghost_set *ghosts)
+{
+    int64_t count = 0;
+    for (int64_t word = 0; word < ghosts->words; word++) {
+        count += __builtin_popcountll(ghosts->bits[word]);
+    }
+    const bool whole = context->communication->shares && count > (total - (end - first)) / 2;
+    for (int64_t t = 0; whole && t < total; t++) {
+        if (t < first || t >= end) {
+            ghosts->bits[t / BITS] |= UINT64_C(1) << t % BITS;
+        }
+    }
+    for (int64_t word = 0; word < ghosts->words; word++) {
+        ghosts->before[word] = ghosts->count;
+        ghosts->count += __builtin_popcountll(ghosts->bits[word]);
+    }
+}
+
+/* How many ghosts stand before state t. */
+static int64_t number_of(const ghost_set *ghosts, int64_t t)
+{
+    const uint64_t below = ghosts->bits[t / BITS] & ((UINT64_C(1) << t % BITS) - 1);
+    return ghosts->before[t / BITS] + __builtin_popcountll(below);
+}
+
+static void list(const ghost_set *ghosts, int64_t *places)
+{
+    int64_t to = 0;
+    for (int64_t word = 0; word < ghosts->words; word++) {
+        for (uint64_t left = ghosts->bits[word]; left != 0; left &= left - 1) {
+            places[to++] = word * BITS + __builtin_ctzll(left);
+        }
+    }
+}
+
+static void swap_entries(nadir_model *model, int64_t i, int64_t j)
+{
+    const int32_t column = model->columns[i];
+    const double probability = model->probabilities[i];
+    model->columns[i] = model->columns[j];
+    model->columns[j] = column;
+    model->probabilities[i] = model->probabilities[j];
+    model->probabilities[j] = probability;
+    if (model->transition_rewards != NULL) {
+        const double reward = model->transition_rewards[i];
+        model->transition_rewards[i] = model->transition_rewards[j];
+        model->transition_rewards[j] = reward;
+    }
+}
+
+static void reverse(nadir_model *model, int64_t start, int64_t end)
+{
+    for (; start < --end; start++) {
+        swap_entries(model, start, end);
+    }
+}
+
+/* Own successors, which follow those that stand below them, before these; then all are numbered anew. */
+static void renumber_row(nadir_model *model, int64_t row, int64_t first, const ghost_set *ghosts)
+{
+    const int64_t start = model->row_starts[row];
+    const int64_t end = model->row_starts[row + 1];
+    int64_t own = start;
+    while (own < end && model->columns[own] < first) {
+        own++;
+    }
+    int64_t above = own;
+    while (above < end && model->columns[above] >= first && model->columns[above] < first + model->states) {
+        above++;
+    }
+    if (own > start && above > own) { /* two parts change places by three reversals */
+        reverse(model, start, own);
+        reverse(model, own, above);
+        reverse(model, start, above);
+    }
+    for (int64_t i = start; i < end; i++) {
+        const int64_t t = model->columns[i];
+        const bool mine = t >= first && t < first + model->states;
+        model->columns[i] = (int32_t)(mine ? t - first : model->states + number_of(ghosts, t));
+    }
+}
+
+nadir_status nadir_model_distribute(nadir_context *context, nadir_model *model, const char *path,
+                                    int64_t first, int64_t total)
+{
+    nadir_status status = NADIR_OK;
+    ghost_set ghosts = {.words = total / BITS + 1};
+    int64_t *places = NULL;
+    if (model->dense != NULL) { /* rows of a part are always CSR */
+        NADIR_CHECK(nadir_model_to_sparse(context, model, total));
+    }
+    NADIR_NEW_ZERO(context, ghosts.bits, ghosts.words);
+    NADIR_NEW(context, ghosts.before, ghosts.words);
+    NADIR_CHECK(collect(context, model, path, first, total, &ghosts));
+    settle(context, first, first + model->states, total, &ghosts);
+    if (model->states + ghosts.count > INT32_MAX) {
+        status = nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                            "%s: %lld states and %lld successors of other processes; columns are numbered in "
+                            "32 bits: take more processes",
+                            path, (long long)model->states, (long long)ghosts.count);
+        goto cleanup;
+    }
+    NADIR_NEW(context, places, ghosts.count);
+    list(&ghosts, places);
+    for (int64_t row = 0; row < model->rows; row++) {
+        renumber_row(model, row, first, &ghosts);
+    }
+    NADIR_CHECK(nadir_exchange_create(context, first, model->states, ghosts.count, places, &model->exchange));
+cleanup:
+    nadir_release(context, ghosts.bits);
+    nadir_release(context, ghosts.before);
+    nadir_release(context, places);
     return status;
 }

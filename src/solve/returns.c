@@ -1,21 +1,54 @@
 /*
- * returns.c: the returns of many policies of one model; see returns.h.
+ * returns.c: the returns of many policies of one model.
+ *
+ * Each is J = mu . v, v about D R^pi from one solve; the pass R^pi + gamma P^pi v - v over the rows of the
+ * kernel bounds its error, whoever solved (value.h).
  *
  * All policies are looked at before the first is evaluated, so that one that is none costs no time. Small
  * models: threads share the policies, a run of them each, and every thread has operator, factors and vectors
  * of its own. Large ones: one policy after another, each on all threads, or on a device.
  */
-#include "solve/returns.h"
-
 #include "core/round.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
+#include "model/kernel_device.h"
+#include "solve/occupancy.h"
 #include "solve/solver.h"
 #include "solve/value.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* What is asked, the same for all threads. */
+typedef struct returns_request {
+    nadir_model *model;
+    nadir_kernel *kernel; /* nominal */
+    const nadir_solver_settings *settings;
+    const nadir_backend *backend; /* asked for; NULL: automatic */
+    nadir_value_terms terms;
+    int64_t count;
+    const double *probabilities; /* [count * rows] distributions, as given */
+    bool exact;                  /* none has to be normalised */
+    double *returns;             /* [count] */
+    double *errors;              /* [count] or NULL */
+} returns_request;
+
+/* Who evaluates policies one after another: a thread, or the only one. Zeros: nothing is there. */
+typedef struct returns_worker {
+    nadir_context context;
+    nadir_policy *policy; /* the present one, normalised */
+    nadir_occupancy *occupancy;
+    double *rewards; /* [states] R^pi */
+    double *v;       /* [states] of the last policy, from which iterations start */
+    double *work;    /* [states] */
+    nadir_status status;
+    int64_t failed; /* the policy that it is about, unless that is NADIR_OK */
+} returns_worker;
+
+/* For nadir_progress. */
+#define TASK "evaluating policies"
 
 /* Policies of models up to this size are shared out whatever their number: BLAS makes little of a second
  * thread. Up to the second size, where there is one for every thread. */
@@ -96,7 +129,7 @@ cleanup:
     return status;
 }
 
-static nadir_status look_at_all(nadir_context *context, nadir_returns_request *self)
+static nadir_status look_at_all(nadir_context *context, returns_request *self)
 {
     const nadir_model *model = self->model;
     const int threads = nadir_threads_for(context, self->count * model->rows);
@@ -125,7 +158,8 @@ static nadir_status look_at_all(nadir_context *context, nadir_returns_request *s
     return NADIR_OK;
 }
 
-void nadir_returns_normalise(const nadir_model *model, const double *from, double *to)
+/* to: [rows] <- from, normalised as policies are; they were checked. */
+static void normalise(const nadir_model *model, const double *from, double *to)
 {
     nadir_sum_report unsaid = {0};
     double sum;
@@ -138,40 +172,43 @@ void nadir_returns_normalise(const nadir_model *model, const double *from, doubl
 
 /* ------------------------------------------------------------------------------------------- one by one */
 
-void nadir_returns_worker_clear(nadir_returns_worker *member)
+static void worker_clear(returns_worker *worker)
 {
-    nadir_context *context = &member->context;
+    nadir_context *context = &worker->context;
     if (context->memory == NULL) {
         return;
     }
-    nadir_occupancy_free(context, member->occupancy);
-    nadir_policy_free(member->policy);
-    nadir_release(context, member->rewards);
-    nadir_release(context, member->v);
-    nadir_release(context, member->work);
+    nadir_occupancy_free(context, worker->occupancy);
+    nadir_policy_free(worker->policy);
+    nadir_release(context, worker->rewards);
+    nadir_release(context, worker->v);
+    nadir_release(context, worker->work);
 }
 
-nadir_status nadir_returns_worker_make(nadir_context *context, const nadir_returns_request *self,
-                                       bool use_device, nadir_returns_worker *member)
+/* use_device: it uses the device of the context, if there is one, and all threads; otherwise one thread. */
+static nadir_status worker_make(nadir_context *context, const returns_request *self, bool use_device,
+                                returns_worker *worker)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->model->states;
-    member->context = *context;
+    worker->context = *context;
     if (!use_device) {
-        member->context.threads = 1;
-        member->context.device = NULL;
-        member->context.progress = NULL;
-        member->context.log = NULL;
+        worker->context.threads = 1;
+        worker->context.device = NULL;
+        worker->context.progress = NULL;
+        worker->context.log = NULL;
     }
-    NADIR_CHECK(nadir_policy_create_blank(context, self->model, &member->policy));
-    NADIR_NEW(context, member->rewards, n);
-    NADIR_NEW_ZERO(context, member->v, n);
-    NADIR_NEW(context, member->work, n);
+    NADIR_CHECK(nadir_policy_create_blank(context, self->model, &worker->policy));
+    NADIR_NEW(context, worker->rewards, n);
+    NADIR_NEW_ZERO(context, worker->v, n);
+    NADIR_NEW(context, worker->work, n);
 cleanup:
     return status;
 }
 
-double nadir_returns_record(const nadir_context *context, const nadir_returns_request *self,
+/* Return and error of policy i from what was seen of its value; probabilities: [rows] normalised. Returns the
+ * error. */
+static double record_return(const nadir_context *context, const returns_request *self,
                             const double *probabilities, const nadir_value_residual *seen, int64_t i)
 {
     nadir_value_check check;
@@ -185,82 +222,80 @@ double nadir_returns_record(const nadir_context *context, const nadir_returns_re
     return error;
 }
 
-nadir_status nadir_returns_evaluate(const nadir_returns_request *self, nadir_returns_worker *member,
-                                    int64_t i)
+/* Policy i. A failure is kept in the worker, its sentence in the worker's context. */
+static nadir_status evaluate_policy(const returns_request *self, returns_worker *worker, int64_t i)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = &member->context;
+    nadir_context *context = &worker->context;
     const nadir_model *model = self->model;
-    const nadir_policy *policy = member->policy;
+    const nadir_policy *policy = worker->policy;
     nadir_value_residual seen = {0};
-    nadir_returns_normalise(model, self->probabilities + i * model->rows, policy->probabilities);
-    if (member->occupancy == NULL) {
+    normalise(model, self->probabilities + i * model->rows, policy->probabilities);
+    if (worker->occupancy == NULL) {
         NADIR_CHECK(nadir_occupancy_create(context, self->kernel, policy, model->discount,
                                            self->settings->backend, self->settings->tolerance,
-                                           &member->occupancy));
+                                           &worker->occupancy));
     } else {
-        NADIR_CHECK(nadir_occupancy_update(context, member->occupancy, self->kernel, policy));
+        NADIR_CHECK(nadir_occupancy_update(context, worker->occupancy, self->kernel, policy));
     }
-    nadir_average_rewards(model, policy, member->rewards);
-    if (nadir_occupancy_iterates(member->occupancy)) {
-        NADIR_CHECK(nadir_occupancy_improve(context, member->occupancy, false, 1, member->rewards, 0,
-                                            member->v, NULL));
+    nadir_average_rewards(model, policy, worker->rewards);
+    if (nadir_occupancy_iterates(worker->occupancy)) {
+        NADIR_CHECK(nadir_occupancy_improve(context, worker->occupancy, false, 1, worker->rewards, 0,
+                                            worker->v, NULL));
     } else {
-        NADIR_CHECK(nadir_occupancy_solve(context, member->occupancy, 1, member->rewards, member->v, NULL));
+        NADIR_CHECK(nadir_occupancy_solve(context, worker->occupancy, 1, worker->rewards, worker->v, NULL));
     }
-    NADIR_CHECK(nadir_value_residual_compute(context, self->kernel, policy, model->discount, member->v,
-                                             member->work, &seen));
-    (void)nadir_returns_record(context, self, policy->probabilities, &seen, i);
+    NADIR_CHECK(nadir_value_residual_compute(context, self->kernel, policy, model->discount, worker->v,
+                                             worker->work, &seen));
+    (void)record_return(context, self, policy->probabilities, &seen, i);
 cleanup:
-    member->status = status;
-    member->failed = i;
+    worker->status = status;
+    worker->failed = i;
     return status;
 }
 
-nadir_status nadir_returns_fail(nadir_context *context, const nadir_returns_worker *member)
+/* Tells `context` of that failure, and returns it. */
+static nadir_status report_failure(nadir_context *context, const returns_worker *worker)
 {
-    const nadir_status status = member->status;
-    const char *said = member->context.error;
+    const nadir_status status = worker->status;
+    const char *said = worker->context.error;
     return status == NADIR_ERROR_ILL_POSED || status == NADIR_ERROR_NOT_CONVERGED
-               ? nadir_fail(context, status, "policy %lld: %s", (long long)member->failed, said)
+               ? nadir_fail(context, status, "policy %lld: %s", (long long)worker->failed, said)
                : nadir_fail(context, status, "%s", said);
 }
 
-static nadir_status evaluate_in_turn(nadir_context *context, const nadir_returns_request *self)
+static nadir_status evaluate_in_turn(nadir_context *context, const returns_request *self)
 {
     nadir_status status = NADIR_OK;
-    nadir_returns_worker *member = NULL;
-    NADIR_NEW_ZERO(context, member, 1);
-    NADIR_CHECK(nadir_returns_worker_make(context, self, true, member));
+    returns_worker *worker = NULL;
+    NADIR_NEW_ZERO(context, worker, 1);
+    NADIR_CHECK(worker_make(context, self, true, worker));
     for (int64_t i = 0; i < self->count; i++) {
-        NADIR_CHECK(nadir_progress(context, NADIR_RETURNS_TASK, (double)i / (double)self->count));
-        if (nadir_returns_evaluate(self, member, i) != NADIR_OK) {
-            status = nadir_returns_fail(context, member);
+        NADIR_CHECK(nadir_progress(context, TASK, (double)i / (double)self->count));
+        if (evaluate_policy(self, worker, i) != NADIR_OK) {
+            status = report_failure(context, worker);
             goto cleanup;
         }
     }
 cleanup:
-    if (member != NULL) {
-        nadir_returns_worker_clear(member);
+    if (worker != NULL) {
+        worker_clear(worker);
     }
-    nadir_release(context, member);
+    nadir_release(context, worker);
     return status;
 }
 
 /* ------------------------------------------------------------------------------------------ many threads */
 
 /* Whether solves stay on the processor. */
-static bool is_local(const nadir_context *context, const nadir_returns_request *self)
+static bool is_local(const nadir_context *context, const returns_request *self)
 {
-    const char *name = self->settings->backend;
-    const bool automatic = name == NULL || strcmp(name, "auto") == 0;
-    const nadir_backend *backend = automatic ? NULL : nadir_backend_find(name);
-    return automatic ? context->device == NULL
-                     : backend != NULL && !nadir_backend_has(backend, NADIR_BACKEND_DEVICE);
+    return self->backend == NULL ? context->device == NULL
+                                 : !nadir_backend_has(self->backend, NADIR_BACKEND_DEVICE);
 }
 
 /* How many threads share the policies; 1: none. */
-static int sharing_threads(const nadir_context *context, const nadir_returns_request *self)
+static int sharing_threads(const nadir_context *context, const returns_request *self)
 {
     const int64_t n = self->model->states;
     const double each = MATRICES * (double)(n * n) * (double)sizeof(double);
@@ -279,18 +314,18 @@ static int sharing_threads(const nadir_context *context, const nadir_returns_req
 
 /* The policies [first, end) of a thread, up to the first that fails, or until a lower one has failed: what is
  * told in the end is the first failure of all. *failed: the lowest so far. */
-static void evaluate_run(nadir_context *context, const nadir_returns_request *self, int64_t first,
-                         int64_t end, nadir_returns_worker *member, nadir_status *stopped, int64_t *failed)
+static void evaluate_run(nadir_context *context, const returns_request *self, int64_t first, int64_t end,
+                         returns_worker *worker, nadir_status *stopped, int64_t *failed)
 {
     for (int64_t i = first; i < end; i++) {
         const double share = (double)(i - first) / (double)(end - first);
         int64_t lowest;
 #pragma omp atomic read
         lowest = *failed;
-        if (i > lowest || !nadir_progress_team(context, NADIR_RETURNS_TASK, share, stopped)) {
+        if (i > lowest || !nadir_progress_team(context, TASK, share, stopped)) {
             return;
         }
-        if (nadir_returns_evaluate(self, member, i) != NADIR_OK) {
+        if (evaluate_policy(self, worker, i) != NADIR_OK) {
 #pragma omp critical(nadir_returns_failure)
             if (i < *failed) {
 #pragma omp atomic write
@@ -301,30 +336,174 @@ static void evaluate_run(nadir_context *context, const nadir_returns_request *se
     }
 }
 
-static nadir_status evaluate_shared(nadir_context *context, const nadir_returns_request *self, int threads)
+static nadir_status evaluate_shared(nadir_context *context, const returns_request *self, int threads)
 {
     nadir_status status = NADIR_OK;
     int64_t failed = INT64_MAX;
-    nadir_returns_worker *members = NULL;
-    NADIR_NEW_ZERO(context, members, threads);
+    returns_worker *workers = NULL;
+    NADIR_NEW_ZERO(context, workers, threads);
     for (int k = 0; k < threads; k++) {
-        NADIR_CHECK(nadir_returns_worker_make(context, self, false, &members[k]));
+        NADIR_CHECK(worker_make(context, self, false, &workers[k]));
     }
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int k = 0; k < threads; k++) {
-        evaluate_run(context, self, self->count * k / threads, self->count * (k + 1) / threads, &members[k],
+        evaluate_run(context, self, self->count * k / threads, self->count * (k + 1) / threads, &workers[k],
                      &status, &failed);
     }
     for (int k = 0; k < threads && status == NADIR_OK; k++) { /* runs rise from thread to thread */
-        if (members[k].status != NADIR_OK) {
-            status = nadir_returns_fail(context, &members[k]);
+        if (workers[k].status != NADIR_OK) {
+            status = report_failure(context, &workers[k]);
         }
     }
 cleanup:
-    for (int k = 0; members != NULL && k < threads; k++) {
-        nadir_returns_worker_clear(&members[k]);
+    for (int k = 0; workers != NULL && k < threads; k++) {
+        worker_clear(&workers[k]);
     }
-    nadir_release(context, members);
+    nadir_release(context, workers);
+    return status;
+}
+
+/*
+ * Models of few states on the device of an engine.
+ *
+ * The device averages, factors and solves thousands of policies at a time, and looks at each v with the rows
+ * of the kernel; bounds on the errors are made of that here. What is left in doubt, since a system is
+ * next to singular or a number is not finite, is evaluated here.
+ */
+
+/* Larger models fill the device by themselves. */
+#define STATES_LIMIT 512
+
+/* Probabilities that go to the device with a call. */
+#define NUMBERS_AT_ONCE ((int64_t)1 << 24)
+
+/* Of the largest value: an error that leaves less than this to be known is looked into. */
+#define DOUBTFUL 1e-6
+
+/* Whether the device of the context evaluates these policies in batches. */
+static bool use_batches(const nadir_context *context, const returns_request *self)
+{
+    const nadir_backend *backend = self->backend == NULL ? &nadir_backend_device_lu : self->backend;
+    return context->device != NULL && self->model->states <= STATES_LIMIT &&
+           nadir_backend_has(backend, NADIR_BACKEND_DEVICE) &&
+           nadir_backend_has(backend, NADIR_BACKEND_DIRECT);
+}
+
+/* A run of policies while the device has it. */
+typedef struct block {
+    int64_t first, count;
+    const double *probabilities; /* [count * rows] normalised */
+    nadir_device_return *found;  /* [count] */
+    double *normalised;          /* [count * rows], NULL: policies are as they are given */
+    bool *doubtful;              /* [count] */
+} block;
+
+/* Normalises the policies of a block. */
+static void load(const nadir_context *context, const returns_request *own, block *self)
+{
+    const int64_t rows = own->model->rows;
+    const double *given = own->probabilities + self->first * rows;
+    self->probabilities = self->normalised != NULL ? self->normalised : given;
+    if (self->normalised == NULL) {
+        return;
+    }
+#pragma omp parallel for num_threads(nadir_threads_for(context, self->count *rows)) schedule(static)
+    for (int64_t i = 0; i < self->count; i++) {
+        normalise(own->model, given + i * rows, self->normalised + i * rows);
+    }
+}
+
+/* Returns and errors of a block. mu . v is a sum of S products in any order. */
+static void conclude(const nadir_context *context, const returns_request *own, const block *self)
+{
+    const nadir_model *model = own->model;
+    const double terms = (double)model->states + 4;
+#pragma omp parallel for num_threads(nadir_threads_for(context, self->count * model->rows)) schedule(static)
+    for (int64_t i = 0; i < self->count; i++) {
+        const nadir_device_return *found = &self->found[i];
+        const nadir_value_residual seen = {
+            .lowest = found->lowest,
+            .highest = found->highest,
+            .largest = found->largest,
+            .mean = found->mean,
+            .rounding = terms * NADIR_ROUND_UNIT * own->terms.mass * found->largest +
+                        (found->largest > 0 ? DBL_MIN : 0),
+        };
+        const double error =
+            record_return(context, own, self->probabilities + i * model->rows, &seen, self->first + i);
+        self->doubtful[i] = !(error <= DOUBTFUL * found->largest); /* also where a number is not finite */
+    }
+}
+
+/* Those that are doubtful, here. */
+static nadir_status settle(nadir_context *context, const returns_request *own, const block *self,
+                           returns_worker *worker)
+{
+    nadir_status status = NADIR_OK;
+    for (int64_t i = self->first; i < self->first + self->count; i++) {
+        if (!self->doubtful[i - self->first]) {
+            continue;
+        }
+        NADIR_CHECK(nadir_progress(context, TASK, (double)i / (double)own->count));
+        if (evaluate_policy(own, worker, i) != NADIR_OK) {
+            status = report_failure(context, worker);
+            goto cleanup;
+        }
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status evaluate_block(nadir_context *context, const returns_request *own, void *rows,
+                                   block *self, returns_worker *worker)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = own->model;
+    const nadir_device_returns asked = {
+        .gamma = model->discount, .rewards = model->rewards, .initial = model->initial};
+    load(context, own, self);
+    NADIR_CHECK(context->device->policy_returns(rows, context, &asked, self->count, self->probabilities,
+                                                self->found));
+    conclude(context, own, self);
+    NADIR_CHECK(settle(context, own, self, worker));
+cleanup:
+    return status;
+}
+
+static nadir_status evaluate_batches(nadir_context *context, const returns_request *self)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t fit = NUMBERS_AT_ONCE / self->model->rows + 1;
+    const int64_t most = self->count < fit ? self->count : fit;
+    nadir_solver_settings here = *self->settings; /* what is done here is not for a backend of the device */
+    returns_request asked = *self;
+    returns_worker *worker = NULL;
+    block run = {0};
+    void *rows;
+    here.backend = NULL;
+    asked.settings = &here;
+    NADIR_NEW_ZERO(context, worker, 1);
+    NADIR_CHECK(worker_make(context, self, false, worker));
+    NADIR_NEW(context, run.found, most);
+    NADIR_NEW(context, run.doubtful, most);
+    if (!self->exact) {
+        NADIR_NEW(context, run.normalised, most * self->model->rows);
+    }
+    NADIR_CHECK(nadir_kernel_device_rows(context, self->model, &rows));
+    for (int64_t first = 0; first < self->count; first += most) {
+        NADIR_CHECK(nadir_progress(context, TASK, (double)first / (double)self->count));
+        run.first = first;
+        run.count = self->count - first < most ? self->count - first : most;
+        NADIR_CHECK(evaluate_block(context, &asked, rows, &run, worker));
+    }
+cleanup:
+    if (worker != NULL) {
+        worker_clear(worker);
+    }
+    nadir_release(context, worker);
+    nadir_release(context, run.found);
+    nadir_release(context, run.doubtful);
+    nadir_release(context, run.normalised);
     return status;
 }
 
@@ -334,12 +513,12 @@ nadir_status nadir_returns(nadir_context *context, nadir_model *model, int64_t c
 {
     nadir_status status = NADIR_OK;
     nadir_solver_settings use;
-    nadir_returns_request run = {.model = model,
-                                 .settings = &use,
-                                 .count = count,
-                                 .probabilities = probabilities,
-                                 .returns = returns,
-                                 .errors = errors};
+    returns_request run = {.model = model,
+                           .settings = &use,
+                           .count = count,
+                           .probabilities = probabilities,
+                           .returns = returns,
+                           .errors = errors};
     NADIR_CHECK(nadir_solver_settings_take(context, settings, &use));
     NADIR_CHECK(nadir_model_check_one_process(context, model, "the returns of many policies"));
     NADIR_CHECK(nadir_value_check_model(context, model));
@@ -354,9 +533,10 @@ nadir_status nadir_returns(nadir_context *context, nadir_model *model, int64_t c
     NADIR_CHECK(look_at_all(context, &run));
     NADIR_CHECK(nadir_kernel_create(context, model, &run.kernel));
     nadir_value_terms_compute(context, run.kernel, &run.terms);
+    NADIR_CHECK(nadir_backend_named(context, use.backend, &run.backend));
     const int threads = sharing_threads(context, &run);
-    if (nadir_returns_are_on_device(context, &run)) {
-        status = nadir_returns_on_device(context, &run);
+    if (use_batches(context, &run)) {
+        status = evaluate_batches(context, &run);
     } else {
         status = threads > 1 ? evaluate_shared(context, &run, threads) : evaluate_in_turn(context, &run);
     }

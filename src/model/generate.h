@@ -4,8 +4,8 @@
  * A kind is a constant table in a file of its own. generate.c checks the settings against it, puts defaults
  * where none were given, starts the model, calls `fill`, and finishes the model.
  */
-#ifndef NADIR_MODEL_GENERATE_GENERATE_H
-#define NADIR_MODEL_GENERATE_GENERATE_H
+#ifndef NADIR_MODEL_GENERATE_H
+#define NADIR_MODEL_GENERATE_H
 
 #include "model/model.h"
 

@@ -1,10 +1,10 @@
 /*
- * krylov_formulas.h: the constants and formulas of BiCGSTAB and of its fallback, the contraction
- * x <- b + gamma M x, which krylov.c and bicgstab.c share with the engine cuda. Plain C that compiles as C++:
- * an engine says in NADIR_FORMULA how it wants functions declared.
+ * formulas.h: constants and scalar formulas that the engine cuda shares: powers, BiCGSTAB, and its fallback,
+ * the contraction x <- b + gamma M x. Plain C that compiles as C++: an engine says in NADIR_FORMULA how it
+ * wants functions declared.
  */
-#ifndef NADIR_LINALG_KRYLOV_FORMULAS_H
-#define NADIR_LINALG_KRYLOV_FORMULAS_H
+#ifndef NADIR_LINALG_FORMULAS_H
+#define NADIR_LINALG_FORMULAS_H
 
 #include <math.h>
 #include <stdint.h>
@@ -60,6 +60,12 @@ NADIR_FORMULA double nadir_bicgstab_omega(double ts, double tt, double ss)
     const double omega = tt > 0 ? ts / tt : 0;
     const double cosine = fabs(ts) / sqrt(tt) / sqrt(ss);
     return cosine > 0 && cosine < least ? omega * (least / cosine) : omega;
+}
+
+/* r^exponent, r >= 0: the exponents of q = 1.5, 2 and 3 without the cost of a general power. */
+NADIR_FORMULA double nadir_power(double r, double exponent)
+{
+    return exponent == 1 ? r : exponent == 2 ? r * r : exponent == 0.5 ? sqrt(r) : pow(r, exponent);
 }
 
 #endif

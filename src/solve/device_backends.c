@@ -1,17 +1,63 @@
+/* device_backends.c: the backends that solve on the device of an engine; see core/device.h. */
+#include "core/context.h"
+#include "model/average.h"
+#include "solve/backend.h"
+#include "solve/direct_solver.h"
+
+#include <float.h>
+#include <lapack.h>
+#include <math.h>
+
+/* M on the device: the average's own, or a copy of an average that was made here. */
+typedef struct device_matrix {
+    const nadir_device *device;
+    void *matrix;
+    bool owned;
+    nadir_device_facts facts;
+} device_matrix;
+
+/* NADIR_ERROR_UNSUPPORTED without a device. backend: its name. */
+static nadir_status device_matrix_make(nadir_context *context, const char *backend,
+                                       const nadir_average *average, device_matrix *made)
+{
+    const nadir_matrix *matrix = &average->matrix;
+    *made = (device_matrix){.device = context->device};
+    if (context->device == NULL) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "the backend %s is part of an engine with a device (--engine cuda)", backend);
+    }
+    if (average->device_matrix != NULL) {
+        made->matrix = average->device_matrix;
+        made->facts = average->facts;
+        return NADIR_OK;
+    }
+    const nadir_device_rows rows = {
+        .states = matrix->size,
+        .rows = matrix->size,
+        .dense = matrix->dense,
+        .starts = matrix->starts,
+        .columns = matrix->columns,
+        .values = matrix->values,
+    };
+    made->owned = true;
+    return context->device->matrix_upload(context->device_self, context, &rows, &made->matrix, &made->facts);
+}
+
+static void device_matrix_clear(device_matrix *made)
+{
+    if (made->owned && made->matrix != NULL) {
+        made->device->matrix_free(made->matrix);
+    }
+    *made = (device_matrix){0};
+}
+
 /*
- * device_krylov.c: backend device-krylov, iterations on the device of an engine; see backend.h and
- * core/device.h. What an iteration is and when it stops is what krylov.c says; the vectors of a run stay on
- * the device.
+ * device-krylov: iterations on the device. What an iteration is and when it stops is what krylov.c says; the
+ * vectors of a run stay on the device.
  *
  * A dense matrix whose iterations have cost as much as its factors would is factored: from then on every
  * solve starts from that of the factors. So it never costs more than twice the better of both.
  */
-#include "core/context.h"
-#include "solve/backend.h"
-#include "solve/device_matrix.h"
-
-#include <float.h>
-#include <math.h>
 
 #define FACTORED_STATES 32768 /* factors of 8 GiB */
 
@@ -20,25 +66,25 @@
 typedef struct device_krylov {
     nadir_average *average;
     double gamma;
-    nadir_device_matrix on;
+    device_matrix on;
     void *factors; /* NULL: none */
     bool iterates; /* for good: the matrix is sparse, or cannot be factored */
     nadir_backend_statistics statistics;
 } device_krylov;
 
-static void destroy(nadir_context *context, void *backend)
+static void krylov_destroy(nadir_context *context, void *backend)
 {
     device_krylov *self = backend;
     if (self != NULL) {
         if (self->factors != NULL) {
             self->on.device->lu_free(self->factors);
         }
-        nadir_device_matrix_clear(&self->on);
+        device_matrix_clear(&self->on);
         nadir_release(context, self);
     }
 }
 
-static nadir_status setup(nadir_context *context, nadir_average *average, double gamma, void **backend)
+static nadir_status krylov_setup(nadir_context *context, nadir_average *average, double gamma, void **backend)
 {
     nadir_status status = NADIR_OK;
     device_krylov *self = NULL;
@@ -46,7 +92,7 @@ static nadir_status setup(nadir_context *context, nadir_average *average, double
     NADIR_NEW_ZERO(context, self, 1);
     self->average = average;
     self->gamma = gamma;
-    NADIR_CHECK(nadir_device_matrix_make(context, "device-krylov", average, &self->on));
+    NADIR_CHECK(device_matrix_make(context, "device-krylov", average, &self->on));
     self->iterates = !nadir_average_is_dense(average) || average->states > FACTORED_STATES;
     self->statistics.bytes = self->on.facts.bytes;
     self->statistics.factorings = 1;
@@ -54,7 +100,7 @@ static nadir_status setup(nadir_context *context, nadir_average *average, double
     *backend = self;
     self = NULL;
 cleanup:
-    destroy(context, self);
+    krylov_destroy(context, self);
     return status;
 }
 
@@ -221,8 +267,8 @@ cleanup:
     return status;
 }
 
-static nadir_status solve(nadir_context *context, void *backend, bool transposed, int64_t count,
-                          const double *b, double residual, double *x)
+static nadir_status krylov_solve(nadir_context *context, void *backend, bool transposed, int64_t count,
+                                 const double *b, double residual, double *x)
 {
     nadir_status status = NADIR_OK;
     device_krylov *self = backend;
@@ -244,7 +290,7 @@ cleanup:
     return status;
 }
 
-static void statistics(const void *backend, nadir_backend_statistics *result)
+static void krylov_statistics(const void *backend, nadir_backend_statistics *result)
 {
     const device_krylov *self = backend;
     *result = self->statistics;
@@ -254,10 +300,145 @@ const nadir_backend nadir_backend_device_krylov = {
     .name = "device-krylov",
     .capabilities =
         NADIR_BACKEND_DENSE | NADIR_BACKEND_SPARSE | NADIR_BACKEND_DEVICE | NADIR_BACKEND_FACTORS_DENSE,
-    .setup = setup,
-    .solve = solve,
+    .setup = krylov_setup,
+    .solve = krylov_solve,
     .refine = refine,
     .refine_device = refine_device,
-    .statistics = statistics,
-    .destroy = destroy,
+    .statistics = krylov_statistics,
+    .destroy = krylov_destroy,
+};
+
+/*
+ * backend device-lu, dense LU with partial pivoting on the device of an engine; see backend.h
+ * and core/device.h.
+ *
+ * Which systems are refused as singular is decided as for the other direct backends: by the dominance of the
+ * rows or, where that does not suffice, by an estimate of |A^-1|_inf with a few solves (Higham 1988, as
+ * LAPACK has it).
+ */
+
+/* At this size the factors take 32 GiB. */
+#define STATES_LIMIT 65536
+
+typedef struct device_lu {
+    nadir_average *average;
+    double gamma;
+    device_matrix on;
+    void *factors; /* NULL: the last factorisation failed */
+    nadir_backend_statistics statistics;
+} device_lu;
+
+static void lu_destroy(nadir_context *context, void *backend)
+{
+    device_lu *lu = backend;
+    if (lu != NULL) {
+        if (lu->factors != NULL) {
+            lu->on.device->lu_free(lu->factors);
+        }
+        device_matrix_clear(&lu->on);
+        nadir_release(context, lu);
+    }
+}
+
+/* |A^-1|_inf is the 1-norm of A^-T. */
+static nadir_status estimate_condition(nadir_context *context, const device_lu *lu, double norm)
+{
+    nadir_status status = NADIR_OK;
+    const lapack_int n = (lapack_int)lu->average->states;
+    double *numbers = NULL; /* v, x and the solution */
+    lapack_int *signs = NULL;
+    lapack_int stage = 0;
+    lapack_int kept[3] = {0};
+    double inverse = 0;
+    NADIR_NEW(context, numbers, 3 * (int64_t)n);
+    NADIR_NEW(context, signs, n);
+    double *x = numbers + n;
+    do {
+        LAPACK_dlacn2(&n, numbers, x, signs, &inverse, &stage, kept);
+        if (stage != 0) {
+            NADIR_CHECK(
+                lu->on.device->lu_solve(lu->factors, context, stage == 1, 1, x, numbers + 2 * (int64_t)n));
+            for (lapack_int i = 0; i < n; i++) {
+                x[i] = numbers[2 * (int64_t)n + i];
+            }
+        }
+    } while (stage != 0);
+    NADIR_CHECK(nadir_direct_check_condition(context, n, 1 / (inverse * norm)));
+cleanup:
+    nadir_release(context, numbers);
+    nadir_release(context, signs);
+    return status;
+}
+
+static nadir_status factor(nadir_context *context, device_lu *lu)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = lu->average->states;
+    nadir_device_dominance found;
+    int64_t bytes;
+    NADIR_CHECK(lu->on.device->lu_factor(lu->on.matrix, context, lu->gamma, &lu->factors, &found, &bytes));
+    const nadir_dominance dominance = {found.norm, found.slack, found.broken};
+    NADIR_CHECK(nadir_dominance_check(context, &dominance));
+    if (found.singular >= 0) {
+        NADIR_CHECK(nadir_direct_singular(context, found.singular));
+    }
+    if (!nadir_dominance_suffices(&dominance, n)) {
+        NADIR_CHECK(estimate_condition(context, lu, found.norm));
+    }
+    lu->statistics.bytes = bytes + (lu->on.owned ? lu->on.facts.bytes : 0);
+    lu->statistics.factorings++;
+cleanup:
+    if (status != NADIR_OK && lu->factors != NULL) {
+        lu->on.device->lu_free(lu->factors);
+        lu->factors = NULL;
+    }
+    return status;
+}
+
+static nadir_status lu_setup(nadir_context *context, nadir_average *average, double gamma, void **backend)
+{
+    nadir_status status = NADIR_OK;
+    device_lu *lu = NULL;
+    const double begun = nadir_clock_seconds();
+    if (average->states > STATES_LIMIT) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "backend device-lu takes at most %d states, this model has %lld; choose "
+                          "device-krylov",
+                          STATES_LIMIT, (long long)average->states);
+    }
+    NADIR_NEW_ZERO(context, lu, 1);
+    lu->average = average;
+    lu->gamma = gamma;
+    NADIR_CHECK(device_matrix_make(context, "device-lu", average, &lu->on));
+    NADIR_CHECK(factor(context, lu));
+    lu->statistics.factor_seconds += nadir_clock_seconds() - begun;
+    *backend = lu;
+    lu = NULL;
+cleanup:
+    lu_destroy(context, lu);
+    return status;
+}
+
+static nadir_status lu_solve(nadir_context *context, void *backend, bool transposed, int64_t count,
+                             const double *b, double residual, double *x)
+{
+    (void)residual;
+    device_lu *lu = backend;
+    lu->statistics.solves += count;
+    return lu->on.device->lu_solve(lu->factors, context, transposed, count, b, x);
+}
+
+static void lu_statistics(const void *backend, nadir_backend_statistics *result)
+{
+    const device_lu *lu = backend;
+    *result = lu->statistics;
+}
+
+const nadir_backend nadir_backend_device_lu = {
+    .name = "device-lu",
+    .capabilities = NADIR_BACKEND_DENSE | NADIR_BACKEND_SPARSE | NADIR_BACKEND_DIRECT | NADIR_BACKEND_DEVICE,
+    .setup = lu_setup,
+    .solve = lu_solve,
+    .statistics = lu_statistics,
+    .destroy = lu_destroy,
 };
