@@ -116,8 +116,8 @@ static double run_optimum(setting *at, const char *name, const char *backend)
     settings.tolerance = TOLERANCE;
     nadir_policy *policy = NULL;
     nadir_optimum_result result;
-    bench_check(at->context, nadir_optimum_of_kernel(at->context, at->kernel, at->view.discount, &settings,
-                                                     NULL, at->v, &policy, &result));
+    bench_check(at->context, nadir_optimum_warm_started(at->context, at->kernel, at->view.discount, &settings,
+                                                        NULL, NULL, NULL, at->v, &policy, &result));
     (void)snprintf(work, sizeof work, "%lld sweeps, %lld policies, %lld products", (long long)result.sweeps,
                    (long long)result.iterations, (long long)result.products);
     print_row(at, name, result.backend != NULL ? result.backend : "none", work, result.seconds,

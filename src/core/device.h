@@ -125,7 +125,7 @@ typedef struct nadir_device_lmo_result {
     double norm; /* (sum of (|Delta| / alpha)^p)^(1/p) */
 } nadir_device_lmo_result;
 
-/* Entries of a vector as linalg/gstd_internal.h sees them: d = (scale x - base) - shift, r = |d| / divisor of
+/* Entries of a vector as linalg/gstd.c sees them: d = (scale x - base) - shift, r = |d| / divisor of
  * its side, above (0) or below (1); and an exponent. */
 enum { NADIR_DEVICE_POWER_SUMS = 8 };
 typedef struct nadir_device_power_terms {

@@ -14,7 +14,8 @@
 
 #define BUFFER_BYTES ((size_t)1 << 16)
 
-int nadir_file_open(const char *path, int flags)
+/* open(2), again where a signal cut it short. */
+static int open_file(const char *path, int flags)
 {
     int descriptor;
     do {
@@ -23,7 +24,8 @@ int nadir_file_open(const char *path, int flags)
     return descriptor;
 }
 
-int nadir_file_write(int descriptor, int64_t index, const void *data, size_t size)
+/* All bytes, at `index` or, index < 0, at the current position. Returns errno, 0: done. */
+static int write_all(int descriptor, int64_t index, const void *data, size_t size)
 {
     const char *from = data;
     while (size > 0) {
@@ -42,9 +44,9 @@ int nadir_file_write(int descriptor, int64_t index, const void *data, size_t siz
     return 0;
 }
 
-/* Linux has closed the descriptor when a signal cuts the call short: it may belong to another thread by now,
- * and is not closed again. */
-int nadir_file_close(int descriptor)
+/* close(2); returns errno. Linux has closed the descriptor when a signal cuts the call short: it may belong to
+ * another thread by now, and is not closed again. */
+static int close_file(int descriptor)
 {
     return close(descriptor) != 0 && errno != EINTR ? errno : 0;
 }
@@ -53,7 +55,7 @@ nadir_status nadir_input_open(nadir_context *context, const char *path, nadir_in
 {
     *input = (nadir_input)NADIR_INPUT_CLOSED;
     /* O_NONBLOCK: a pipe must not make us wait for its writer. */
-    const int descriptor = nadir_file_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int descriptor = open_file(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) {
         return nadir_fail(context, NADIR_ERROR_FILE, "%s: cannot open the file: %s", path, strerror(errno));
     }
@@ -101,9 +103,9 @@ static nadir_status check_end(nadir_context *context, const nadir_input *input, 
                             input->path, (long long)end, (long long)input->bytes);
 }
 
-/* at < 0: from the current position. */
-static nadir_status read_from(nadir_context *context, nadir_input *input, int64_t index, void *buffer,
-                              size_t size, size_t *got)
+/* index < 0: from the current position. */
+nadir_status nadir_input_read_at(nadir_context *context, nadir_input *input, int64_t index, void *buffer,
+                                 size_t size, size_t *got)
 {
     *got = 0;
     while (*got < size) {
@@ -134,15 +136,9 @@ static nadir_status read_from(nadir_context *context, nadir_input *input, int64_
 nadir_status nadir_input_read(nadir_context *context, nadir_input *input, void *buffer, size_t size,
                               size_t *got)
 {
-    const nadir_status status = read_from(context, input, -1, buffer, size, got);
+    const nadir_status status = nadir_input_read_at(context, input, -1, buffer, size, got);
     input->position += (int64_t)*got;
     return status;
-}
-
-nadir_status nadir_input_read_at(nadir_context *context, nadir_input *input, int64_t index, void *buffer,
-                                 size_t size, size_t *got)
-{
-    return read_from(context, input, index, buffer, size, got);
 }
 
 nadir_status nadir_input_seek(nadir_context *context, nadir_input *input, int64_t offset)
@@ -171,7 +167,7 @@ static int create_temporary(char *temporary, size_t capacity, const char *path)
 {
     for (int attempt = 0; attempt < 1000; attempt++) {
         (void)snprintf(temporary, capacity, "%s.%ld-%d.tmp", path, (long)getpid(), attempt);
-        const int descriptor = nadir_file_open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
+        const int descriptor = open_file(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
         if (descriptor >= 0 || errno != EEXIST) {
             return descriptor;
         }
@@ -211,7 +207,7 @@ cleanup:
 
 static void write_through(nadir_output *output, int64_t index, const void *data, size_t size)
 {
-    const int error = output->failed ? 0 : nadir_file_write(output->descriptor, index, data, size);
+    const int error = output->failed ? 0 : write_all(output->descriptor, index, data, size);
     if (error != 0) {
         output->failed = true;
         output->error = error;
@@ -319,7 +315,7 @@ static int sync_and_close(nadir_output *output)
         result = fsync(output->descriptor);
     } while (result != 0 && errno == EINTR);
     const int synced = result != 0 ? errno : 0;
-    const int closed = nadir_file_close(output->descriptor);
+    const int closed = close_file(output->descriptor);
     output->descriptor = -1;
     return synced != 0 ? synced : closed;
 }
@@ -390,7 +386,7 @@ void nadir_sha256_hex(const unsigned char digest[NADIR_SHA256_BYTES], char text[
     text[2 * NADIR_SHA256_BYTES] = '\0';
 }
 
-/* Digests of files, and files that store the digest of their other bytes; see file_digest.h. */
+/* Digests of files. */
 
 enum { DIGITS = 2 * NADIR_SHA256_BYTES, SIDE = 32, BUFFER = 1 << 16 };
 
@@ -507,10 +503,10 @@ nadir_status nadir_file_digest_store(nadir_context *context, const char *path,
     if (!has_form(form, &found)) {
         return nadir_fail(context, NADIR_ERROR_IO, "%s: there is no place for its digest", path);
     }
-    const int descriptor = nadir_file_open(path, O_WRONLY | O_CLOEXEC);
-    int error = descriptor < 0 ? errno : nadir_file_write(descriptor, found.digits, found.rest_text, DIGITS);
+    const int descriptor = open_file(path, O_WRONLY | O_CLOEXEC);
+    int error = descriptor < 0 ? errno : write_all(descriptor, found.digits, found.rest_text, DIGITS);
     if (descriptor >= 0) {
-        const int closed = nadir_file_close(descriptor);
+        const int closed = close_file(descriptor);
         error = error != 0 ? error : closed;
     }
     if (error != 0) {

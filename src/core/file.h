@@ -14,15 +14,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The system's calls, made again when a signal cuts them short. */
-
-/* open(2). */
-int nadir_file_open(const char *path, int flags);
-/* All bytes, at a place or, at < 0, where the file stands. Returns errno, 0: done. */
-int nadir_file_write(int descriptor, int64_t index, const void *data, size_t size);
-/* close(2); returns errno. */
-int nadir_file_close(int descriptor);
-
 /* An open regular file. */
 typedef struct nadir_input {
     const char *path; /* as given; the caller keeps it alive */
@@ -96,7 +87,7 @@ nadir_status nadir_output_commit(nadir_context *context, nadir_output *output);
 void nadir_output_close(nadir_context *context, nadir_output *output);
 
 /*
- * the SHA-256 digest (FIPS 180-4) of data that arrives in pieces, by libcrypto.
+ * The SHA-256 digest (FIPS 180-4) of data that arrives in pieces, by libcrypto.
  *
  * It names files in results, so that a number can be traced to the very bytes it came from.
  */
@@ -117,7 +108,7 @@ void nadir_sha256_finish(nadir_sha256 *sha, unsigned char digest[NADIR_SHA256_BY
 void nadir_sha256_hex(const unsigned char digest[NADIR_SHA256_BYTES], char text[2 * NADIR_SHA256_BYTES + 1]);
 
 /*
- * files that store the SHA-256 of all their other bytes, so that any changed byte shows.
+ * Files that store the SHA-256 of all their other bytes, so that any changed byte shows.
  *
  * The 64 hexadecimal digits follow the bytes `before` and are followed by the bytes `after`, which end the
  * file. nadir_file_digest of nadir.h is the SHA-256 of all bytes.

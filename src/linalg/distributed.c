@@ -241,7 +241,7 @@ double nadir_scale_for(double size)
     return ldexp(1, -exponent < -MOST ? -MOST : -exponent > MOST ? MOST : -exponent);
 }
 
-/* Vectors with entries of other processes; see exchange.h. */
+/* Vectors with entries of other processes. */
 
 nadir_status nadir_exchange_create(nadir_context *context, int64_t first, int64_t count, int64_t ghosts,
                                    const int64_t *places, nadir_exchange **exchange)

@@ -62,7 +62,7 @@ double nadir_extremes_size(const nadir_extremes *extremes);
 double nadir_scale_for(double size);
 
 /*
- * vectors over states that are distributed over processes, and what a process needs of the
+ * Vectors over states that are distributed over processes, and what a process needs of the
  * others'.
  *
  * A process owns `count` entries of a vector, the first of them at global place `first`, and its rows of a

@@ -165,7 +165,7 @@ bool nadir_symmetric_eigen(int size, double *matrix, double *values, double *wor
 }
 
 /* If M - e I has factors in floating point, then M - e I + dM is positive semidefinite with |dM|_2 <=
- * gamma_{n+1} / (1 - gamma_{n+1}) trace (see spectral_norm.c); its diagonal was rounded once. */
+ * gamma_{n+1} / (1 - gamma_{n+1}) trace (see below); its diagonal was rounded once. */
 bool nadir_symmetric_is_positive(const nadir_context *context, int64_t size, double *matrix, double error)
 {
     const lapack_int n = (lapack_int)size;
@@ -193,7 +193,7 @@ bool nadir_symmetric_is_positive(const nadir_context *context, int64_t size, dou
 }
 
 /*
- * proven upper bounds on the 2-norm of a dense matrix; see eigen.h.
+ * Proven upper bounds on the 2-norm of a dense matrix; see eigen.h.
  *
  * Cholesky: G = fl(N^T N) is off by at most gamma_n |N|^T |N|, in 2-norm gamma_n |N|_F^2. If the factors of T
  * = fl(tau I - G) exist in floating point then T + dT is positive semidefinite with |dT|_ij <= gamma_{n+1} /

@@ -174,12 +174,6 @@ void nadir_matrix_combine_transposed(const nadir_context *context, const nadir_m
     multiply_dense(context, matrix, CblasNoTrans, count, shift, scale, x, y);
 }
 
-void nadir_matrix_multiply(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
-                           const double *x, double *y)
-{
-    nadir_matrix_combine(context, matrix, count, 0, 1, x, y);
-}
-
 void nadir_matrix_scatter(const nadir_matrix *matrix, int64_t first, int64_t count, const double *x,
                           double *y)
 {
@@ -313,7 +307,7 @@ double nadir_matrix_norm(const nadir_context *context, const nadir_matrix *matri
     return nadir_allreduce_maximum(context, largest);
 }
 
-/* Threaded kernels on long vectors; see blocks.h. */
+/* Threaded operations on long vectors. */
 
 /* A vector is cut into at most this many pieces, each a multiple of LANES long. */
 #define PIECES 64

@@ -2,7 +2,7 @@
  * matrix.h: square matrices, dense or CSR, and products with several vectors at once.
  *
  * Several vectors lie one after another: column j of X is x[j * size .. (j + 1) * size). A matrix that is
- * wider than high, the rows that one process owns of a larger one (exchange.h), is multiplied with one vector
+ * wider than high, the rows that one process owns of a larger one (distributed.h), is multiplied with one vector
  * at a time.
  */
 #ifndef NADIR_LINALG_MATRIX_H
@@ -29,12 +29,8 @@ typedef struct nadir_entries {
 
 void nadir_entries_clear(nadir_context *context, nadir_entries *entries);
 
-/* Y = M X for `count` vectors; x and y do not overlap. */
-void nadir_matrix_multiply(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
-                           const double *x, double *y);
-
-/* Y = shift X + scale M X, in one pass: I - gamma M is as cheap as M. With M^T for a dense matrix; a CSR
- * matrix is transposed first (nadir_matrix_transpose). */
+/* Y = shift X + scale M X for `count` vectors, in one pass: I - gamma M is as cheap as M. x and y do not
+ * overlap. With M^T for a dense matrix; a CSR matrix is transposed first (nadir_matrix_transpose). */
 void nadir_matrix_combine(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
                           double shift, double scale, const double *x, double *y);
 void nadir_matrix_combine_transposed(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
@@ -57,7 +53,7 @@ int64_t nadir_matrix_row_length(const nadir_matrix *matrix);
 double nadir_matrix_norm(const nadir_context *context, const nadir_matrix *matrix);
 
 /*
- * threaded kernels on long vectors. None allocates.
+ * Threaded kernels on long vectors. None allocates.
  *
  * A vector is cut into blocks that depend on its length alone, and sums run over them in order: the result
  * has the same bits with one thread as with many. Sums and norms are over all entries of all processes, of

@@ -34,7 +34,7 @@ int nadir_blas_threads(int threads);
 void nadir_blas_restore(int before);
 
 /*
- * sending for entries of a long vector before a sparse loop wants them.
+ * Sending for entries of a long vector before a sparse loop wants them.
  *
  * A row of a sparse matrix reads x at places that lie anywhere. Once x is longer than the second cache, a
  * processor that waits for them finds some ten at a time under way; asked for this early, and into the second

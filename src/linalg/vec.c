@@ -95,7 +95,7 @@ nadir_status nadir_vec_multiply(const nadir_vec *vec, int64_t count, const doubl
     return NADIR_OK;
 }
 
-/* As blocks.h takes them. */
+/* As matrix.h takes them. */
 static void point(int64_t count, int many, const double *vectors, const double **pointers)
 {
     for (int j = 0; j < many; j++) {

@@ -1,5 +1,5 @@
 /*
- * vec.h: long vectors where the work on them is done: here, by the kernels of blocks.h, or on the device of
+ * vec.h: long vectors where the work on them is done: here, by the kernels of matrix.h, or on the device of
  * an engine (core/device.h), where they stay from one call to the next and only scalars come back.
  *
  * Vectors on a device are addresses that nothing here may read or write; calls of the device that

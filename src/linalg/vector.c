@@ -255,7 +255,7 @@ void nadir_vector_divide(int64_t count, double divisor, double *x)
 }
 
 /*
- * p-norms and their dual vectors; see norm.h.
+ * p-norms and their dual vectors.
  *
  * With r = |x| / max |x|: |x|_p = max |x| (sum r^p)^(1/p). The sum is at least 1, so that nothing overflows,
  * and terms that underflow do not matter. The root divides relative errors of the terms, about p roundings of
@@ -465,7 +465,7 @@ cleanup:
 }
 
 /*
- * projection onto the simplex; see simplex_projection.h.
+ * Projection onto the simplex.
  *
  * theta solves sum max(x - theta, 0) = 1. With the n largest entries counted in, theta_n = (their sum - 1) /
  * n; the set is right when its smallest entry is above theta_n and the next one is not. Entries are dropped

@@ -2,7 +2,7 @@
  * average.h: a kernel averaged over a policy, P^pi(s, t) = sum over a of pi(a|s) P(t|s, a).
  *
  * It is an explicit matrix M, dense or CSR as the model is, less a product of two vectors where the kernel
- * has one, or with tails where it is a perturbed kernel with a tail (offsupport_tail.h):
+ * has one, or with tails where it is a perturbed kernel with a tail (perturbed.h):
  *
  *     P^pi = M - b k^T,       b(s) = sum over a of pi(a|s) b(s, a),       or       P^pi = M + L
  *

@@ -205,9 +205,9 @@ cleanup:
     return status;
 }
 
-/* What the kinds of generators share while they fill in a model; see generate.h. */
-
-nadir_status nadir_generate_size(nadir_context *context, int64_t a, int64_t b, int64_t c, int64_t *product)
+/* *product = a * b * c, for factors of 0 or more; NADIR_ERROR_ARGUMENT when arrays of that many numbers
+ * cannot be addressed. */
+static nadir_status checked_product(nadir_context *context, int64_t a, int64_t b, int64_t c, int64_t *product)
 {
     *product = 0;
     const int64_t most = INT64_MAX / (int64_t)sizeof(double) - 1;
@@ -284,7 +284,7 @@ static nadir_status fill_random(nadir_context *context, const nadir_generate_set
     nadir_status status = NADIR_OK;
     const int64_t states = settings->states;
     int64_t entries;
-    NADIR_CHECK(nadir_generate_size(context, states, settings->actions, states, &entries));
+    NADIR_CHECK(checked_product(context, states, settings->actions, states, &entries));
     model->states = states;
     model->rows = states * settings->actions;
     NADIR_NEW(context, model->dense, entries);
@@ -317,7 +317,7 @@ const nadir_generate_kind nadir_generate_random = {
 };
 
 /*
- * sparse random models with a given number of successors, known as Garnet.
+ * Sparse random models with a given number of successors, known as Garnet.
  *
  * Each row has exactly `branch` successors, a uniformly random set of states. Their probabilities are the
  * gaps between branch - 1 uniform points of (0, 1), which makes every distribution on them equally likely.
@@ -429,7 +429,7 @@ static nadir_status fill_garnet(nadir_context *context, const nadir_generate_set
                           "garnet: branch is %lld; expected at most the number of states, %lld",
                           (long long)branch, (long long)states);
     }
-    NADIR_CHECK(nadir_generate_size(context, states, settings->actions, branch, &transitions));
+    NADIR_CHECK(checked_product(context, states, settings->actions, branch, &transitions));
     NADIR_CHECK(nadir_generate_reserve(context, model, states, rows, transitions));
     NADIR_NEW_ZERO(context, work.chosen, states);
     NADIR_NEW(context, work.values, branch + 1);

@@ -29,10 +29,6 @@ extern const nadir_generate_kind nadir_generate_gridworld;
 /* The members settings and settings_count of nadir_generator_facts, from an array. */
 #define NADIR_GENERATE_USES(array) .settings = (array), .settings_count = sizeof(array) / sizeof *(array)
 
-/* *product = a * b * c, for factors of 0 or more; NADIR_ERROR_ARGUMENT when arrays of that many numbers
- * cannot be addressed. */
-nadir_status nadir_generate_size(nadir_context *context, int64_t a, int64_t b, int64_t c, int64_t *product);
-
 /* Action names 0 .. count - 1. */
 nadir_status nadir_generate_name_actions(nadir_context *context, nadir_model *model, int64_t count,
                                          const char *const *names);

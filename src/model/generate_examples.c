@@ -1,16 +1,17 @@
-/*
- * generate_examples.c: when to cut a forest that fire may burn; the example of MDPtoolbox.
- *
- * States 0 .. n = S - 1 are ages, action 0 waits, action 1 cuts.
- *     wait:  burns down to 0 with `slip`, otherwise ages to min(s + 1, n); pays `reward` at n, else nothing;
- *     cut:   back to 0; pays nothing at 0, small_reward at n, 1 between.
- */
+/* generate_examples.c: the generators of examples of the literature; see generate.h. */
 #include "linalg/vector.h"
 #include "model/generate.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/*
+ * When to cut a forest that fire may burn; the example of MDPtoolbox.
+ *
+ * States 0 .. n = S - 1 are ages, action 0 waits, action 1 cuts.
+ *     wait:  burns down to 0 with `slip`, otherwise ages to min(s + 1, n); pays `reward` at n, else nothing;
+ *     cut:   back to 0; pays nothing at 0, small_reward at n, 1 between.
+ */
 static const nadir_generator_setting forest_settings[] = {
     {"states", "number of ages", 3, 2, NADIR_STATES_LIMIT},
     {"slip", "chance of fire", 0.1, 0, 1},
@@ -58,7 +59,7 @@ const nadir_generate_kind nadir_generate_forest = {
 };
 
 /*
- * finding the way across a grid on slippery ground.
+ * Finding the way across a grid on slippery ground.
  *
  * State r * width + c is the cell in row r and column c, named "r3c4", rows counted downwards. The actions
  * are up, right, down, left. A move goes where it was meant to with 1 - slip and to either side of that with
@@ -178,13 +179,17 @@ const nadir_generate_kind nadir_generate_gridworld = {
 };
 
 /*
- * ordering for a stock of limited capacity under random demand; unmet demand is lost.
+ * Ordering for a stock of limited capacity under random demand; unmet demand is lost.
  *
  * State s = 0 .. M is the stock, M = capacity; action a = 0 .. M - s, or the first `actions` of these, orders
  * a units, which arrive at once and make the level x = s + a. The demand D of the period is binomial with n =
- * `demand` trials of chance 1/2. successor  max(x - D, 0) R(s, a)    price E[min(D, x)] - setup_cost [a > 0]
- * - unit_cost a - holding_cost x With p_d = P(D = d) and T_k = P(D >= k):  P(0|x) = T_x,  P(j|x) = p_{x-j}
- * for j > 0, E[min(D, x)] = T_1 + ... + T_x.
+ * `demand` trials of chance 1/2.
+ *
+ *     successor  max(x - D, 0)
+ *     R(s, a)    price E[min(D, x)] - setup_cost [a > 0] - unit_cost a - holding_cost x
+ *
+ * With p_d = P(D = d) and T_k = P(D >= k): P(0|x) = T_x, P(j|x) = p_{x-j} for j > 0, and E[min(D, x)] = T_1 +
+ * ... + T_x.
  */
 
 #define CAPACITY_LIMIT 1000000 /* the number of transitions, at most (M + 1)^3, stays below 2^63 */
@@ -311,13 +316,15 @@ const nadir_generate_kind nadir_generate_inventory = {
 };
 
 /*
- * replacing a machine that wears out.
+ * Replacing a machine that wears out.
  *
  * States 0 .. n = S - 3 are ages, the last of them a machine that fails; S - 2 is a long repair, S - 1 a
- * short one. A step that ends in a failing machine costs 20, in a long repair 10, in a short repair 2. wait:
- * age s < n: stays 0.2, s + 1 with 0.8; n stays; long repair stays; short repair stays 0.2, as good as new
- * (0) with 0.8; repair:  any age: min(s + 1, n) with 0.3, long repair 0.1, short repair 0.6; long repair
- * stays 0.4, short repair 0.6; short repair stays.
+ * short one. A step that ends in a failing machine costs 20, in a long repair 10, in a short repair 2.
+ *
+ *     wait:    age s < n: stays 0.2, s + 1 with 0.8; n stays; long repair stays;
+ *              short repair: stays 0.2, as good as new (0) with 0.8;
+ *     repair:  any age: min(s + 1, n) with 0.3, long repair 0.1, short repair 0.6;
+ *              long repair: stays 0.4, short repair 0.6; short repair stays.
  */
 
 static const nadir_generator_setting machine_settings[] = {
@@ -415,8 +422,7 @@ const nadir_generate_kind nadir_generate_machine = {
 };
 
 /*
- * a swimmer against the current, the small example where exploring, or trusting a kernel, is
- * hard: the large reward waits at the far end, and the current carries one back.
+ * A swimmer against the current, the small example where exploring, or trusting a kernel, is hard: the large reward waits at the far end, and the current carries one back.
  *
  * States 0 .. n = S - 1 from left to right. Swimming left always succeeds; left at state 0 pays small_reward.
  * Swimming right:

@@ -297,12 +297,6 @@ void nadir_kernel_multiply(const nadir_context *context, const nadir_kernel *ker
     }
 }
 
-/* Whether that is known of all rows. */
-static bool is_nominal(const nadir_kernel *kernel)
-{
-    return kernel->kind == NADIR_KERNEL_NOMINAL;
-}
-
 /* Sum of the entries and of their sizes. */
 static void measure_row(const nadir_row *row, double *sum, double *size)
 {
@@ -360,7 +354,8 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
     double largest = 0;
     double rounding = 0;
     int64_t nominal = 0;
-    const int threads = is_nominal(kernel) ? 1 : nadir_threads_for(context, work_of(kernel));
+    const int threads =
+        kernel->kind == NADIR_KERNEL_NOMINAL ? 1 : nadir_threads_for(context, work_of(kernel));
 #pragma omp parallel for num_threads(threads) schedule(static) \
     reduction(max : low, high, largest, rounding) reduction(+ : nominal) if (threads > 1)
     for (int64_t row = 0; row < model->rows; row++) {

@@ -49,8 +49,8 @@ nadir_status nadir_kernel_create_changed(nadir_context *context, nadir_model *mo
  * found that to be 0 or more is right about all of them, if slope >= 0.
  *
  * So sparse models stay sparse: the second part is never stored, and applied by sums along the order. Made
- * with the numbers of the nominal kernel, the states in order, lengths of zero and no extra state; the caller
- * fills in the arrays, and again whenever it likes: then nadir_occupancy_update or the like is due.
+ * with all rows nominal, the states in order, lengths of zero and no extra state; the caller fills in the
+ * arrays, and again whenever it likes: then nadir_occupancy_update or the like is due.
  */
 typedef struct nadir_perturbed {
     double *values; /* [nonzeros]; dense models: [rows * states] */
@@ -65,10 +65,8 @@ typedef struct nadir_perturbed {
     double *amount;  /* [rows] used where there is an extra state */
 } nadir_perturbed;
 
-/* with_tail: successors that the model does not have are possible; dense models have all and ignore it. */
-nadir_status nadir_kernel_create_perturbed(nadir_context *context, nadir_model *model, bool with_tail,
-                                           nadir_kernel **kernel);
-/* The same with all rows nominal: who writes the numbers of one says that it is so no more. */
+/* with_tail: successors that the model does not have are possible; dense models have all and ignore it. All
+ * rows are nominal: who writes the numbers of one clears its flag. */
 nadir_status nadir_kernel_create_blank(nadir_context *context, nadir_model *model, bool with_tail,
                                        nadir_kernel **kernel);
 /* Its arrays, to be filled; NULL when the kernel is not of this kind. */

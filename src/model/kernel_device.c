@@ -17,7 +17,8 @@ static nadir_context *own(const nadir_context *context)
     return (nadir_context *)(uintptr_t)context;
 }
 
-bool nadir_kernel_device_takes(const nadir_context *context, const nadir_kernel *kernel)
+/* Whether the device makes products with the rows of this kernel: its stored rows are those of the model. */
+static bool stores_model_rows(const nadir_context *context, const nadir_kernel *kernel)
 {
     return context->device != NULL && nadir_kernel_stores_nominal(kernel) && kernel->model->exchange == NULL;
 }
@@ -28,7 +29,7 @@ bool nadir_kernel_device_averages(const nadir_context *context, const nadir_kern
     const bool perturbed = kernel->kind == NADIR_KERNEL_PERTURBED;
     const int64_t least = kernel->perturbed.x != NULL ? SPREAD_ENTRIES : TILTED_ENTRIES;
     const bool worth = kernel->device_values != NULL || (model->dense == NULL && model->nonzeros >= least);
-    return nadir_kernel_device_takes(context, kernel) ||
+    return stores_model_rows(context, kernel) ||
            (context->device != NULL && perturbed && model->exchange == NULL && worth);
 }
 
@@ -82,8 +83,8 @@ void nadir_kernel_device_adopt(const nadir_context *context, nadir_kernel *kerne
     kernel->away = true;
 }
 
-nadir_status nadir_kernel_device_send(nadir_context *context, const nadir_kernel *kernel,
-                                      const void **numbers)
+/* The numbers of a perturbed kernel on the device, brought there if need be. */
+static nadir_status send_values(nadir_context *context, const nadir_kernel *kernel, const void **numbers)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *kept = (nadir_kernel *)(uintptr_t)kernel; /* what it is stays the same */
@@ -132,8 +133,10 @@ nadir_status nadir_kernel_device_rows(nadir_context *context, nadir_model *model
     return status;
 }
 
-nadir_status nadir_kernel_device_average(nadir_context *context, const nadir_kernel *kernel,
-                                         const nadir_policy *policy, nadir_average *average)
+/* M on the device, of a kernel that it averages, with tails if it has any; the model's rows go there if they
+ * are not there yet. The norm is that of both. */
+static nadir_status average_on_device(nadir_context *context, const nadir_kernel *kernel,
+                                      const nadir_policy *policy, nadir_average *average)
 {
     nadir_status status = NADIR_OK;
     void *rows;
@@ -143,7 +146,7 @@ nadir_status nadir_kernel_device_average(nadir_context *context, const nadir_ker
         NADIR_CHECK(context->device->average(rows, context, policy->probabilities, &average->device_matrix,
                                              &average->facts));
     } else {
-        NADIR_CHECK(nadir_kernel_device_send(context, kernel, &numbers));
+        NADIR_CHECK(send_values(context, kernel, &numbers));
         NADIR_CHECK(context->device->average_perturbed(rows, context, numbers, policy->probabilities,
                                                        &average->device_matrix, &average->facts));
     }
@@ -165,7 +168,7 @@ nadir_status nadir_kernel_device_average_if_memory(nadir_context *context, const
                                                    const nadir_policy *policy, nadir_average *average,
                                                    bool *made)
 {
-    nadir_status status = nadir_kernel_device_average(context, kernel, policy, average);
+    nadir_status status = average_on_device(context, kernel, policy, average);
     nadir_kernel *kept = (nadir_kernel *)(uintptr_t)kernel; /* what it is stays the same */
     *made = status != NADIR_ERROR_MEMORY || kernel->kind != NADIR_KERNEL_PERTURBED;
     if (!*made) {
@@ -194,7 +197,7 @@ nadir_status nadir_kernel_device_combine(const nadir_context *context, const nad
 
 bool nadir_kernel_is_on_device(const nadir_context *context, const nadir_kernel *kernel)
 {
-    return nadir_kernel_device_takes(context, kernel) && atomic_load(&kernel->model->device_rows) != NULL;
+    return stores_model_rows(context, kernel) && atomic_load(&kernel->model->device_rows) != NULL;
 }
 
 bool nadir_kernel_device_minimum(const nadir_context *context, const nadir_model *model, const double *b,

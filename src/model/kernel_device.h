@@ -5,8 +5,6 @@
 
 #include "model/average.h"
 
-/* Whether the device makes products with the rows of this kernel: its stored rows are those of the model. */
-bool nadir_kernel_device_takes(const nadir_context *context, const nadir_kernel *kernel);
 /* Whether it makes its average: those, or perturbed kernels of sparse models that are large enough, or any
  * whose numbers are there already. */
 bool nadir_kernel_device_averages(const nadir_context *context, const nadir_kernel *kernel);
@@ -14,9 +12,6 @@ bool nadir_kernel_device_averages(const nadir_context *context, const nadir_kern
 /* The rows of a model on the device, made when first asked for. */
 nadir_status nadir_kernel_device_rows(nadir_context *context, nadir_model *model, void **rows);
 
-/* The numbers of a perturbed kernel on the device, brought there if need be. */
-nadir_status nadir_kernel_device_send(nadir_context *context, const nadir_kernel *kernel,
-                                      const void **numbers);
 /* They are there alone: `numbers` becomes the kernel's. Until they were brought here the kernel can be
  * averaged, freed and written over, and nothing else. */
 void nadir_kernel_device_adopt(const nadir_context *context, nadir_kernel *kernel, void *numbers);
@@ -25,10 +20,6 @@ void nadir_kernel_device_forget(nadir_kernel *kernel);
 /* NULL: they are not there. */
 const void *nadir_kernel_device_values(const nadir_kernel *kernel);
 
-/* M on the device, of a kernel that it averages, with tails if it has any; the model's rows go there if they
- * are not there yet. The norm is that of both. */
-nadir_status nadir_kernel_device_average(nadir_context *context, const nadir_kernel *kernel,
-                                         const nadir_policy *policy, nadir_average *average);
 /* The same if there is memory; for want of it a kernel of other numbers than the model's comes here, and
  * *made is false. */
 nadir_status nadir_kernel_device_average_if_memory(nadir_context *context, const nadir_kernel *kernel,

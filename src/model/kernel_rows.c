@@ -1,4 +1,4 @@
-/* kernel_rows.c: the rows of a kernel of any kind, entry by entry; see kernel_rows.h. */
+/* kernel_rows.c: the rows of a kernel of any kind, entry by entry; see kernel.h. */
 #include "model/kernel.h"
 
 #include "linalg/distributed.h"
@@ -125,7 +125,7 @@ const double *nadir_kernel_on_support(const nadir_kernel *kernel, int64_t row)
     return same && is_stored(kernel, row) ? stored.values : NULL;
 }
 
-/* A row of a sparse matrix in the making; see sparse_accumulator.h. */
+/* Sparse accumulators. */
 
 /* Rows with more than one entry in this many states are put in order by looking at all states. */
 #define CROWDED 16
@@ -283,7 +283,7 @@ double nadir_kernel_difference_product(const nadir_context *context, const nadir
 }
 
 /*
- * the smallest entry of a kernel; see kernel.h.
+ * The smallest entry of a kernel; see kernel.h.
  *
  * Where P - b k^T has no stored entry it is -b k(t), smallest at the largest k(t) for b > 0 and at the
  * smallest for b < 0. So each row needs the first state in the order of k that it does not store, and a few

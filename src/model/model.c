@@ -11,32 +11,14 @@
 
 const char *nadir_set_name(nadir_set set)
 {
-    switch (set) {
-    case NADIR_SET_NONRECT:
-        return "nonrect";
-    case NADIR_SET_S:
-        return "s";
-    case NADIR_SET_SA:
-        return "sa";
-    case NADIR_SET_UNSAID:
-        break;
-    }
-    return "";
+    static const char *const names[] = {"", "nonrect", "s", "sa"};
+    return set >= NADIR_SET_NONRECT && set <= NADIR_SET_SA ? names[set] : "";
 }
 
 const char *nadir_domain_name(nadir_domain domain)
 {
-    switch (domain) {
-    case NADIR_DOMAIN_SIMPLEX:
-        return "simplex";
-    case NADIR_DOMAIN_SUPPORT:
-        return "support";
-    case NADIR_DOMAIN_FREE:
-        return "free";
-    case NADIR_DOMAIN_UNSAID:
-        break;
-    }
-    return "";
+    static const char *const names[] = {"", "simplex", "support", "free"};
+    return domain >= NADIR_DOMAIN_SIMPLEX && domain <= NADIR_DOMAIN_FREE ? names[domain] : "";
 }
 
 nadir_status nadir_model_start(nadir_context *context, nadir_model **model)
@@ -397,7 +379,7 @@ nadir_status nadir_model_borrow(nadir_context *context, const nadir_model_data *
     return status;
 }
 
-/* A list of names and the way back from name to number; see names.h. */
+/* Lists of names, and from name to number. */
 
 nadir_status nadir_names_add(nadir_context *context, nadir_names *names, const char *name, size_t length)
 {

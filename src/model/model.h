@@ -98,7 +98,7 @@ struct nadir_model {
     nadir_domain domain;
     nadir_row_limits limits;
     /* NULL: all states are this process's. Otherwise `states`, `rows` and all arrays are the part that it
-     * owns, and columns are numbered as exchange.h says. */
+     * owns, and columns are numbered as linalg/distributed.h says. */
     nadir_exchange *exchange;
     /* The rows on the device of an engine, made when first asked for (model/kernel_device.c); NULL: none. */
     _Atomic(void *) device_rows;
@@ -227,7 +227,7 @@ nadir_status nadir_rows_stand(nadir_context *context, const nadir_model_data *da
  *
  * A reader fills in the rows of the states [first, first + states) of S, with successors numbered over all
  * processes or as a dense array, [rows * S]. nadir_model_distribute makes them CSR and numbers successors anew,
- * own states first and then those of others (exchange.h).
+ * own states first and then those of others (linalg/distributed.h).
  */
 
 /* The states of a process: [first, end) of `total`, as many for each as for any other, give or take one; the

@@ -278,7 +278,7 @@ nadir_status nadir_policy_digest(nadir_context *context, const nadir_policy *pol
 }
 
 /*
- * successors numbered anew when the states are distributed over processes; see partition.h.
+ * Successors numbered anew when the states are distributed over processes; see model.h.
  *
  * Which states of other processes occur is kept as one bit for each of all states, with a count of the bits
  * before each word: the number of a ghost is then found without a search. A row whose successors rise stays

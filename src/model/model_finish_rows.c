@@ -1,4 +1,4 @@
-/* model_finish_rows.c: putting the rows of a kernel in order while a model is finished; see model_finish_rows.h. */
+/* model_finish_rows.c: putting the rows of a kernel in order while a model is finished; see model.h. */
 #include "model/model.h"
 
 #include "linalg/vector.h"

@@ -5,7 +5,7 @@
  *
  *     sum over entries t of (P(t) - l(t) [t is among the first]) y[t]  +  sum over the first of l(t) y[t],
  *
- * whose last sum is read off the sums along the order (prefix_sums.h). For the projections that such kernels
+ * whose last sum is read off the prefix sums along the order. For the projections that such kernels
  * come from, P(t) is the nominal probability plus l(t), so that what is taken off here is what was put on
  * there.
  */
@@ -62,20 +62,6 @@ nadir_status nadir_kernel_create_blank(nadir_context *context, nadir_model *mode
     made = NULL;
 cleanup:
     nadir_kernel_free(made);
-    return status;
-}
-
-nadir_status nadir_kernel_create_perturbed(nadir_context *context, nadir_model *model, bool with_tail,
-                                           nadir_kernel **kernel)
-{
-    nadir_status status = NADIR_OK;
-    const bool dense = model->dense != NULL;
-    const int64_t entries = dense ? model->rows * model->states : model->nonzeros;
-    NADIR_CHECK(nadir_kernel_create_blank(context, model, with_tail, kernel));
-    memcpy((*kernel)->perturbed.values, dense ? model->dense : model->probabilities,
-           (size_t)entries * sizeof *(*kernel)->perturbed.values);
-    memset((*kernel)->perturbed.nominal, 0, (size_t)model->rows * sizeof *(*kernel)->perturbed.nominal);
-cleanup:
     return status;
 }
 
@@ -225,7 +211,7 @@ double nadir_perturbed_minimum(const nadir_kernel *kernel, int64_t row)
     return zeros > 0 ? fmin(smallest, 0) : smallest;
 }
 
-/* Sums along an order of the states; see prefix_sums.h. */
+/* Prefix sums along an order of the states. */
 
 #define PIECES 64
 #define LEAST  1024 /* states in a piece; fewer are not worth a second pass */
@@ -372,7 +358,7 @@ void nadir_prefix_sums_transposed(const nadir_context *context, const nadir_sort
     }
 }
 
-/* The part of an average that tails give; see offsupport_tail.h. */
+/* Tails of an average. */
 
 void nadir_offsupport_tail_clear(nadir_context *context, nadir_offsupport_tail *tail)
 {

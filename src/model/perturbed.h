@@ -55,11 +55,11 @@ void nadir_prefix_sums_transposed(const nadir_context *context, const nadir_sort
 double nadir_prefix_sums_roundings(int64_t states);
 
 /*
- * the part of an average that tails give to states without an entry; see kernel.h.
+ * The part of an average that tails give to states without an entry; see kernel.h.
  *
  * Averaged over a policy, the tails of the rows of a state are a few (length, last, slope), the weights of
  * pi(a|s) included, and the extra states a few (state, amount). With `plain` and `weighted` the sums along
- * the order (prefix_sums.h),
+ * the order (above),
  *
  *     (L y)(s) = sum over its tails of last plain(length - 1) + slope weighted(length - 1)
  *              + sum over its extra states of amount y(state).

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 
 /*
- * the smallest entry of a kernel nominal - b k^T whose rows are distributed over
+ * The smallest entry of a kernel nominal - b k^T whose rows are distributed over
  * processes.
  *
  * Entries that a row does not store are -b k(t), smallest at the first state in the order of k, or against it
@@ -76,8 +76,9 @@ static double distributed_row_minimum(const nadir_model *model, int64_t row, dou
     return smallest;
 }
 
-nadir_status nadir_rank_one_minimum_distributed(nadir_context *context, const nadir_model *model,
-                                                const double *b, const double *k, double *minimum)
+/* nadir_rank_one_minimum with several processes. */
+static nadir_status minimum_distributed(nadir_context *context, const nadir_model *model, const double *b,
+                                        const double *k, double *minimum)
 {
     nadir_status status = NADIR_OK;
     end_states ends[2] = {{0}};
@@ -440,7 +441,7 @@ nadir_status nadir_rank_one_minimum(nadir_context *context, nadir_rank_one_searc
                                     const double *k, double *minimum)
 {
     if (search->model->exchange != NULL) {
-        return nadir_rank_one_minimum_distributed(context, search->model, b, k, minimum);
+        return minimum_distributed(context, search->model, b, k, minimum);
     }
     const int64_t before = search->row;
     if (nadir_kernel_device_minimum(context, search->model, b, k, minimum)) {

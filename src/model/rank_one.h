@@ -42,8 +42,4 @@ void nadir_rank_one_minimum_of_states(const nadir_context *context, nadir_rank_o
                                       const double *factors, const double *shape, const double *top,
                                       double *b, const double *k, double *minimum);
 
-/* nadir_rank_one_minimum with several processes. */
-nadir_status nadir_rank_one_minimum_distributed(nadir_context *context, const nadir_model *model,
-                                                const double *b, const double *k, double *minimum);
-
 #endif

@@ -35,7 +35,7 @@
 #define DENSE_STATES 10000
 
 /* With a device: dense matrices up to this size are factored at once, in less than a millisecond; larger ones
- * when iterations turn out to be slow (device_krylov.c). */
+ * when iterations turn out to be slow (device_backends.c). */
 #define DEVICE_DENSE_STATES 512
 
 /* Share of the memory still free that factors may take. */

@@ -309,7 +309,7 @@ const nadir_backend nadir_backend_device_krylov = {
 };
 
 /*
- * backend device-lu, dense LU with partial pivoting on the device of an engine; see backend.h
+ * Backend device-lu, dense LU with partial pivoting on the device of an engine; see backend.h
  * and core/device.h.
  *
  * Which systems are refused as singular is decided as for the other direct backends: by the dominance of the

@@ -25,6 +25,9 @@
 #define PROGRESS        0.9
 #define PATIENCE        5
 
+/* The stop reason of a search that reached its limit of iterations. */
+static const char limit_reached[] = "iterations";
+
 typedef struct search {
     nadir_context *context;
     const nadir_kernel *kernel;
@@ -193,7 +196,7 @@ static const char *stop_reason(const search *self)
     if (stable && self->stalls >= PATIENCE && self->inner <= INNER_TIGHTEST) {
         return "stable";
     }
-    return self->result.iterations >= self->settings.iterations_limit ? "iterations" : NULL;
+    return self->result.iterations >= self->settings.iterations_limit ? limit_reached : NULL;
 }
 
 /* Counts solves that brought nothing, and asks for more accuracy after a few. */
@@ -381,7 +384,7 @@ static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel,
     }
     run.result.seconds = nadir_clock_seconds() - begun;
     *result = run.result;
-    if (strcmp(result->stop_reason, "iterations") == 0) {
+    if (result->stop_reason == limit_reached) {
         status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
                             "the optimum is between %.10g and %.10g, which is wider than %g of its size, and "
                             "%lld policies, the limit, were tried",
@@ -391,13 +394,6 @@ static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel,
 cleanup:
     finish(&run);
     return status;
-}
-
-nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel *kernel, double gamma,
-                                     const nadir_optimum_settings *settings, const double *start,
-                                     double *value, nadir_policy **policy, nadir_optimum_result *result)
-{
-    return optimise(context, kernel, gamma, settings, start, NULL, value, policy, result, NULL, NULL);
 }
 
 nadir_status nadir_optimum_warm_started(nadir_context *context, const nadir_kernel *kernel, double gamma,

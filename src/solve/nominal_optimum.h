@@ -27,14 +27,11 @@
  * As nadir_optimum, for any kernel and discount. start: [states] about what V* will be, or NULL. value:
  * [states] V* to within the bounds, or NULL; it may be start. A kernel with a negative entry is
  * NADIR_ERROR_ARGUMENT: it is no decision process, and its T no monotone operator.
+ *
+ * base: the operator of a near kernel and policy, through whose solves this goes, so that nothing is factored;
+ * NULL: none is near. known: [rows] at least q of each row at `start`, up to its rounding: rows that cannot be
+ * the best are skipped; NULL: nothing is known.
  */
-nadir_status nadir_optimum_of_kernel(nadir_context *context, const nadir_kernel *kernel, double gamma,
-                                     const nadir_optimum_settings *settings, const double *start,
-                                     double *value, nadir_policy **policy, nadir_optimum_result *result);
-
-/* The same through the solves of a near kernel and policy, so that nothing is factored; base NULL: none is
- * near. known: [rows] at least q of each row at `start`, up to its rounding, which saves looks at rows that
- * cannot be the best; NULL: nothing is known. */
 nadir_status nadir_optimum_warm_started(nadir_context *context, const nadir_kernel *kernel, double gamma,
                                         const nadir_optimum_settings *settings, nadir_occupancy *base,
                                         const double *start, const double *known, double *value,

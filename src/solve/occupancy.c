@@ -28,7 +28,7 @@ void nadir_occupancy_free(nadir_context *context, nadir_occupancy *occupancy)
     if (occupancy == NULL) {
         return;
     }
-    nadir_preconditioned_free(context, occupancy->preconditioned);
+    nadir_release(context, occupancy->gmres_work);
     release_backend(context, occupancy);
     nadir_average_clear(context, &occupancy->average);
     nadir_release(context, occupancy->update.z);
@@ -67,23 +67,16 @@ void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_
     *statistics = now;
 }
 
-/* X <- A_M^-1 B, without the rank-one term. */
-static nadir_status solve_explicit(nadir_context *context, const nadir_occupancy *occupancy, bool transposed,
-                                   int64_t count, const double *b, double residual, double *x)
-{
-    const nadir_occupancy *worker = nadir_occupancy_root(occupancy);
-    memset(x, 0, (size_t)(count * occupancy->average.states) * sizeof *x);
-    return worker->backend->solve(context, worker->self, transposed, count, b, residual, x);
-}
-
 nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
                                         int64_t count, const double *b, double residual, double *x)
 {
-    if (occupancy->preconditioned != NULL) {
-        return nadir_preconditioned_solve(context, occupancy->preconditioned, transposed, count, b, residual,
-                                          x);
+    if (occupancy->preconditioned) {
+        return nadir_occupancy_solve_preconditioned(context, occupancy, transposed, count, b, residual, x);
     }
-    const nadir_status status = solve_explicit(context, occupancy, transposed, count, b, residual, x);
+    const nadir_occupancy *worker = nadir_occupancy_root(occupancy);
+    memset(x, 0, (size_t)(count * occupancy->average.states) * sizeof *x);
+    const nadir_status status =
+        worker->backend->solve(context, worker->self, transposed, count, b, residual, x);
     if (occupancy->update.b != NULL) {
         nadir_sherman_morrison_apply(context, &occupancy->update, transposed, count, x);
     }
@@ -107,8 +100,9 @@ nadir_status nadir_occupancy_solve(nadir_context *context, nadir_occupancy *occu
                                    const double *b, double *x, nadir_accuracy *accuracy)
 {
     const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
-    return status != NADIR_OK ? status
-                              : nadir_refinement_solve(context, occupancy, false, count, b, x, accuracy);
+    return status != NADIR_OK
+               ? status
+               : nadir_refinement_solve(context, occupancy, false, count, b, 0, false, x, accuracy);
 }
 
 nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occupancy *occupancy,
@@ -116,26 +110,23 @@ nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occu
                                               nadir_accuracy *accuracy)
 {
     const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
-    return status != NADIR_OK ? status
-                              : nadir_refinement_solve(context, occupancy, true, count, b, x, accuracy);
+    return status != NADIR_OK
+               ? status
+               : nadir_refinement_solve(context, occupancy, true, count, b, 0, false, x, accuracy);
 }
 
 nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupancy *occupancy,
                                            bool transposed, int64_t count, const double *b, double tolerance,
                                            double *x)
 {
-    nadir_status status = nadir_occupancy_check_ready(context, occupancy);
+    const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
     if (status != NADIR_OK) {
         return status;
     }
     if (nadir_occupancy_is_direct(occupancy)) {
         return nadir_occupancy_solve_once(context, occupancy, transposed, count, b, 0, x);
     }
-    const double own = occupancy->tolerance;
-    occupancy->tolerance = tolerance > own ? tolerance : own;
-    status = nadir_refinement_solve(context, occupancy, transposed, count, b, x, NULL);
-    occupancy->tolerance = own;
-    return status;
+    return nadir_refinement_solve(context, occupancy, transposed, count, b, tolerance, false, x, NULL);
 }
 
 nadir_vec nadir_occupancy_vec(nadir_context *context, const nadir_occupancy *occupancy)
@@ -151,15 +142,10 @@ nadir_status nadir_occupancy_solve_vec(const nadir_vec *vec, nadir_occupancy *oc
     if (vec->device == NULL) {
         return nadir_occupancy_solve_roughly(context, occupancy, transposed, 1, b, tolerance, x);
     }
-    nadir_status status = nadir_occupancy_check_ready(context, occupancy);
-    if (status != NADIR_OK) {
-        return status;
-    }
-    const double own = occupancy->tolerance;
-    occupancy->tolerance = tolerance > own ? tolerance : own;
-    status = nadir_refinement_solve_device(context, occupancy, transposed, b, x);
-    occupancy->tolerance = own;
-    return status;
+    const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
+    return status != NADIR_OK
+               ? status
+               : nadir_refinement_solve_device(context, occupancy, transposed, b, tolerance, x);
 }
 
 void nadir_occupancy_set_tolerance(nadir_occupancy *occupancy, double tolerance)
@@ -186,15 +172,10 @@ nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *oc
                                      int64_t count, const double *b, double tolerance, double *x,
                                      nadir_accuracy *accuracy)
 {
-    nadir_status status = nadir_occupancy_check_ready(context, occupancy);
-    if (status != NADIR_OK) {
-        return status;
-    }
-    const double own = occupancy->tolerance;
-    occupancy->tolerance = tolerance > own ? tolerance : own;
-    status = nadir_refinement_improve(context, occupancy, transposed, count, b, x, accuracy);
-    occupancy->tolerance = own;
-    return status;
+    const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
+    return status != NADIR_OK ? status
+                              : nadir_refinement_solve(context, occupancy, transposed, count, b, tolerance,
+                                                       true, x, accuracy);
 }
 
 /* z = A^-1 b and w = A^-T k for the rank-one term of the average; the term is left out meanwhile. To
@@ -222,9 +203,9 @@ static nadir_status start_update(nadir_context *context, nadir_occupancy *occupa
     occupancy->tolerance = DBL_MIN;
     average->b = NULL;
     average->norm = occupancy->base != NULL ? occupancy->base->average.norm : 1;
-    status = nadir_refinement_solve(context, occupancy, false, 1, b, occupancy->update.z, NULL);
+    status = nadir_refinement_solve(context, occupancy, false, 1, b, 0, false, occupancy->update.z, NULL);
     if (status == NADIR_OK) {
-        status = nadir_refinement_solve(context, occupancy, true, 1, k, occupancy->update.w, NULL);
+        status = nadir_refinement_solve(context, occupancy, true, 1, k, 0, false, occupancy->update.w, NULL);
     }
     average->b = b;
     average->norm = norm;
@@ -262,7 +243,7 @@ static nadir_status probe(nadir_context *context, nadir_occupancy *occupancy)
     for (int64_t i = 0; i < n; i++) {
         trial[i] = nadir_random_normal(&random);
     }
-    NADIR_CHECK(nadir_refinement_solve(context, occupancy, false, 1, trial, trial, NULL));
+    NADIR_CHECK(nadir_refinement_solve(context, occupancy, false, 1, trial, 0, false, trial, NULL));
 cleanup:
     nadir_release(context, trial);
     return status;
@@ -365,8 +346,10 @@ nadir_status nadir_occupancy_own_backend(nadir_context *context, nadir_occupancy
     occupancy->automatic = occupancy->base->automatic;
     occupancy->backend = occupancy->base->backend;
     occupancy->base = NULL;
-    nadir_preconditioned_free(context, occupancy->preconditioned);
-    occupancy->preconditioned = NULL;
+    occupancy->preconditioned = false;
+    nadir_release(context, occupancy->gmres_work);
+    occupancy->gmres_work = NULL;
+    occupancy->gmres_capacity = 0;
     const nadir_status status = set_up(context, occupancy);
     occupancy->ready = status == NADIR_OK;
     return status;
@@ -459,13 +442,6 @@ cleanup:
     return status;
 }
 
-/* A base's solve as a preconditioner: one round, no refinement. */
-static nadir_status precondition(nadir_context *context, void *user, bool transposed, int64_t count,
-                                 const double *b, double residual, double *x)
-{
-    return nadir_occupancy_solve_once(context, user, transposed, count, b, residual, x);
-}
-
 nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *base,
                                      const nadir_kernel *kernel, const nadir_policy *policy,
                                      nadir_occupancy **occupancy)
@@ -485,10 +461,8 @@ nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *ba
     NADIR_CHECK(nadir_average_borrow(context, &base->average, kernel, policy, &made->average, &borrowed));
     if (!borrowed) {
         NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));
-        NADIR_CHECK(nadir_preconditioned_create(context, &made->average, made->gamma, precondition, base,
-                                                &made->preconditioned));
-    }
-    if (borrowed) {
+        made->preconditioned = true;
+    } else {
         NADIR_CHECK(start_update(context, made));
     }
     NADIR_CHECK(probe(context, made));
@@ -505,7 +479,7 @@ nadir_status nadir_occupancy_perturb_again(nadir_context *context, nadir_occupan
 {
     nadir_status status = NADIR_OK;
     bool same;
-    *done = occupancy->base != NULL && occupancy->preconditioned != NULL && occupancy->ready;
+    *done = occupancy->base != NULL && occupancy->preconditioned && occupancy->ready;
     if (!*done) {
         return NADIR_OK;
     }

@@ -12,21 +12,6 @@
  * A.
  */
 
-typedef struct nadir_preconditioned nadir_preconditioned;
-
-/* X <- about A0^-1 B, or A0^-T B; residual: for iterative ones. */
-typedef nadir_status (*nadir_precondition)(nadir_context *context, void *user, bool transposed, int64_t count,
-                                           const double *b, double residual, double *x);
-
-/* `average` and `user` outlive it. */
-nadir_status nadir_preconditioned_create(nadir_context *context, nadir_average *average, double gamma,
-                                         nadir_precondition base, void *user, nadir_preconditioned **solver);
-void nadir_preconditioned_free(nadir_context *context, nadir_preconditioned *solver);
-
-/* As nadir_backend.solve of an iterative backend, on A; x need not be set. */
-nadir_status nadir_preconditioned_solve(nadir_context *context, nadir_preconditioned *solver, bool transposed,
-                                        int64_t count, const double *b, double residual, double *x);
-
 /*
  * Sherman-Morrison: solving with A + gamma b k^T through solves with A.
  *
@@ -67,10 +52,12 @@ struct nadir_occupancy {
     void *self;
     nadir_backend_statistics spent; /* by backends that are gone */
     nadir_occupancy *base;
-    int64_t updates;                      /* so far; with a base: those of the base when this one was made */
-    nadir_preconditioned *preconditioned; /* through base where the difference is not of rank one; or NULL */
-    nadir_sherman_morrison update;        /* b NULL: none */
-    double *work;                         /* [capacity] residuals and corrections */
+    int64_t updates;     /* so far; with a base: those of the base when this one was made */
+    bool preconditioned; /* by base: the difference to its kernel is not of rank one */
+    double *gmres_work;  /* [gmres_capacity] */
+    size_t gmres_capacity;
+    nadir_sherman_morrison update; /* b NULL: none */
+    double *work;                  /* [capacity] residuals and corrections */
     size_t capacity;
     double *norms; /* [norms_capacity] of residuals, right-hand sides and solutions */
     size_t norms_capacity;
@@ -86,7 +73,7 @@ static inline const nadir_occupancy *nadir_occupancy_root(const nadir_occupancy 
 /* Whether solves need no iteration. */
 static inline bool nadir_occupancy_is_direct(const nadir_occupancy *occupancy)
 {
-    return occupancy->preconditioned == NULL &&
+    return !occupancy->preconditioned &&
            nadir_backend_has(nadir_occupancy_root(occupancy)->backend, NADIR_BACKEND_DIRECT);
 }
 
@@ -100,17 +87,26 @@ nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy 
 /* Gives a perturbed operator whose kernel is too far from its base's a backend of its own. */
 nadir_status nadir_occupancy_own_backend(nadir_context *context, nadir_occupancy *occupancy);
 
-/* X <- A^-1 B, or A^-T B, to the accuracy of the operator; see refinement.c. x may be b. */
-nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                    int64_t count, const double *b, double *x, nadir_accuracy *accuracy);
-/* The same from a guess in x, which is not b; columns where it is worse than zero start from that. */
-nadir_status nadir_refinement_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                      int64_t count, const double *b, double *x, nadir_accuracy *accuracy);
+/* X <- about A^-1 B, or A^-T B, by GMRES with the base as preconditioner; x need not be set. */
+nadir_status nadir_occupancy_solve_preconditioned(nadir_context *context, nadir_occupancy *occupancy,
+                                                  bool transposed, int64_t count, const double *b,
+                                                  double residual, double *x);
 
-/* The first of these for one right-hand side where b and x lie on the device; x is not b. Nothing is done
+/* R <- B - A X, or with A^T. */
+nadir_status nadir_occupancy_residuals(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                       int64_t count, const double *b, const double *x, double *r);
+
+/* X <- A^-1 B, or A^-T B, to `tolerance` or that of the operator if larger; see refinement.c. guessed: x comes
+ * with a guess and is not b; columns where it is worse than zero start from that. Otherwise x may be b.
+ * accuracy may be NULL. */
+nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                    int64_t count, const double *b, double tolerance, bool guessed, double *x,
+                                    nadir_accuracy *accuracy);
+
+/* The same for one right-hand side without a guess where b and x lie on the device; x is not b. Nothing is done
  * with their numbers here. Only where it is possible. */
 bool nadir_refinement_is_on_device(const nadir_occupancy *occupancy);
 nadir_status nadir_refinement_solve_device(nadir_context *context, nadir_occupancy *occupancy,
-                                           bool transposed, const double *b, double *x);
+                                           bool transposed, const double *b, double tolerance, double *x);
 
 #endif

@@ -1,4 +1,4 @@
-/* perturbed_solve.c: solving with one kernel through the solves of another; see preconditioned.h. */
+/* perturbed_solve.c: solving with one kernel through the solves of another; see occupancy_internal.h. */
 #include "linalg/distributed.h"
 #include "linalg/iterative.h"
 #include "linalg/matrix.h"
@@ -13,83 +13,71 @@
 /* Products, each with a solve of the base, after which a backend of one's own would have been cheaper. */
 #define PRODUCTS_LIMIT (5 * NADIR_GMRES_RESTART)
 
-struct nadir_preconditioned {
-    nadir_average *average;
-    double gamma;
-    nadir_precondition precondition;
-    void *user;
-    nadir_linear_system system; /* A, and the base as its preconditioner */
-    double *work;               /* [capacity] */
-    size_t capacity;
-};
-
-/* Y = X - gamma P^pi X, or transposed. */
-static nadir_status apply_system(nadir_context *context, void *user, bool transposed, int64_t count,
-                                 const double *x, double *y)
+/* Y = P^pi X, or transposed. */
+static nadir_status multiply(nadir_context *context, nadir_average *average, bool transposed, int64_t count,
+                             const double *x, double *y)
 {
-    const nadir_preconditioned *solver = user;
-    nadir_status status = NADIR_OK;
     if (transposed) {
-        status = nadir_average_multiply_transposed(context, solver->average, count, x, y);
-    } else {
-        nadir_average_multiply(context, solver->average, count, x, y);
+        return nadir_average_multiply_transposed(context, average, count, x, y);
     }
-    for (int64_t i = 0; i < count * solver->average->states; i++) {
-        y[i] = x[i] - solver->gamma * y[i];
+    nadir_average_multiply(context, average, count, x, y);
+    return NADIR_OK;
+}
+
+nadir_status nadir_occupancy_residuals(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                       int64_t count, const double *b, const double *x, double *r)
+{
+    nadir_average *average = &occupancy->average;
+    const nadir_status status = multiply(context, average, transposed, count, x, r);
+    for (int64_t i = 0; i < count * average->states; i++) {
+        r[i] = (b[i] - x[i]) + occupancy->gamma * r[i];
     }
     return status;
 }
 
-/* A base that did not quite converge still is a preconditioner. */
+/* Y = A X = X - gamma P^pi X, or transposed. */
+static nadir_status apply(nadir_context *context, void *user, bool transposed, int64_t count, const double *x,
+                          double *y)
+{
+    nadir_occupancy *occupancy = user;
+    nadir_average *average = &occupancy->average;
+    const nadir_status status = multiply(context, average, transposed, count, x, y);
+    for (int64_t i = 0; i < count * average->states; i++) {
+        y[i] = x[i] - occupancy->gamma * y[i];
+    }
+    return status;
+}
+
+/* One solve of the base, without refinement. One that did not quite converge still is a preconditioner. */
 static nadir_status precondition(nadir_context *context, void *user, bool transposed, int64_t count,
                                  const double *r, double *z)
 {
-    const nadir_preconditioned *solver = user;
+    const nadir_occupancy *occupancy = user;
     const nadir_status status =
-        solver->precondition(context, solver->user, transposed, count, r, PRECONDITION_RESIDUAL, z);
+        nadir_occupancy_solve_once(context, occupancy->base, transposed, count, r, PRECONDITION_RESIDUAL, z);
     return status == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : status;
 }
 
-nadir_status nadir_preconditioned_create(nadir_context *context, nadir_average *average, double gamma,
-                                         nadir_precondition base, void *user, nadir_preconditioned **solver)
+nadir_status nadir_occupancy_solve_preconditioned(nadir_context *context, nadir_occupancy *occupancy,
+                                                  bool transposed, int64_t count, const double *b,
+                                                  double residual, double *x)
 {
     nadir_status status = NADIR_OK;
-    nadir_preconditioned *made = NULL;
-    NADIR_NEW_ZERO(context, made, 1);
-    made->average = average;
-    made->gamma = gamma;
-    made->precondition = base;
-    made->user = user;
-    made->system = (nadir_linear_system){
-        .size = average->states, .apply = apply_system, .precondition = precondition, .user = made};
-    *solver = made;
-cleanup:
-    return status;
-}
-
-void nadir_preconditioned_free(nadir_context *context, nadir_preconditioned *solver)
-{
-    if (solver != NULL) {
-        nadir_release(context, solver->work);
-        nadir_release(context, solver);
-    }
-}
-
-nadir_status nadir_preconditioned_solve(nadir_context *context, nadir_preconditioned *solver, bool transposed,
-                                        int64_t count, const double *b, double residual, double *x)
-{
-    nadir_status status = NADIR_OK;
+    const int64_t n = occupancy->average.states;
+    const nadir_linear_system system = {
+        .size = n, .apply = apply, .precondition = precondition, .user = occupancy};
     int64_t products;
-    NADIR_RESERVE(context, solver->work, nadir_gmres_work(&solver->system, count), solver->capacity);
-    memset(x, 0, (size_t)(count * solver->average->states) * sizeof *x);
-    const nadir_gmres settings = {
-        .transposed = transposed, .residual = residual, .limit = PRODUCTS_LIMIT, .work = solver->work};
-    NADIR_CHECK(nadir_gmres_solve(context, &solver->system, &settings, count, b, x, &products));
+    NADIR_RESERVE(context, occupancy->gmres_work, nadir_gmres_work(&system, count),
+                  occupancy->gmres_capacity);
+    memset(x, 0, (size_t)(count * n) * sizeof *x);
+    const nadir_gmres settings = {.transposed = transposed,
+                                  .residual = residual,
+                                  .limit = PRODUCTS_LIMIT,
+                                  .work = occupancy->gmres_work};
+    NADIR_CHECK(nadir_gmres_solve(context, &system, &settings, count, b, x, &products));
 cleanup:
     return status;
 }
-
-/* Solving with a matrix changed by a rank-one term; see sherman_morrison.h. */
 
 nadir_status nadir_sherman_morrison_start(nadir_context *context, nadir_sherman_morrison *update)
 {
@@ -127,52 +115,13 @@ void nadir_sherman_morrison_apply(const nadir_context *context, const nadir_sher
 }
 
 /*
- * a few steps towards a product with D, for those who come closer on their own; see
- * occupancy.h.
- *
- * Generalised conjugate residuals with the base's solves as preconditioner K: from r = b - A x each step
+ * A few steps towards a product with D, for callers that iterate on their own: see occupancy.h. Generalised conjugate residuals with the base's solves as preconditioner K: from r = b - A x each step
  * makes
  *
  *     z = K^-1 r,    q = A z, orthogonal to the q before (and z likewise),    x <- x + t z,    r <- r - t q
  *
  * with the t that makes |r|_2 least: what GMRES does, with the residual at hand all the time.
  */
-
-/* r <- b - A x, or with A^T. */
-static nadir_status compute_residual(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                     const double *b, const double *x, double *r)
-{
-    nadir_status status = NADIR_OK;
-    nadir_average *average = &occupancy->average;
-    if (transposed) {
-        NADIR_CHECK(nadir_average_multiply_transposed(context, average, 1, x, r));
-    } else {
-        nadir_average_multiply(context, average, 1, x, r);
-    }
-    for (int64_t s = 0; s < average->states; s++) {
-        r[s] = (b[s] - x[s]) + occupancy->gamma * r[s];
-    }
-cleanup:
-    return status;
-}
-
-/* q <- A z. */
-static nadir_status apply(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                          const double *z, double *q)
-{
-    nadir_status status = NADIR_OK;
-    nadir_average *average = &occupancy->average;
-    if (transposed) {
-        NADIR_CHECK(nadir_average_multiply_transposed(context, average, 1, z, q));
-    } else {
-        nadir_average_multiply(context, average, 1, z, q);
-    }
-    for (int64_t s = 0; s < average->states; s++) {
-        q[s] = z[s] - occupancy->gamma * q[s];
-    }
-cleanup:
-    return status;
-}
 
 nadir_status nadir_occupancy_solve_partial(nadir_context *context, nadir_occupancy *occupancy,
                                            bool transposed, const double *b, double share, double *x,
@@ -185,19 +134,19 @@ nadir_status nadir_occupancy_solve_partial(nadir_context *context, nadir_occupan
     double squares[STEPS];
     NADIR_CHECK(nadir_occupancy_check_ready(context, occupancy));
     NADIR_RESERVE(context, occupancy->work, 2 * STEPS * n, occupancy->capacity);
-    NADIR_CHECK(compute_residual(context, occupancy, transposed, b, x, r));
+    NADIR_CHECK(nadir_occupancy_residuals(context, occupancy, transposed, 1, b, x, r));
     const double first = sqrt(nadir_blocks_dot(context, n, r, r));
     double now = first;
     for (int i = 0; i < STEPS && now > share * first; i++) {
         double *z = occupancy->work + 2 * i * n;
         double *q = z + n;
         NADIR_CHECK(nadir_occupancy_solve_once(context, base, transposed, 1, r, share, z));
-        NADIR_CHECK(apply(context, occupancy, transposed, z, q));
+        NADIR_CHECK(apply(context, occupancy, transposed, 1, z, q));
         for (int j = 0; j < i; j++) {
             const double *before = occupancy->work + 2 * j * n;
-            const double sorted = nadir_blocks_dot(context, n, before + n, q) / squares[j];
-            nadir_blocks_add(context, n, -sorted, before, z);
-            nadir_blocks_add(context, n, -sorted, before + n, q);
+            const double share_of_q = nadir_blocks_dot(context, n, before + n, q) / squares[j];
+            nadir_blocks_add(context, n, -share_of_q, before, z);
+            nadir_blocks_add(context, n, -share_of_q, before + n, q);
         }
         squares[i] = nadir_blocks_dot(context, n, q, q);
         if (!(squares[i] > 0)) {

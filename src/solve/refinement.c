@@ -46,7 +46,8 @@ typedef struct refinement {
     nadir_occupancy *occupancy;
     bool transposed;
     int64_t count;
-    const double *b; /* [states * count] */
+    double tolerance; /* relative error of x */
+    const double *b;  /* [states * count] */
     double *x;
     double *r;        /* [states * count] b - A x */
     double *e;        /* [states * count] */
@@ -58,18 +59,9 @@ typedef struct refinement {
 
 static nadir_status compute_residuals(refinement *self)
 {
-    nadir_average *average = &self->occupancy->average;
-    const int64_t n = average->states;
-    const double gamma = self->occupancy->gamma;
-    nadir_status status = NADIR_OK;
-    if (self->transposed) {
-        status = nadir_average_multiply_transposed(self->context, average, self->count, self->x, self->r);
-    } else {
-        nadir_average_multiply(self->context, average, self->count, self->x, self->r);
-    }
-    for (int64_t i = 0; i < n * self->count; i++) {
-        self->r[i] = (self->b[i] - self->x[i]) + gamma * self->r[i];
-    }
+    const int64_t n = self->occupancy->average.states;
+    const nadir_status status = nadir_occupancy_residuals(self->context, self->occupancy, self->transposed,
+                                                          self->count, self->b, self->x, self->r);
     for (int64_t j = 0; j < self->count; j++) {
         self->x_norm[j] = norm_of(self->context, self->transposed, n, self->x + j * n);
         self->r_norm[j] = norm_of(self->context, self->transposed, n, self->r + j * n);
@@ -88,7 +80,7 @@ static double goal(const refinement *self, int64_t j)
     const double gap = 1 - gamma * self->occupancy->average.norm;
     const double relative =
         gap > 0 ? gap * self->x_norm[j] : fmin((1 - gamma) * self->x_norm[j], self->b_norm[j]);
-    const double wanted = self->occupancy->tolerance * relative;
+    const double wanted = self->tolerance * relative;
     const double rounding = ROUNDING * (self->b_norm[j] + 2 * self->x_norm[j]);
     return wanted > rounding ? wanted : rounding;
 }
@@ -288,8 +280,8 @@ cleanup:
 /* Whether the backend does all of this itself, near its own memory. */
 static bool is_left_to_backend(const nadir_occupancy *occupancy)
 {
-    return occupancy->base == NULL && occupancy->preconditioned == NULL && occupancy->average.b == NULL &&
-           occupancy->backend->refine != NULL && occupancy->gamma * occupancy->average.norm < 1;
+    return occupancy->base == NULL && occupancy->average.b == NULL && occupancy->backend->refine != NULL &&
+           occupancy->gamma * occupancy->average.norm < 1;
 }
 
 static nadir_status leave_to_backend(refinement *own, bool guessed, nadir_accuracy *accuracy)
@@ -297,7 +289,7 @@ static nadir_status leave_to_backend(refinement *own, bool guessed, nadir_accura
     nadir_status status = NADIR_OK;
     nadir_occupancy *occupancy = own->occupancy;
     const int64_t n = occupancy->average.states;
-    const double relative = occupancy->tolerance * (1 - occupancy->gamma * occupancy->average.norm);
+    const double relative = own->tolerance * (1 - occupancy->gamma * occupancy->average.norm);
     if (own->x == own->b) {
         const size_t size = (size_t)(n * own->count);
         NADIR_RESERVE(own->context, occupancy->work, size, occupancy->capacity);
@@ -334,15 +326,17 @@ bool nadir_refinement_is_on_device(const nadir_occupancy *occupancy)
 }
 
 nadir_status nadir_refinement_solve_device(nadir_context *context, nadir_occupancy *occupancy,
-                                           bool transposed, const double *b, double *x)
+                                           bool transposed, const double *b, double tolerance, double *x)
 {
     nadir_status status = NADIR_OK;
-    const double relative = occupancy->tolerance * (1 - occupancy->gamma * occupancy->average.norm);
+    const double larger = fmax(tolerance, occupancy->tolerance);
+    const double relative = larger * (1 - occupancy->gamma * occupancy->average.norm);
     double norms[3];
     refinement run = {.context = context,
                       .occupancy = occupancy,
                       .transposed = transposed,
                       .count = 1,
+                      .tolerance = larger,
                       .b_norm = norms,
                       .x_norm = norms + 1,
                       .r_norm = norms + 2};
@@ -357,33 +351,27 @@ cleanup:
     return status;
 }
 
-static nadir_status solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed, int64_t count,
-                          const double *b, double *x, bool guessed, nadir_accuracy *accuracy)
+nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                    int64_t count, const double *b, double tolerance, bool guessed, double *x,
+                                    nadir_accuracy *accuracy)
 {
     nadir_status status = NADIR_OK;
-    refinement work = {
-        .context = context, .occupancy = occupancy, .transposed = transposed, .count = count, .b = b, .x = x};
+    refinement work = {.context = context,
+                       .occupancy = occupancy,
+                       .transposed = transposed,
+                       .count = count,
+                       .tolerance = fmax(tolerance, occupancy->tolerance),
+                       .b = b,
+                       .x = x};
     if (is_left_to_backend(occupancy)) {
         return leave_to_backend(&work, guessed, accuracy);
     }
     NADIR_CHECK(start_refinement(&work, x == b));
     status = run(&work, guessed, accuracy);
-    if (status == NADIR_ERROR_NOT_CONVERGED && occupancy->preconditioned != NULL) {
+    if (status == NADIR_ERROR_NOT_CONVERGED && occupancy->preconditioned) {
         NADIR_CHECK(nadir_occupancy_own_backend(context, occupancy));
         status = run(&work, false, accuracy);
     }
 cleanup:
     return status;
-}
-
-nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                    int64_t count, const double *b, double *x, nadir_accuracy *accuracy)
-{
-    return solve(context, occupancy, transposed, count, b, x, false, accuracy);
-}
-
-nadir_status nadir_refinement_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                      int64_t count, const double *b, double *x, nadir_accuracy *accuracy)
-{
-    return solve(context, occupancy, transposed, count, b, x, true, accuracy);
 }

@@ -116,7 +116,7 @@ void nadir_value_q(const nadir_context *context, const nadir_kernel *kernel, dou
     }
 }
 
-/* Bounds on the value of a policy from the rows of the kernel alone; see value_check.h. */
+/* Bounds on the value of a policy from the rows of the kernel alone. */
 
 double nadir_check_offset(double r, double gamma, double rho_low, double rho_high)
 {

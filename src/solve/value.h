@@ -37,7 +37,7 @@ void nadir_value_q(const nadir_context *context, const nadir_kernel *kernel, dou
 nadir_status nadir_value_check_model(nadir_context *context, const nadir_model *model);
 
 /*
- * bounds on the value of a policy from the rows of the kernel alone.
+ * Bounds on the value of a policy from the rows of the kernel alone.
  *
  * Whoever computed v, and however: the residual r = R^pi + gamma P^pi v - v, made here from the rows, proves
  * (P >= 0, rows of P^pi summing to rho)

@@ -300,7 +300,7 @@ static nadir_kernel *make_perturbed(nadir_context *context, nadir_model *model, 
                                     nadir_random *random, double **dense)
 {
     nadir_kernel *kernel = NULL;
-    assert_ok(context, nadir_kernel_create_perturbed(context, model, spread, &kernel));
+    assert_ok(context, test_perturbed_create(context, model, spread, &kernel));
     test_perturbed_fill(model, false, random, nadir_kernel_perturbed(kernel));
     free(*dense);
     *dense = test_perturbed_numbers(model, nadir_kernel_perturbed(kernel));

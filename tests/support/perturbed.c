@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Few different values, and an order in which those that are equal stand anyhow. */
 static void fill_order(int64_t n, nadir_random *random, nadir_perturbed *perturbed)
@@ -59,6 +60,21 @@ static void row_numbers(const nadir_model_data *view, const nadir_perturbed *per
         assert_false(own[perturbed->extra[row]]);
         numbers[perturbed->extra[row]] += perturbed->amount[row];
     }
+}
+
+nadir_status test_perturbed_create(nadir_context *context, nadir_model *model, bool with_tail,
+                                   nadir_kernel **kernel)
+{
+    const nadir_status status = nadir_kernel_create_blank(context, model, with_tail, kernel);
+    if (status == NADIR_OK) {
+        const bool dense = model->dense != NULL;
+        const int64_t entries = dense ? model->rows * model->states : model->nonzeros;
+        nadir_perturbed *perturbed = nadir_kernel_perturbed(*kernel);
+        memcpy(perturbed->values, dense ? model->dense : model->probabilities,
+               (size_t)entries * sizeof *perturbed->values);
+        memset(perturbed->nominal, 0, (size_t)model->rows * sizeof *perturbed->nominal);
+    }
+    return status;
 }
 
 double *test_perturbed_numbers(const nadir_model *model, const nadir_perturbed *perturbed)
@@ -193,7 +209,7 @@ test_perturbed test_perturbed_make(nadir_context *context, int family, bool sign
     made.model = test_families[family].make(context, &made.random);
     made.view = test_view(made.model);
     made.policy = test_policy(context, made.model, TEST_RANDOM, &made.random);
-    assert_ok(context, nadir_kernel_create_perturbed(context, made.model, true, &made.kernel));
+    assert_ok(context, test_perturbed_create(context, made.model, true, &made.kernel));
     test_perturbed_fill(made.model, signs, &made.random, nadir_kernel_perturbed(made.kernel));
     made.dense = test_perturbed_numbers(made.model, nadir_kernel_perturbed(made.kernel));
     return made;

@@ -14,6 +14,10 @@
 void test_perturbed_fill(const nadir_model *model, bool signs, nadir_random *random,
                          nadir_perturbed *perturbed);
 
+/* A perturbed kernel with the numbers of the nominal one, none of whose rows is marked as nominal. */
+nadir_status test_perturbed_create(nadir_context *context, nadir_model *model, bool with_tail,
+                                   nadir_kernel **kernel);
+
 /* The kernel as numbers, by the definition: [rows * states]. To be freed. */
 double *test_perturbed_numbers(const nadir_model *model, const nadir_perturbed *perturbed);
 

@@ -237,7 +237,7 @@ static void a_perturbed_kernel_keeps_the_pattern(void **state)
     skip_with_device(&f);
     bool same = false;
     nadir_kernel *other = NULL;
-    assert_ok(f.context, nadir_kernel_create_perturbed(f.context, f.model, true, &other));
+    assert_ok(f.context, test_perturbed_create(f.context, f.model, true, &other));
     for (int fill = 0; fill < 4; fill++) {
         nadir_perturbed *perturbed = nadir_kernel_perturbed(other);
         test_perturbed_fill(f.model, fill % 2 == 1, &f.random, perturbed);

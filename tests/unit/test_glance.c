@@ -125,8 +125,8 @@ static void check_glance(nadir_context *context, nadir_model *model, const nadir
     assert_ok(context, nadir_policy_create(context, model, glance->policy->probabilities, &policy));
     test_problem made = test_problem_make(context, nadir_model_retain(model), policy, ball, "lapack", 1);
     const nadir_problem *problem = test_problem_view(&made);
-    assert_ok(context, nadir_frank_wolfe_run(context, problem, *ball->radius, glance->evaluation.candidate.kernel,
-                                             NULL, 1e-9, 0, &exact));
+    assert_ok(context, nadir_frank_wolfe_run(context, problem, *ball->radius,
+                                             glance->evaluation.candidate.kernel, NULL, 1e-9, 0, &exact));
     const double lost = problem->J - exact.J;
     assert_close(glance->J, exact.J, 1e-4 * lost);
     assert_close(glance->lost, lost, 0.3 * lost);
@@ -254,8 +254,8 @@ static void test_near_optimum(void **state)
     nadir_optimum_settings_default(&settings);
     assert_ok(context, nadir_kernel_create(context, model, &kernel));
     assert_ok(context, nadir_occupancy_create(context, kernel, near, 0.9, "lapack", 0, &base));
-    assert_ok(context, nadir_optimum_of_kernel(context, kernel, 0.9, &settings, NULL, NULL, &policies[0],
-                                               &results[0]));
+    assert_ok(context, nadir_optimum_warm_started(context, kernel, 0.9, &settings, NULL, NULL, NULL, NULL,
+                                                  &policies[0], &results[0]));
     assert_ok(context, nadir_optimum_warm_started(context, kernel, 0.9, &settings, base, NULL, NULL, values,
                                                   &policies[1], &results[1]));
     results[2] = (nadir_optimum_result){.size = sizeof *results};
@@ -304,8 +304,8 @@ static void check_known_rows(nadir_context *context, int run)
     int64_t *choices = test_new(2 * states, sizeof *choices);
     nadir_optimum_settings_default(&settings);
     assert_ok(context, nadir_kernel_create(context, model, &kernel));
-    assert_ok(context, nadir_optimum_of_kernel(context, kernel, 0.9, &settings, NULL, values, &policies[0],
-                                               &results[0]));
+    assert_ok(context, nadir_optimum_warm_started(context, kernel, 0.9, &settings, NULL, NULL, NULL, values,
+                                                  &policies[0], &results[0]));
     for (int64_t s = 0; s < states; s++) {
         values[s] += 0.01 * (run % 4) * sin((double)(s * (run + 1)));
     }

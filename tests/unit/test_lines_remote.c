@@ -48,7 +48,7 @@ static fixture setup(int64_t states, int64_t actions, int64_t branch)
     nadir_random_seed(&made.random, SEED);
     made.model = test_generate(made.here, "garnet", &shape);
     made.policy = test_policy(made.here, made.model, TEST_RANDOM, &made.random);
-    assert_ok(made.here, nadir_kernel_create_perturbed(made.here, made.model, true, &made.kernel));
+    assert_ok(made.here, test_perturbed_create(made.here, made.model, true, &made.kernel));
     return made;
 }
 

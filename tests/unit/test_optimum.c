@@ -120,8 +120,8 @@ static void try_kernel(nadir_context *context, nadir_model *model, const nadir_k
         nadir_policy *policy = NULL;
         nadir_optimum_result result;
         test_note("seed %llu, gamma %g, backend %zu", (unsigned long long)seed, gamma, i);
-        const nadir_status status =
-            nadir_optimum_of_kernel(context, kernel, gamma, &settings, NULL, value, &policy, &result);
+        const nadir_status status = nadir_optimum_warm_started(context, kernel, gamma, &settings, NULL, NULL,
+                                                               NULL, value, &policy, &result);
         if (status == NADIR_ERROR_UNSUPPORTED) {
             continue;
         }
@@ -241,8 +241,8 @@ static void test_value_iteration(void **state)
             const nadir_optimum_settings settings = settings_with(backends[b]);
             nadir_policy *policy = NULL;
             nadir_optimum_result result;
-            const nadir_status status = nadir_optimum_of_kernel(context, kernel, view.discount, &settings,
-                                                                NULL, value, &policy, &result);
+            const nadir_status status = nadir_optimum_warm_started(context, kernel, view.discount, &settings,
+                                                                   NULL, NULL, NULL, value, &policy, &result);
             if (status == NADIR_ERROR_UNSUPPORTED) {
                 continue;
             }

@@ -193,8 +193,8 @@ static void the_arrays_of_a_perturbed_kernel_begin_with_the_nominal_kernel(void 
         double *x = test_new(f.view.states, sizeof *x);
         double *y[3];
         assert_ok(f.context, nadir_kernel_create(f.context, f.model, &kernels[0]));
-        assert_ok(f.context, nadir_kernel_create_perturbed(f.context, f.model, false, &kernels[1]));
-        assert_ok(f.context, nadir_kernel_create_perturbed(f.context, f.model, true, &kernels[2]));
+        assert_ok(f.context, test_perturbed_create(f.context, f.model, false, &kernels[1]));
+        assert_ok(f.context, test_perturbed_create(f.context, f.model, true, &kernels[2]));
         assert_null(nadir_kernel_perturbed(kernels[0]));
         assert_null(nadir_kernel_perturbed(kernels[1])->x);
         assert_true((nadir_kernel_perturbed(kernels[2])->x != NULL) == (f.view.dense == NULL));
@@ -229,7 +229,7 @@ static void memory_that_runs_out_is_said(void **state)
         for (int64_t allowed = 0; status != NADIR_OK; allowed++) {
             nadir_kernel *kernel = NULL;
             scarce.left = allowed;
-            status = nadir_kernel_create_perturbed(context, model, true, &kernel);
+            status = test_perturbed_create(context, model, true, &kernel);
             assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
             assert_true((kernel != NULL) == (status == NADIR_OK));
             nadir_kernel_free(kernel);

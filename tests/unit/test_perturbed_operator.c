@@ -127,7 +127,7 @@ static nadir_kernel *perturbed_garnet(nadir_context *context, int64_t states, in
     nadir_random random;
     nadir_kernel *kernel = NULL;
     nadir_random_seed(&random, SEED);
-    assert_ok(context, nadir_kernel_create_perturbed(context, *model, true, &kernel));
+    assert_ok(context, test_perturbed_create(context, *model, true, &kernel));
     nadir_perturbed *perturbed = nadir_kernel_perturbed(kernel);
     for (int64_t i = 0; i < states; i++) {
         perturbed->order[i] = (int32_t)((i * 7919 + 5) % states);
