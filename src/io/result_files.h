@@ -22,7 +22,7 @@
 
 #include "core/file.h"
 #include "model/kernel.h"
-#include "proof/witness.h"
+#include "proof/certificate.h"
 
 /* Rows that are not stored as they are get made one at a time while the file is written. */
 nadir_status nadir_kernel_file_write(nadir_context *context, const nadir_kernel *kernel,

@@ -17,9 +17,9 @@
 
 #include "linalg/distributed.h"
 #include "policy/robust_bellman.h"
+#include "proof/bellman_bound.h"
 #include "proof/free_bounds.h"
 #include "proof/membership.h"
-#include "proof/rectangular_check.h"
 #include "proof/setup.h"
 #include "search/free_search.h"
 #include "search/rectangular_policy_iteration.h"

@@ -1,5 +1,5 @@
 /* candidate.c: what a search hands over. */
-#include "proof/candidate.h"
+#include "proof/certificate.h"
 
 void nadir_candidate_clear(nadir_context *context, nadir_candidate *candidate)
 {

@@ -4,7 +4,7 @@
 #ifndef NADIR_PROOF_CERTIFICATE_H
 #define NADIR_PROOF_CERTIFICATE_H
 
-#include "proof/candidate.h"
+#include "proof/certificate.h"
 
 /* How sure a bound is. Numerical: a number in it is a converged estimate, not a bound. */
 typedef enum nadir_proof { NADIR_PROOF_NONE, NADIR_PROOF_NUMERICAL, NADIR_PROOF_RIGOROUS } nadir_proof;

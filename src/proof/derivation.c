@@ -2,8 +2,8 @@
 #include "proof/derivation.h"
 
 #include "core/round.h"
-#include "proof/derivation_record.h"
-#include "proof/lagrangian_bound.h"
+#include "proof/bellman_bound.h"
+#include "proof/derivation.h"
 #include "proof/second_order.h"
 
 #include <math.h>

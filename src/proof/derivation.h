@@ -23,8 +23,8 @@
 #define NADIR_PROOF_DERIVATION_H
 
 #include "proof/certificate.h"
-#include "proof/kappa_cholesky.h"
-#include "proof/stationary_point.h"
+#include "proof/kappa_matrix.h"
+#include "proof/kkt.h"
 
 /* A struct of zeros holds nothing. It must stay where it is. */
 typedef struct nadir_derivation {

@@ -4,7 +4,7 @@
  *
  * What is read is believed in nothing: a step that the ones before do not allow ends it.
  */
-#include "proof/derivation_record.h"
+#include "proof/derivation.h"
 
 #include "sets/lmo_by_state.h"
 

@@ -37,8 +37,7 @@
 #ifndef NADIR_PROOF_DIFFERENCE_BOUND_H
 #define NADIR_PROOF_DIFFERENCE_BOUND_H
 
-#include "proof/occupancy_range.h"
-#include "proof/perturbation_bound.h"
+#include "proof/difference_bound.h"
 #include "sets/lmo_row_costs.h"
 #include "solve/value.h"
 

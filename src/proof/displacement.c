@@ -1,5 +1,5 @@
 /* displacement.c: the displacement of a candidate from the nominal kernel; see displacement.h. */
-#include "proof/displacement.h"
+#include "proof/kkt.h"
 
 #include "core/round.h"
 #include "linalg/distributed.h"

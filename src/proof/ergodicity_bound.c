@@ -11,7 +11,7 @@
  *
  *     |mean(D x)| <= |D|_2 |x| / sqrt(n) <= |x| / (1 - gamma |M|).
  */
-#include "proof/ergodicity_bound.h"
+#include "proof/occupancy_bounds.h"
 
 #include "core/round.h"
 #include "linalg/eigen.h"

@@ -1,5 +1,5 @@
 /* expansion_point.c: a kernel of the set with the columns of its D; see expansion_point.h. */
-#include "proof/expansion_point.h"
+#include "proof/perturbable_rows.h"
 
 #include "core/round.h"
 #include "linalg/distributed.h"

@@ -13,7 +13,7 @@
 #define NADIR_PROOF_EXPANSION_POINT_H
 
 #include "core/round.h"
-#include "proof/candidate.h"
+#include "proof/certificate.h"
 #include "proof/perturbable_rows.h"
 #include "proof/verified_solve.h"
 

@@ -3,7 +3,7 @@
 
 #include "core/round.h"
 #include "linalg/distributed.h"
-#include "proof/reward_bound.h"
+#include "proof/bellman_bound.h"
 
 #include <math.h>
 

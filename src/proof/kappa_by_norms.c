@@ -21,8 +21,8 @@
 
 #include "core/round.h"
 #include "linalg/vector.h"
-#include "proof/ergodicity_bound.h"
-#include "proof/stationary_point.h"
+#include "proof/kkt.h"
+#include "proof/occupancy_bounds.h"
 
 #include <math.h>
 

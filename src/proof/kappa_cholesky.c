@@ -24,7 +24,7 @@
  *
  * and kappa^2 <= |G| if all states are visited, so that G has all rows.
  */
-#include "proof/kappa_cholesky.h"
+#include "proof/kappa_matrix.h"
 
 #include "core/round.h"
 #include "linalg/eigen.h"

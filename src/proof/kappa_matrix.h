@@ -4,7 +4,7 @@
 #ifndef NADIR_PROOF_KAPPA_MATRIX_H
 #define NADIR_PROOF_KAPPA_MATRIX_H
 
-#include "proof/displacement.h"
+#include "proof/kkt.h"
 
 /* Symmetric matrices: [states * states], lower triangle, column after column. The numbers *_off
  * bound the 2-norms of their errors. A struct of zeros holds nothing. */

@@ -14,11 +14,11 @@
  * in derivation.c. delta may lead out of zeros of P* into any direction: rows that allow all states count as
  * positive everywhere. The error of the columns, for both kernels, grows by A likewise and is subtracted.
  */
-#include "proof/kappa_path.h"
+#include "proof/second_order.h"
 
 #include "core/round.h"
 #include "linalg/threads.h"
-#include "proof/stationary_point.h"
+#include "proof/kkt.h"
 
 #include <cblas.h>
 #include <math.h>

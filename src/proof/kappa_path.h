@@ -9,7 +9,7 @@
 #define NADIR_PROOF_KAPPA_PATH_H
 
 #include "proof/certificate.h"
-#include "proof/stationary_point.h"
+#include "proof/kkt.h"
 
 typedef struct nadir_kappa_path {
     const nadir_problem *problem;

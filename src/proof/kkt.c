@@ -1,5 +1,5 @@
 /* kkt.c: first-order optimality of a candidate, with a bound on what it lacks; see kkt.h. */
-#include "proof/displacement.h"
+#include "proof/kkt.h"
 
 #include "core/round.h"
 #include "linalg/distributed.h"

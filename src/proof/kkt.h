@@ -23,9 +23,8 @@
 #ifndef NADIR_PROOF_KKT_H
 #define NADIR_PROOF_KKT_H
 
-#include "proof/expansion_point.h"
 #include "proof/occupancy_bounds.h"
-#include "proof/sensitivity.h"
+#include "proof/perturbable_rows.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_kkt {

@@ -8,7 +8,7 @@
  * since P is among the rows that T minimises over; states that are not entered, d_bar = 0, add nothing.
  * Solutions of row problems are used as multipliers of weak duality alone.
  */
-#include "proof/lagrangian_bound.h"
+#include "proof/bellman_bound.h"
 
 #include "core/round.h"
 #include "proof/bellman_bound.h"

@@ -14,7 +14,7 @@
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
-#include "proof/sensitivity.h"
+#include "proof/perturbable_rows.h"
 
 #include <math.h>
 #include <omp.h>

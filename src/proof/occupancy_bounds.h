@@ -13,7 +13,7 @@
 #ifndef NADIR_PROOF_OCCUPANCY_BOUNDS_H
 #define NADIR_PROOF_OCCUPANCY_BOUNDS_H
 
-#include "proof/expansion_point.h"
+#include "proof/perturbable_rows.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_occupancy_bounds {

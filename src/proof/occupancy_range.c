@@ -1,5 +1,5 @@
 /* occupancy_range.c: bounds on the occupancies of all kernels of a set; see occupancy_range.h. */
-#include "proof/occupancy_range.h"
+#include "proof/difference_bound.h"
 
 #include "core/round.h"
 #include "linalg/gstd.h"

@@ -1,5 +1,5 @@
 /* perturbation_bound.c: bounds on returns by norms; see perturbation_bound.h. */
-#include "proof/perturbation_bound.h"
+#include "proof/difference_bound.h"
 
 #include "core/round.h"
 #include "linalg/gstd.h"

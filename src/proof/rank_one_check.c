@@ -22,7 +22,7 @@
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 #include "model/rank_one.h"
-#include "proof/rank_one_states.h"
+#include "proof/rank_one_check.h"
 #include "proof/verified_solve.h"
 
 #include <math.h>

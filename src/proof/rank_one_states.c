@@ -5,7 +5,7 @@
  * pi^2, A - 1 of the sum and one of the product: A + 2 in all, as nothing changes its sign within a state.
  * Roundings are monotone: the largest f pi as rounded is that of the largest pi.
  */
-#include "proof/rank_one_states.h"
+#include "proof/rank_one_check.h"
 
 #include "linalg/vector.h"
 

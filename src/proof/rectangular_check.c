@@ -2,7 +2,7 @@
  * rectangular_check.c: a lower bound on the return of every kernel of a rectangular set; see
  * rectangular_check.h: what rows can take from v, by weak duality, in the Bellman bound.
  */
-#include "proof/rectangular_check.h"
+#include "proof/bellman_bound.h"
 
 #include "proof/bellman_bound.h"
 #include "sets/lmo_by_state.h"

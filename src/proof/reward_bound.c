@@ -11,7 +11,7 @@
  * is exact, and what their rounding left is subtracted from it. What rows of the model sum to, as they are
  * stored, is one but for rounding as well; that is part of how far the gap may be off.
  */
-#include "proof/reward_bound.h"
+#include "proof/bellman_bound.h"
 
 #include "linalg/distributed.h"
 

@@ -23,7 +23,7 @@
 #include "linalg/distributed.h"
 #include "linalg/lanczos.h"
 #include "linalg/threads.h"
-#include "proof/stationary_point.h"
+#include "proof/kkt.h"
 #include "sets/lmo.h"
 
 #include <math.h>

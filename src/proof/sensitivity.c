@@ -9,7 +9,7 @@
  * convex and falling, from the left, where c is the mean over X > 0; the sums over all states are those of
  * order.h. With x of order.h, of -g, g - c = range (level - x). Rows with lists of successors sum over these.
  */
-#include "proof/sensitivity.h"
+#include "proof/perturbable_rows.h"
 
 #include "core/round.h"
 #include "linalg/threads.h"

@@ -2,7 +2,7 @@
 #include "proof/setup.h"
 
 #include "linalg/distributed.h"
-#include "proof/reward_bound.h"
+#include "proof/bellman_bound.h"
 
 #include <math.h>
 

@@ -16,7 +16,7 @@
  * breakdown_low). Every quantity carries the distance to the exact one: errors of solves, of averages, of
  * rounding.
  */
-#include "proof/spectral_check.h"
+#include "proof/free_bounds.h"
 
 #include "core/round.h"
 #include "linalg/distributed.h"

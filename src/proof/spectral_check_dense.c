@@ -2,7 +2,7 @@
  * spectral_check_dense.c: the check of a pair (c, k) at p = 2 with E_lambda written out, whose norm is proven
  * by a Cholesky factorisation (eigen.h): theta need not be isolated. See spectral_check.c.
  */
-#include "proof/spectral_check.h"
+#include "proof/free_bounds.h"
 
 #include "core/round.h"
 #include "linalg/distributed.h"

@@ -1,5 +1,5 @@
 /* stationary_point.c: a candidate with all that proofs by kappa start from; see stationary_point.h. */
-#include "proof/stationary_point.h"
+#include "proof/kkt.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #ifndef NADIR_PROOF_STATIONARY_POINT_H
 #define NADIR_PROOF_STATIONARY_POINT_H
 
-#include "proof/displacement.h"
+#include "proof/kkt.h"
 
 /* Where the occupancy of P* comes from. */
 typedef enum nadir_occupancy_source {

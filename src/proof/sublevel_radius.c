@@ -1,6 +1,6 @@
 /* sublevel_radius.c: how far kernels of a low return can be from the Lagrangian answer; see
  * lagrangian_bound.h. */
-#include "proof/lagrangian_bound.h"
+#include "proof/bellman_bound.h"
 
 #include "core/round.h"
 #include "linalg/vector.h"

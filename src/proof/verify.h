@@ -7,7 +7,6 @@
 
 #include "proof/certificate.h"
 #include "proof/setup.h"
-#include "proof/witness.h"
 
 enum { NADIR_VERIFY_CHECKS = 24, NADIR_VERIFY_DETAIL = 448 };
 

@@ -2,8 +2,8 @@
  * verify_kernel.c: the kernel of the file: whether it lies in the set, and bounds on its return; and what the
  * witness claims of them. See verify.h.
  */
+#include "proof/breakdown.h"
 #include "proof/verify.h"
-#include "search/breakdown_search.h"
 
 #include "proof/membership.h"
 #include "proof/rank_one_check.h"

@@ -2,9 +2,9 @@
  * verify_witness.c: what a witness says besides bounds, made anew: the breakdown radius, by the proof that it
  * names; kappa and the bounds of occupancies, which the proof of the lower bound has found. See verify.h.
  */
+#include "proof/breakdown.h"
 #include "proof/free_bounds.h"
 #include "proof/verify.h"
-#include "search/breakdown_search.h"
 
 #include "search/free_search.h"
 

@@ -1,5 +1,5 @@
 /* witness.c: the numbers that prove the bounds of an evaluation; see witness.h. */
-#include "proof/witness.h"
+#include "proof/certificate.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #ifndef NADIR_ROBUST_CERTIFY_H
 #define NADIR_ROBUST_CERTIFY_H
 
-#include "proof/kappa_path.h"
+#include "proof/second_order.h"
 #include "robust/evaluation.h"
 #include "robust/prove.h"
 #include "search/frank_wolfe.h"

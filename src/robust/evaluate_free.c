@@ -15,10 +15,10 @@
 
 #include "core/context.h"
 #include "linalg/distributed.h"
+#include "proof/breakdown.h"
 #include "proof/free_bounds.h"
 #include "proof/rank_one_check.h"
 #include "robust/evaluation.h"
-#include "search/breakdown_search.h"
 #include "search/free_search.h"
 #include "search/spectral.h"
 

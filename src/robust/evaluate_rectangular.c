@@ -3,8 +3,8 @@
  * iteration, then the check of the kernel from its rows and the lower bound by weak duality.
  */
 #include "core/context.h"
+#include "proof/bellman_bound.h"
 #include "proof/membership.h"
-#include "proof/rectangular_check.h"
 #include "robust/evaluation.h"
 #include "search/rectangular_policy_iteration.h"
 

@@ -1,8 +1,8 @@
 /* evaluation.c: the answer for one radius. */
 #include "robust/evaluation.h"
 #include "linalg/distributed.h"
+#include "proof/bellman_bound.h"
 #include "proof/membership.h"
-#include "proof/reward_bound.h"
 #include "solve/value.h"
 
 #include <float.h>

@@ -4,8 +4,8 @@
 #ifndef NADIR_ROBUST_EVALUATION_H
 #define NADIR_ROBUST_EVALUATION_H
 
+#include "proof/bellman_bound.h"
 #include "proof/certificate.h"
-#include "proof/reward_bound.h"
 #include "sets/uncertainty.h"
 
 /* A struct of zeros holds nothing. Signs as in the problem. */

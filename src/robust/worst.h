@@ -2,7 +2,7 @@
 #ifndef NADIR_ROBUST_WORST_H
 #define NADIR_ROBUST_WORST_H
 
-#include "proof/witness.h"
+#include "proof/certificate.h"
 #include "robust/evaluation.h"
 
 struct nadir_worst {

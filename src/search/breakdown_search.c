@@ -2,7 +2,7 @@
  * breakdown_search.c: the breakdown radius 1 / (gamma |Phi D W|_2) by Lanczos iterations, and which proof of it
  * is enough; see breakdown_search.h.
  */
-#include "search/breakdown_search.h"
+#include "proof/breakdown.h"
 
 #include "linalg/distributed.h"
 #include "linalg/lanczos.h"

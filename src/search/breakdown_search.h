@@ -7,7 +7,7 @@
 
 #include "proof/breakdown.h"
 #include "proof/certificate.h"
-#include "proof/spectral_check.h"
+#include "proof/free_bounds.h"
 
 /* The breakdown radius at p = 2 to about 1e-9, by Lanczos iterations that converged from two starts: an
  * estimate, not a bound. *converged: false when they did not. */

@@ -6,7 +6,7 @@
 #ifndef NADIR_SEARCH_FRANK_WOLFE_H
 #define NADIR_SEARCH_FRANK_WOLFE_H
 
-#include "proof/candidate.h"
+#include "proof/certificate.h"
 #include "search/kernel_solver.h"
 #include "search/lagrangian_search.h"
 #include "sets/lmo.h"

@@ -10,7 +10,7 @@
 #include "linalg/matrix.h"
 #include "linalg/root.h"
 #include "linalg/vector.h"
-#include "proof/rank_one_states.h"
+#include "proof/rank_one_check.h"
 
 #include <float.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #define NADIR_SEARCH_FREE_SEARCH_H
 
 #include "core/context.h"
-#include "proof/candidate.h"
+#include "proof/certificate.h"
 #include "sets/uncertainty.h"
 
 /* ------------------------------------------------------------------------- non-rectangular, p = 1

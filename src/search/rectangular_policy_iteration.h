@@ -9,7 +9,7 @@
 #ifndef NADIR_SEARCH_RECTANGULAR_POLICY_ITERATION_H
 #define NADIR_SEARCH_RECTANGULAR_POLICY_ITERATION_H
 
-#include "proof/candidate.h"
+#include "proof/certificate.h"
 #include "sets/uncertainty.h"
 
 /* All radii times `factor`. candidate: of zeros; all fields but c, k and lambda are set. tolerance: relative to

@@ -14,7 +14,7 @@
 #include "search/second_order_search.h"
 
 #include "linalg/vector.h"
-#include "proof/ergodicity_bound.h"
+#include "proof/occupancy_bounds.h"
 #include "proof/second_order.h"
 #include "search/lagrangian_search.h"
 

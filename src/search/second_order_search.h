@@ -6,7 +6,7 @@
 #define NADIR_SEARCH_SECOND_ORDER_SEARCH_H
 
 #include "proof/derivation.h"
-#include "proof/kappa_path.h"
+#include "proof/second_order.h"
 
 /* tau > 0. Takes steps until the certificate's lower bound is `wanted` or nothing better is to be expected.
  * Strict takes no short cuts, so that kappa is the least that can be proven, and tries for longer. */

@@ -5,7 +5,7 @@
 #ifndef NADIR_TESTS_VALID_H
 #define NADIR_TESTS_VALID_H
 
-#include "proof/displacement.h"
+#include "proof/kkt.h"
 #include "robust/prove.h"
 #include "search/second_order_search.h"
 #include "support/miniature.h"

@@ -2,7 +2,6 @@
 #include "support/support.h"
 
 #include "proof/breakdown.h"
-#include "search/breakdown_search.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/golden.h"

@@ -5,7 +5,7 @@
 #include "support/support.h"
 
 #include "model/kernel.h"
-#include "proof/ergodicity_bound.h"
+#include "proof/occupancy_bounds.h"
 #include "proof/second_order.h"
 #include "search/second_order_search.h"
 #include "support/oracle.h"

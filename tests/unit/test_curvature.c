@@ -6,8 +6,8 @@
 #include "support/support.h"
 
 #include "linalg/vector.h"
-#include "proof/kappa_cholesky.h"
-#include "proof/lagrangian_bound.h"
+#include "proof/bellman_bound.h"
+#include "proof/kappa_matrix.h"
 #include "search/frank_wolfe.h"
 #include "search/lagrangian_search.h"
 #include "support/miniature.h"

@@ -1,7 +1,7 @@
 /* The occupancy-weighted Lagrangian of the non-rectangular ball: fixed points, the best tau, starts. */
 #include "support/support.h"
 
-#include "proof/lagrangian_bound.h"
+#include "proof/bellman_bound.h"
 #include "search/frank_wolfe.h"
 #include "search/lagrangian_search.h"
 #include "support/families.h"

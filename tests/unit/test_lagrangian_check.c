@@ -2,7 +2,7 @@
 #include "support/support.h"
 
 #include "linalg/vector.h"
-#include "proof/lagrangian_bound.h"
+#include "proof/bellman_bound.h"
 #include "search/frank_wolfe.h"
 #include "search/lagrangian_search.h"
 #include "support/generated.h"

@@ -5,7 +5,7 @@
  */
 #include "support/support.h"
 
-#include "proof/lagrangian_bound.h"
+#include "proof/bellman_bound.h"
 #include "search/lagrangian_search.h"
 #include "support/generated.h"
 #include "support/problem.h"

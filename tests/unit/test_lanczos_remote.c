@@ -3,7 +3,7 @@
  * proven by them. The device is that of the engine that NADIR_TEST_ENGINE names, or else one that is
  * pretended (support/pretended.h): whoever touches its vectors from here ends the test.
  */
-#include "search/breakdown_search.h"
+#include "proof/breakdown.h"
 #include "support/support.h"
 
 #include "core/context.h"

@@ -6,7 +6,7 @@
 #include "support/support.h"
 
 #include "linalg/vector.h"
-#include "proof/derivation_record.h"
+#include "proof/derivation.h"
 #include "proof/second_order.h"
 #include "search/frank_wolfe.h"
 #include "search/lagrangian_search.h"

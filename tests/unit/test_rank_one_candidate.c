@@ -3,7 +3,7 @@
 
 #include "linalg/gstd.h"
 #include "linalg/vector.h"
-#include "proof/rank_one_states.h"
+#include "proof/rank_one_check.h"
 #include "search/free_search.h"
 #include "support/families.h"
 #include "support/free_reference.h"

@@ -3,7 +3,6 @@
 
 #include "model/rank_one.h"
 #include "proof/rank_one_check.h"
-#include "proof/rank_one_states.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/norms.h"

@@ -3,7 +3,7 @@
 #include "support/support.h"
 
 #include "linalg/vector.h"
-#include "proof/rectangular_check.h"
+#include "proof/bellman_bound.h"
 #include "search/rectangular_policy_iteration.h"
 #include "support/families.h"
 #include "support/naive_rows.h"

@@ -5,7 +5,7 @@
 #include "core/context.h"
 #include "linalg/vector.h"
 #include "model/kernel_device.h"
-#include "proof/rectangular_check.h"
+#include "proof/bellman_bound.h"
 #include "search/rectangular_policy_iteration.h"
 #include "sets/lmo_by_state.h"
 #include "support/generated.h"

@@ -2,7 +2,7 @@
  */
 #include "support/support.h"
 
-#include "proof/rectangular_check.h"
+#include "proof/bellman_bound.h"
 #include "search/rectangular_policy_iteration.h"
 #include "support/golden.h"
 #include "support/problem.h"

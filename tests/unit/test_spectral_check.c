@@ -3,8 +3,8 @@
 #include "support/support.h"
 
 #include "proof/breakdown.h"
+#include "proof/free_bounds.h"
 #include "proof/rank_one_check.h"
-#include "proof/spectral_check.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/problem.h"

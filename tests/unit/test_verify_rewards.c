@@ -5,7 +5,7 @@
  */
 #include "support/support.h"
 
-#include "proof/reward_bound.h"
+#include "proof/bellman_bound.h"
 #include "proof/verify.h"
 #include "support/torture.h"
 

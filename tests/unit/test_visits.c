@@ -5,7 +5,7 @@
 #include "support/support.h"
 
 #include "linalg/vector.h"
-#include "proof/kappa_path.h"
+#include "proof/second_order.h"
 #include "support/miniature.h"
 #include "support/oracle.h"
 #include "support/reference.h"
