@@ -35,6 +35,48 @@ nadir_status nadir_breakdown_low_thoroughly(nadir_context *context, const nadir_
  * 1 <= p <= 2: the same; p > 2: over (number of entries)^(1/2 - 1/p). */
 double nadir_breakdown_for_norm(const nadir_problem *problem, double radius);
 
+/* ------------------------------------------------------- the cheapest proof, or the estimate, at p = 2 */
+
+/* The breakdown radius at p = 2 to about 1e-9, by Lanczos iterations that converged from two starts: an
+ * estimate, not a bound. *converged: false when they did not. */
+nadir_status nadir_breakdown_estimate(nadir_context *context, const nadir_problem *problem, double *radius,
+                                      bool *converged);
+
+/* Up to this many states D may be formed by default: its columns cost about as much as the factors. */
+#define NADIR_COLUMNS_STATES 400
+
+/* A radius this close to an estimate of breakdown counts as past it. */
+#define NADIR_BREAKDOWN_CLOSE (1 - 1e-9)
+
+/* What is known of the breakdown radius at p = 2, and how. */
+typedef struct nadir_known_breakdown {
+    double norm; /* proven: at least |Phi D W|_2 */
+    double low;  /* proven: breakdown is not below this radius */
+    nadir_breakdown_proof proof;
+    double estimate; /* by Lanczos; NaN: not made */
+} nadir_known_breakdown;
+
+/* Whether D may be formed: its factors are of one process, and it is small, or all proofs are wanted. */
+bool nadir_breakdown_may_form_columns(const nadir_problem *problem, nadir_certify certify);
+
+/* Raises known->low by this proof. beta: the radius of interest. */
+nadir_status nadir_breakdown_prove(nadir_context *context, const nadir_problem *problem,
+                                   nadir_breakdown_proof proof, double beta, nadir_known_breakdown *known);
+
+/* Makes known->estimate, unless it is there; NaN where the iteration does not converge. */
+nadir_status nadir_breakdown_estimate_once(nadir_context *context, const nadir_problem *problem,
+                                           nadir_known_breakdown *known);
+
+/* Whether the ball of radius `beta` at p = 2 stays below breakdown, by the cheapest proof that shows it, else by
+ * the estimate. *inside: false where neither shows it. */
+nadir_status nadir_breakdown_settle(nadir_context *context, const nadir_problem *problem,
+                                    nadir_certify certify, double beta, nadir_known_breakdown *known,
+                                    bool *inside);
+
+/* NADIR_ERROR_ILL_POSED for a radius that is not inside, saying what is known. */
+nadir_status nadir_breakdown_refuse(nadir_context *context, double radius,
+                                    const nadir_known_breakdown *known);
+
 /* --------------------------------------------------------------------- the operator Phi D W, and its norm */
 
 /* Phi D W at p = 2. A struct of zeros holds nothing. */

@@ -25,6 +25,17 @@ nadir_status nadir_free_enclosing_ball(nadir_context *context, const nadir_probl
 nadir_status nadir_l1_bound(nadir_context *context, const nadir_problem *problem, double beta, double lambda,
                             double *lambda_high);
 
+/* The same: *low is a proven lower bound on the breakdown radius 1 / (gamma max_s W_s halfrange(D e_s)), at least
+ * `claimed` where that is one, up to errors of solves. A column of D is formed only for states where a cheaper
+ * bound on halfrange(D e_s) does not show the claim. */
+nadir_status nadir_l1_breakdown_low(nadir_context *context, const nadir_problem *problem, double claimed,
+                                    double *low);
+
+/* Bounds from the entries of P^pi alone, for all states s: reach[s] >= halfrange(D e_s), and
+ * share[s] >= 1 - min_t D_ts / D_ss. share, reach: [states]; work: [4 * states]. */
+nadir_status nadir_l1_reach(nadir_context *context, const nadir_problem *problem, double *work, double *share,
+                            double *reach);
+
 /*
  * s- and sa-rectangular: *lower bounds the return over the set times `factor`. v: [states], any vector; the
  * closer to the value under the worst kernel, the better the bound. T is the robust Bellman operator,

@@ -1,6 +1,6 @@
 /*
  * l1_bound.c: no kernel of the non-rectangular L_1 ball on the free domain costs more than a given penalty,
- * or more than a little above it; see free_bounds.h. Shares nothing with the search in l1_enumeration.c.
+ * or more than a little above it; and breakdown is beyond a given radius. See free_bounds.h.
  *
  * f_s(lambda) = gamma beta W_s halfrange(d_s v - lambda D e_s) - lambda falls with a slope of at least
  * 1 - gamma beta W_s H_s, H_s >= halfrange(D e_s). So its root is at most
@@ -11,6 +11,12 @@
  * The first needs no column: 2 H_s = D_ss <= 1 / (1 - gamma), or the sum of the row s of D over a set of
  * states that holds s, which one solve gives for all states of the set. Where it does not suffice the column
  * is formed.
+ *
+ * Breakdown is at 1 / (gamma max_s W_s halfrange(D e_s)). Entries of a column are D_ts = h_t D_ss, h_t the
+ * discounted chance to hit s from t. With m and n the largest and the smallest chance to step to s from elsewhere
+ *
+ *     gamma n / (1 - gamma (1 - n)) <= h_t <= h = gamma m / (1 - gamma (1 - m)),
+ *     D_ss <= 1 / (1 - gamma P_ss - gamma (1 - P_ss) h),    H_s = D_ss (1 - min_t h_t) / 2.
  */
 
 #include "proof/free_bounds.h"
@@ -23,6 +29,83 @@
 
 /* Right-hand sides at a time. */
 enum { BLOCK = 32 };
+
+/* Entries of P^pi for each state. */
+typedef struct average_scan {
+    double *stay;         /* [states] P^pi(s, s) */
+    double *most, *least; /* [states] of P^pi(t, s) over t != s */
+    double *entries;      /* [states] how many of these there are */
+    double row_least;     /* sum of a row */
+} average_scan;
+
+static void scan_average(const nadir_matrix *matrix, average_scan *scan)
+{
+    const int64_t n = matrix->size;
+    memset(scan->stay, 0, (size_t)n * sizeof *scan->stay);
+    memset(scan->most, 0, (size_t)n * sizeof *scan->most);
+    memset(scan->entries, 0, (size_t)n * sizeof *scan->entries);
+    scan->row_least = INFINITY;
+    for (int64_t t = 0; t < n; t++) {
+        const int64_t start = matrix->dense != NULL ? t * n : matrix->starts[t];
+        const int64_t end = matrix->dense != NULL ? (t + 1) * n : matrix->starts[t + 1];
+        double sum = 0;
+        for (int64_t i = start; i < end; i++) {
+            const int64_t s = matrix->dense != NULL ? i - start : matrix->columns[i];
+            const double value = matrix->dense != NULL ? matrix->dense[i] : matrix->values[i];
+            sum += value;
+            if (s == t) {
+                scan->stay[s] = value;
+                continue;
+            }
+            scan->most[s] = fmax(scan->most[s], value);
+            scan->least[s] = scan->entries[s] > 0 ? fmin(scan->least[s], value) : value;
+            scan->entries[s] += 1;
+        }
+        scan->row_least = fmin(scan->row_least, sum);
+    }
+}
+
+/* Rounding of the average over the actions, as in every P^pi; the largest number of actions. */
+static double averaging_error(const nadir_model *model)
+{
+    int64_t most = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
+        most = actions > most ? actions : most;
+    }
+    return nadir_round_error((double)(most + 4));
+}
+
+/* Numbers near one are off by a few roundings, which are taken off the denominators or added to them; sums of
+ * rows may differ from one by their own. */
+nadir_status nadir_l1_reach(nadir_context *context, const nadir_problem *problem, double *work, double *share,
+                            double *reach)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_average *average = nadir_occupancy_average(problem->occupancy);
+    const int64_t n = problem->states;
+    const double gamma = problem->gamma;
+    const double off = averaging_error(problem->model);
+    const double sum_off = off + nadir_round_error((double)(nadir_average_row_length(average) + 2));
+    const double sum = average->norm * (1 + sum_off);
+    average_scan scan = {work, work + n, work + 2 * n, work + 3 * n, 0};
+    NADIR_CHECK(nadir_average_fetch(context, nadir_occupancy_average(problem->occupancy)));
+    scan_average(&average->matrix, &scan);
+    for (int64_t s = 0; s < n; s++) {
+        const double step = scan.most[s] * (1 + off);
+        const double missed = nadir_round_below(1 - gamma * (sum - step), 1, 4);
+        const double hit = missed > 0 ? fmin(1, nadir_round_up(gamma * step / missed, 4)) : 1;
+        const double stay = fmin(sum, scan.stay[s] * (1 + off));
+        const double leave = nadir_round_below(1 - gamma * stay - gamma * (sum - stay) * hit, 1, 8);
+        const double rare = n == 1 || scan.entries[s] < (double)(n - 1) ? 0 : scan.least[s] * (1 - off);
+        const double left = scan.row_least * (1 - sum_off) - rare;
+        const double common = gamma * rare / (1 - gamma * left + nadir_round_error(4));
+        share[s] = n > 1 ? 1 - nadir_round_down(common, 4) + nadir_round_error(1) : 0;
+        reach[s] = n == 1 ? 0 : leave > 0 ? nadir_round_up(0.5 / leave * share[s], 8) : INFINITY;
+    }
+cleanup:
+    return status;
+}
 
 typedef struct l1_proof {
     nadir_context *context;
@@ -95,8 +178,8 @@ cleanup:
     return status;
 }
 
-/* H_s from sums over every BLOCK-th state. */
-static nadir_status tighten_H(const l1_proof *self)
+/* H_s from sums over every BLOCK-th state. share: [states] of nadir_l1_reach; NULL: ones. */
+static nadir_status tighten_H(const l1_proof *self, const double *share)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
@@ -107,7 +190,8 @@ static nadir_status tighten_H(const l1_proof *self)
     NADIR_CHECK(solve(self, BLOCK, &error));
     for (int64_t s = 0; s < n; s++) {
         const double sum = self->columns[s % BLOCK * n + s] + error;
-        self->H[s] = fmin(self->H[s], nadir_round_up(sum / 2, 4));
+        const double H = share != NULL ? nadir_round_up(sum / 2 * share[s], 8) : nadir_round_up(sum / 2, 4);
+        self->H[s] = fmin(self->H[s], H);
     }
 cleanup:
     return status;
@@ -161,7 +245,7 @@ static nadir_status bound_all(const l1_proof *self, double *lambda_high)
     int64_t states[BLOCK];
     int64_t waiting = 0;
     if (count_unproven(self) > BLOCK) {
-        NADIR_CHECK(tighten_H(self));
+        NADIR_CHECK(tighten_H(self, NULL));
     }
     *lambda_high = self->lambda;
     for (int64_t s = 0; s < n; s++) {
@@ -177,35 +261,118 @@ cleanup:
     return status;
 }
 
+/* *able: false where rounding leaves no contraction, and so no bound. To be cleared in any case. */
+static nadir_status begin(l1_proof *self, bool *able)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = self->problem;
+    const int64_t n = problem->states;
+    const double norm = nadir_occupancy_average(problem->occupancy)->norm;
+    NADIR_NEW(self->context, self->H, n);
+    NADIR_NEW(self->context, self->columns, BLOCK * n);
+    self->averaging = averaging_error(problem->model);
+    self->gap = nadir_round_below(
+        1 - problem->gamma * norm * (1 + self->averaging + nadir_round_error((double)(n + 2))), 1, 2);
+    self->v_size = nadir_vector_largest(n, problem->v);
+    self->v_halfrange = nadir_round_up(halfrange(n, 1, problem->v, 0, problem->v) + problem->v_error, 4);
+    *able = self->gap > 0;
+    for (int64_t s = 0; s < n; s++) {
+        self->H[s] = n > 1 ? nadir_round_up(0.5 / self->gap, 4) : 0;
+    }
+cleanup:
+    return status;
+}
+
+static void clear(l1_proof *self)
+{
+    nadir_release(self->context, self->H);
+    nadir_release(self->context, self->columns);
+}
+
 nadir_status nadir_l1_bound(nadir_context *context, const nadir_problem *problem, double beta, double lambda,
                             double *lambda_high)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = problem->states;
-    const double norm = nadir_occupancy_average(problem->occupancy)->norm;
     l1_proof self = {.context = context, .problem = problem, .beta = beta, .lambda = fmax(0, lambda)};
-    int64_t actions = 0;
-    NADIR_NEW(context, self.H, n);
-    NADIR_NEW(context, self.columns, BLOCK * n);
-    for (int64_t s = 0; s < n; s++) {
-        const int64_t own = problem->model->state_rows[s + 1] - problem->model->state_rows[s];
-        actions = own > actions ? own : actions;
+    bool able;
+    NADIR_CHECK(begin(&self, &able));
+    *lambda_high = INFINITY;
+    if (able) {
+        NADIR_CHECK(bound_all(&self, lambda_high));
     }
-    self.averaging = nadir_round_error((double)(actions + 4));
-    self.gap = nadir_round_below(
-        1 - problem->gamma * norm * (1 + self.averaging + nadir_round_error((double)(n + 2))), 1, 2);
-    self.v_size = nadir_vector_largest(n, problem->v);
-    self.v_halfrange = nadir_round_up(halfrange(n, 1, problem->v, 0, problem->v) + problem->v_error, 4);
-    if (!(self.gap > 0)) {
-        *lambda_high = INFINITY;
-        goto cleanup;
-    }
-    for (int64_t s = 0; s < n; s++) {
-        self.H[s] = n > 1 ? nadir_round_up(0.5 / self.gap, 4) : 0;
-    }
-    NADIR_CHECK(bound_all(&self, lambda_high));
 cleanup:
-    nadir_release(context, self.H);
-    nadir_release(context, self.columns);
+    clear(&self);
+    return status;
+}
+
+/* --------------------------------------------------------------------------------- breakdown radius */
+
+/* The first state from `s` on whose H_s does not show that breakdown is beyond beta, the claimed radius. */
+static int64_t next_open(const l1_proof *self, int64_t s)
+{
+    while (s < self->problem->states && !(gamma_beta_W(self, s) * self->H[s] > 1)) {
+        s++;
+    }
+    return s;
+}
+
+static int64_t count_open(const l1_proof *self)
+{
+    int64_t open = 0;
+    for (int64_t s = next_open(self, 0); s < self->problem->states; s = next_open(self, s + 1)) {
+        open++;
+    }
+    return open;
+}
+
+/* H_s of the next open states from their columns, up to BLOCK of them; *s: behind the last. */
+static nadir_status tighten_next(const l1_proof *self, int64_t *s)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = self->problem->states;
+    int64_t states[BLOCK];
+    int64_t count = 0;
+    double unused = 0;
+    for (*s = next_open(self, *s); *s < n && count < BLOCK; *s = next_open(self, *s + 1)) {
+        states[count++] = *s;
+    }
+    if (count > 0) {
+        NADIR_CHECK(try_columns(self, count, states, &unused));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_l1_breakdown_low(nadir_context *context, const nadir_problem *problem, double claimed,
+                                    double *low)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    l1_proof self = {.context = context, .problem = problem, .beta = claimed};
+    double *share = NULL;
+    double *reach = NULL;
+    double most = 0;
+    bool able;
+    NADIR_NEW(context, share, n);
+    NADIR_NEW(context, reach, n);
+    NADIR_CHECK(begin(&self, &able));
+    NADIR_CHECK(nadir_l1_reach(context, problem, self.columns, share, reach));
+    for (int64_t s = 0; s < n; s++) {
+        self.H[s] = able ? fmin(self.H[s], reach[s]) : reach[s];
+    }
+    if (able && count_open(&self) > BLOCK) {
+        NADIR_CHECK(tighten_H(&self, share));
+    }
+    for (int64_t s = 0; able && s < n;) {
+        NADIR_CHECK(tighten_next(&self, &s));
+    }
+    for (int64_t s = 0; s < n; s++) {
+        most = fmax(most, problem->gamma * problem->uncertainty->W[s] * self.H[s]);
+    }
+    *low = 1 / nadir_round_up(most, 8);
+cleanup:
+    clear(&self);
+    nadir_release(context, share);
+    nadir_release(context, reach);
     return status;
 }

@@ -2,15 +2,11 @@
  * verify_bound.c: the bound below which no kernel of the set falls, proven again from the numbers of the
  * witness, by the check of the name that the witness gives; see verify.h and docs/robust.md.
  */
-#include "proof/breakdown.h"
-#include "proof/free_bounds.h"
 #include "proof/verify.h"
 
 #include "proof/bellman_bound.h"
 #include "proof/derivation.h"
 #include "proof/rank_one_check.h"
-#include "robust/evaluate_free.h"
-#include "search/free_search.h"
 #include "solve/value.h"
 
 #include <float.h>

@@ -6,8 +6,6 @@
 #include "proof/free_bounds.h"
 #include "proof/verify.h"
 
-#include "search/free_search.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -53,24 +51,6 @@ cleanup:
     return status;
 }
 
-/* p = 1: over all states. */
-static nadir_status find_by_enumeration(nadir_verify_run *run, double claimed, double *found)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_problem *problem = &run->asked.problem;
-    nadir_candidate candidate = {0};
-    nadir_l1_enumeration_bounds facts;
-    for (int exact = 0; exact < 2 && *found < claimed * (1 - AGREEMENT); exact++) {
-        nadir_candidate_clear(run->context, &candidate);
-        NADIR_CHECK(nadir_l1_enumeration_solve(run->context, problem, exact != 0, 1,
-                                               &problem->uncertainty->radius, &candidate, &facts));
-        *found = facts.breakdown_low;
-    }
-cleanup:
-    nadir_candidate_clear(run->context, &candidate);
-    return status;
-}
-
 static nadir_status find_breakdown(nadir_verify_run *run, const char *how, double claimed, double *found)
 {
     nadir_status status = NADIR_OK;
@@ -89,7 +69,7 @@ static nadir_status find_breakdown(nadir_verify_run *run, const char *how, doubl
             *found *= set->radius;
         }
     } else if (strcmp(how, "enumeration") == 0) {
-        NADIR_CHECK(set->p == 1 ? find_by_enumeration(run, claimed, found) : NADIR_OK);
+        NADIR_CHECK(set->p == 1 ? nadir_l1_breakdown_low(run->context, problem, claimed, found) : NADIR_OK);
     } else {
         NADIR_CHECK(find_by_norm(run, how, claimed, found));
     }

@@ -11,18 +11,15 @@
  *     lambda_s <= gamma beta W_s d_s halfrange(v) / (1 - gamma beta W_s H_s).
  *
  * Columns are formed in the order of these bounds until the largest one left is below
- * the best root found. Entries of the column are D_ts = h_t D_ss, h_t the discounted chance to hit s from t.
- * With m and n the largest and the smallest chance to step to s from elsewhere
- *
- *     gamma n / (1 - gamma (1 - n)) <= h_t <= h = gamma m / (1 - gamma (1 - m)),
- *     D_ss <= 1 / (1 - gamma P_ss - gamma (1 - P_ss) h),    H_s = D_ss (1 - min_t h_t) / 2,
- *
- * and where this leaves many columns, D_ss <= (D 1_G)(s) for s in G: one solve for all states of a group G.
+ * the best root found. nadir_l1_reach gives the first H_s; where these leave many columns, D_ss <= (D 1_G)(s)
+ * for s in G: one solve for all states of a group G.
  */
 #include "search/free_search.h"
 
 #include "core/round.h"
 #include "linalg/vector.h"
+#include "proof/free_bounds.h"
+#include "search/free_search.h"
 
 #include <math.h>
 #include <string.h>
@@ -93,67 +90,6 @@ static double averaging_error(const nadir_model *model)
         most = actions > most ? actions : most;
     }
     return nadir_round_error((double)(most + 2));
-}
-
-/* Entries of P^pi for each state. */
-typedef struct average_scan {
-    double *stay;         /* [states] P^pi(s, s) */
-    double *most, *least; /* [states] of P^pi(t, s) over t != s */
-    double *entries;      /* [states] how many of these there are */
-    double row_least;     /* sum of a row */
-} average_scan;
-
-static void scan_average(const nadir_matrix *matrix, average_scan *scan)
-{
-    const int64_t n = matrix->size;
-    memset(scan->stay, 0, (size_t)n * sizeof *scan->stay);
-    memset(scan->most, 0, (size_t)n * sizeof *scan->most);
-    memset(scan->entries, 0, (size_t)n * sizeof *scan->entries);
-    scan->row_least = INFINITY;
-    for (int64_t t = 0; t < n; t++) {
-        const int64_t start = matrix->dense != NULL ? t * n : matrix->starts[t];
-        const int64_t end = matrix->dense != NULL ? (t + 1) * n : matrix->starts[t + 1];
-        double sum = 0;
-        for (int64_t i = start; i < end; i++) {
-            const int64_t s = matrix->dense != NULL ? i - start : matrix->columns[i];
-            const double value = matrix->dense != NULL ? matrix->dense[i] : matrix->values[i];
-            sum += value;
-            if (s == t) {
-                scan->stay[s] = value;
-                continue;
-            }
-            scan->most[s] = fmax(scan->most[s], value);
-            scan->least[s] = scan->entries[s] > 0 ? fmin(scan->least[s], value) : value;
-            scan->entries[s] += 1;
-        }
-        scan->row_least = fmin(scan->row_least, sum);
-    }
-}
-
-/* The bounds that P^pi itself gives. Numbers near one are off by a few roundings, which are taken off the
- * denominators or added to them; sums of rows may differ from one by their own. */
-static void bound_reach(const search *self)
-{
-    const nadir_average *average = nadir_occupancy_average(self->problem->occupancy);
-    const int64_t n = self->states;
-    const double gamma = self->problem->gamma;
-    const double off = self->averaging + nadir_round_error(2);
-    const double sum_off = off + nadir_round_error((double)(nadir_average_row_length(average) + 2));
-    const double sum = average->norm * (1 + sum_off);
-    average_scan scan = {self->columns, self->columns + n, self->columns + 2 * n, self->columns + 3 * n, 0};
-    scan_average(&average->matrix, &scan);
-    for (int64_t s = 0; s < n; s++) {
-        const double step = scan.most[s] * (1 + off);
-        const double missed = nadir_round_below(1 - gamma * (sum - step), 1, 4);
-        const double hit = missed > 0 ? fmin(1, nadir_round_up(gamma * step / missed, 4)) : 1;
-        const double stay = fmin(sum, scan.stay[s] * (1 + off));
-        const double leave = nadir_round_below(1 - gamma * stay - gamma * (sum - stay) * hit, 1, 8);
-        const double rare = n == 1 || scan.entries[s] < (double)(n - 1) ? 0 : scan.least[s] * (1 - off);
-        const double left = scan.row_least * (1 - sum_off) - rare;
-        const double common = gamma * rare / (1 - gamma * left + nadir_round_error(4));
-        self->share[s] = n > 1 ? 1 - nadir_round_down(common, 4) + nadir_round_error(1) : 0;
-        self->reach[s] = n == 1 ? 0 : leave > 0 ? nadir_round_up(0.5 / leave * self->share[s], 8) : INFINITY;
-    }
 }
 
 /* A bound on lambda_s: of the numbers as they are, or proven, errors of v and d and rounding included. */
@@ -373,8 +309,7 @@ static nadir_status start(search *self, const double *radii)
     self->block = FIRST_BLOCK;
     self->averaging = averaging_error(problem->model);
     self->v_halfrange = find_ends(n, 1, problem->v, 0, problem->v).width;
-    NADIR_CHECK(nadir_average_fetch(context, nadir_occupancy_average(problem->occupancy)));
-    bound_reach(self);
+    NADIR_CHECK(nadir_l1_reach(context, problem, self->columns, self->share, self->reach));
     for (int64_t s = 0; s < n; s++) {
         self->weight[s] = problem->gamma * problem->uncertainty->W[s];
         self->width[s] = -1;

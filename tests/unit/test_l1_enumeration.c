@@ -191,6 +191,13 @@ static void compare_with_truth(nadir_context *context, const nadir_problem *prob
         assert_true(facts[i].breakdown_low <= breakdown * (1 + 1e-15));
         assert_that(!exact || facts[i].breakdown_low >= breakdown * (1 - 1e-10),
                     "breakdown is %.17g, not %.17g", facts[i].breakdown_low, breakdown);
+        for (int wrong = 0; wrong < 2; wrong++) { /* what was found is proven again, a wrong claim is not */
+            double low;
+            const double claimed = wrong ? 1.5 * breakdown : facts[i].breakdown_low;
+            assert_ok(context, nadir_l1_breakdown_low(context, problem, claimed, &low));
+            assert_that(low <= breakdown * (1 + 1e-15) && (wrong || low >= claimed * (1 - 1e-10)),
+                        "breakdown is %.17g, proven %.17g, claimed %.17g", breakdown, low, claimed);
+        }
         assert_ok(context, nadir_l1_bound(context, problem, radii[i], attacks[i].lambda, &high));
         assert_that(high >= penalty * (1 - 1e-15), "the bound is %.17g, the penalty %.17g", high, penalty);
         assert_close(high, penalty, 1e-8);
