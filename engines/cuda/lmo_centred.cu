@@ -3,7 +3,7 @@
  *
  *     sums(t) = sum over rows with t of q^2 (z(t) - mean),    q = gamma y(s) alpha pi,
  *
- * which is what second_order_large.c multiplies by: the means row by row, then the sums column by column,
+ * which is what second_order.c multiplies by: the means row by row, then the sums column by column,
  * for which the rows of each column are listed once.
  */
 #include "lmo.h"

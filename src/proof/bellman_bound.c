@@ -1,9 +1,11 @@
 /* bellman_bound.c: a lower bound on the return of every kernel of a set; see bellman_bound.h. */
 #include "proof/bellman_bound.h"
 
+#include "core/round.h"
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
+#include "sets/lmo_by_state.h"
 #include "solve/bellman.h"
 #include "solve/value.h"
 
@@ -93,4 +95,276 @@ nadir_status nadir_bellman_bound(nadir_context *context, const nadir_problem *pr
 cleanup:
     nadir_release(context, products);
     return status;
+}
+
+/*
+ * A lower bound on the return of every kernel of a rectangular set: what rows can take from v, by weak duality, in the Bellman bound.
+ */
+
+nadir_status nadir_rectangular_check(nadir_context *context, const nadir_problem *problem, double factor,
+                                     const double *v, double *lower)
+{
+    nadir_status status = NADIR_OK;
+    nadir_lmo_rectangular lmo = {0};
+    double *taken = NULL;
+    NADIR_NEW(context, taken, problem->states);
+    NADIR_CHECK(nadir_lmo_rectangular_make(context, problem, factor, &lmo));
+    NADIR_CHECK(nadir_lmo_rectangular_solve(context, &lmo, v));
+    NADIR_CHECK(nadir_lmo_rectangular_bound(context, &lmo, taken));
+    for (int64_t s = 0; s < problem->states; s++) {
+        taken[s] *= problem->gamma;
+    }
+    NADIR_CHECK(nadir_bellman_bound(context, problem, v, taken, lower));
+cleanup:
+    nadir_lmo_rectangular_clear(context, &lmo);
+    nadir_release(context, taken);
+    return status;
+}
+
+/*
+ * The Lagrangian bound from any v and tau.
+ *
+ * For w = v - c <= Tw, T of bellman_bound.h, and every P of the set
+ *
+ *     mu . w <= J_P + tau sum_s d_P(s) / d_bar(s) x_s <= J_P + tau beta^p,
+ *
+ * since P is among the rows that T minimises over; states that are not entered, d_bar = 0, add nothing.
+ * Solutions of row problems are used as multipliers of weak duality alone.
+ */
+
+static nadir_status check_prices(nadir_context *context, int64_t states, const double *d_bar, double tau)
+{
+    if (!(tau >= 0 && tau <= DBL_MAX)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "tau is %g; expected a finite number, 0 or more",
+                          tau);
+    }
+    for (int64_t s = 0; s < states; s++) {
+        if (!(d_bar[s] >= 0)) {
+            return nadir_fail(context, NADIR_ERROR_ARGUMENT, "d_bar is %g in state %lld; expected 0 or more",
+                              d_bar[s], (long long)s);
+        }
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_lagrangian_bound(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const double *d_bar, double tau, const double *v, double *lower)
+{
+    nadir_status status = NADIR_OK;
+    nadir_lmo_penalized lmo = {0};
+    double *taken = NULL;
+    double bound;
+    NADIR_CHECK(check_prices(context, problem->states, d_bar, tau));
+    NADIR_NEW(context, taken, problem->states);
+    NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, d_bar, &lmo));
+    NADIR_CHECK(nadir_lmo_penalized_solve(context, &lmo, tau, v));
+    nadir_lmo_penalized_bound(&lmo, tau, taken);
+    NADIR_CHECK(nadir_bellman_bound(context, problem, v, taken, &bound));
+    /* a power and two products, which may underflow */
+    const double power = nadir_round_up(pow(beta, problem->uncertainty->p), 8);
+    double charge = 0;
+    if (tau > 0 && beta > 0) {
+        charge = nadir_round_up(tau * (power + 4 * DBL_TRUE_MIN), 8) + DBL_MIN;
+    }
+    /* the difference is rounded down */
+    bound = nadir_round_below(bound - charge, fabs(bound) + charge, 2);
+    *lower = isfinite(bound) ? bound : -INFINITY;
+cleanup:
+    nadir_lmo_penalized_clear(context, &lmo);
+    nadir_release(context, taken);
+    return status;
+}
+
+/*
+ * How far kernels of a low return can be from the Lagrangian answer.
+ */
+
+/* e_s and tau / high |X_s - Phat_s|^2 of the perturbable rows of one state, with the roundings of both. */
+typedef struct state_cost {
+    double lack, cost;
+} state_cost;
+
+static state_cost cost_of_state(const nadir_expansion_point *point, int64_t s, double price, const double *v,
+                                double range)
+{
+    const nadir_perturbable_rows *perturbable = point->perturbable;
+    state_cost sum = {0, 0};
+    for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+        const double force = point->problem.gamma * perturbable->pi[i];
+        const double hold = 2 * price / nadir_perturbable_rows_alpha(perturbable, i) /
+                            nadir_perturbable_rows_alpha(perturbable, i);
+        double lowest = INFINITY;
+        double widest = 0;
+        double square = 0;
+        double mean = 0;
+        for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, i); j++) {
+            const int64_t e = perturbable->starts[i] + j;
+            const double change = point->X[e] - perturbable->phat[e];
+            const double h = force * v[nadir_perturbable_rows_column(perturbable, i, j)] + hold * change;
+            lowest = fmin(lowest, h);
+            mean += point->X[e] * h;
+            square += change * change;
+            widest = fmax(widest, fabs(change));
+        }
+        const double size = force * range + hold * widest;
+        const double rounding =
+            nadir_round_error((double)(2 * nadir_perturbable_rows_length(perturbable, i) + 32)) * size;
+        sum.lack += fmax(mean - lowest, 0) + rounding + 2 * point->sum_off * size;
+        sum.cost +=
+            nadir_round_down(hold / 2 * square, (double)(nadir_perturbable_rows_length(perturbable, i) + 16));
+    }
+    return sum;
+}
+
+/* At least max(f_s, 0) of all states; shifted: v less its mean. */
+static void find_lacks(const nadir_context *context, const nadir_expansion_point *point,
+                       const nadir_occupancy_bounds *bounds, double tau, const double *v,
+                       const double *shifted, const double *product, double *f)
+{
+    const nadir_problem *problem = &point->problem;
+    const int64_t n = bounds->states;
+    const double range = nadir_vector_largest(n, shifted);
+    const double largest = nadir_vector_largest(n, v);
+    const double rewards = nadir_vector_largest(problem->rows, problem->rewards);
+    const nadir_average *average = nadir_occupancy_average(problem->occupancy);
+    /* rounding of the product, of the averages P^pi and R^pi, and of the differences */
+    const double rounding = problem->gamma * largest *
+                                (nadir_round_error(nadir_average_roundings(context, average, false)) *
+                                     nadir_average_terms(average) +
+                                 point->known.averaging * point->known.size) +
+                            2 * point->known.averaging * rewards + nadir_round_error(8) * (largest + rewards);
+    for (int64_t s = 0; s < n; s++) {
+        f[s] = 0;
+        if (bounds->high[s] > 0) {
+            const state_cost own = cost_of_state(point, s, tau / bounds->high[s], shifted, range);
+            const double fall = v[s] - problem->R[s] - problem->gamma * product[s];
+            const double lack = fall - own.cost + own.lack + rounding;
+            f[s] = lack <= 0 ? 0 : nadir_round_up(lack, 8); /* a NaN stays */
+        }
+    }
+}
+
+nadir_status nadir_sublevel_radius(nadir_context *context, const nadir_expansion_point *point,
+                                   const nadir_occupancy_bounds *bounds, double beta, double tau,
+                                   const double *v, double level, double *radius)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = &point->problem;
+    const int64_t n = bounds->states;
+    double *work = NULL;
+    double error;
+    double lost;
+    NADIR_NEW(context, work, 3 * n);
+    double *product = work;
+    double *shifted = work + n;
+    double *f = work + 2 * n;
+    const double mean = nadir_vector_sum(n, v) / (double)n;
+    for (int64_t s = 0; s < n; s++) {
+        shifted[s] = v[s] - mean;
+    }
+    nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, v, product);
+    find_lacks(context, point, bounds, tau, v, shifted, product, f);
+    NADIR_CHECK(nadir_occupancy_bounds_most(context, bounds, f, &lost));
+    const double value = nadir_vector_dot(n, problem->mu, v, &error);
+    const double charge = tau * beta * beta;
+    /* the shift of v costs a rounding, and rows of X sum to one up to sum_off */
+    const double shift = point->total * (nadir_round_error(2) + point->sum_off) * nadir_vector_largest(n, v);
+    const double over = level + charge - value + lost + error + shift +
+                        nadir_round_error(8) * (fabs(level) + charge + fabs(value));
+    /* a quotient and a root */
+    *radius = over < 0 ? -1 : nadir_round_up(sqrt(over / tau), 8);
+cleanup:
+    nadir_release(context, work);
+    return status;
+}
+
+/*
+ * What kernels of distributions return at least and at most.
+ *
+ * Where the actions of state s have the probability rho(s) in all, which is one but for rounding, constants w
+ * with w >= R^pi(s) + gamma rho(s) w in every state have w >= Tw whatever the kernel, so that J_P <= |mu|_1
+ * w:
+ *
+ *     w = max over s of R^pi(s) / (1 - gamma rho(s)).
+ *
+ * Next to gamma = 1 the gap 1 - gamma rho takes rho and the product in twice the precision: 1 - (gamma rho)
+ * is exact, and what their rounding left is subtracted from it. What rows of the model sum to, as they are
+ * stored, is one but for rounding as well; that is part of how far the gap may be off.
+ */
+
+/* At least x, of which `units` roundings are not known; what is below all numbers is below the least. */
+static double raise(double x, double units)
+{
+    const double least = fmax(x, -DBL_MAX);
+    return isnan(x) ? INFINITY : least + units * UNIT * fabs(least) + DBL_TRUE_MIN;
+}
+
+/* 1 - gamma rho of a state, and how far it may be off. stray: the sum of a row less one, at most. */
+static double find_gap(const nadir_problem *problem, int64_t s, double stray, double *off)
+{
+    const int64_t *state_rows = problem->model->state_rows;
+    const double terms = (double)(state_rows[s + 1] - state_rows[s] + 2);
+    double rho = 0;
+    double rest = 0; /* what rho lacks */
+    for (int64_t row = state_rows[s]; row < state_rows[s + 1]; row++) {
+        const double pi = problem->policy->probabilities[row];
+        const double sum = rho + pi;
+        rest += rho >= pi ? (rho - sum) + pi : (pi - sum) + rho;
+        rho = sum;
+    }
+    const double product = problem->gamma * rho;
+    const double lacks = fma(problem->gamma, rho, -product) + problem->gamma * rest;
+    const double gap = (1 - product) - lacks;
+    *off =
+        4 * UNIT * fabs(gap) + 8 * terms * UNIT * terms * UNIT + product * (1 + terms * DBL_EPSILON) * stray;
+    return gap;
+}
+
+/* At least R^pi(s) / (1 - gamma rho(s)), rewards times sign. */
+static double most_of_state(const nadir_problem *problem, int64_t s, double stray, double sign)
+{
+    const nadir_model *model = problem->model;
+    const double terms = (double)(model->state_rows[s + 1] - model->state_rows[s] + 2);
+    double off;
+    double sum = 0;
+    double size = 0;
+    for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+        const double term = problem->policy->probabilities[row] * (sign * problem->rewards[row]);
+        sum += term;
+        size += fabs(term);
+    }
+    /* what underflows is off by less than the least number */
+    const double error = terms * (UNIT * size * (1 + 4 * terms * UNIT) + DBL_TRUE_MIN) + UNIT * fabs(sum);
+    const double reward = sum + 2 * error;
+    const double gap = find_gap(problem, s, stray, &off);
+    return gap > off ? raise(reward / (reward > 0 ? gap - off : gap + off), 8) : INFINITY;
+}
+
+static double most_return(const nadir_context *context, const nadir_problem *problem, double sign)
+{
+    const nadir_row_limits *limits = &problem->model->limits;
+    const double stray = fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1)) * (1 + 8 * DBL_EPSILON);
+    double w = -INFINITY;
+    double mass = 0;
+    for (int64_t s = 0; s < problem->states; s++) {
+        w = fmax(w, most_of_state(problem, s, stray, sign));
+        mass += problem->mu[s];
+    }
+    w = nadir_allreduce_maximum(context, w);
+    mass = nadir_allreduce_sum(context, mass);
+    const double spread = UNIT * (double)(nadir_model_total(problem->model) + 4);
+    return raise(w * (mass * (w > 0 ? 1 + spread : 1 - spread)), 8);
+}
+
+void nadir_reward_bounds(const nadir_context *context, const nadir_problem *problem, double *lower,
+                         double *upper)
+{
+    *lower = -most_return(context, problem, -1);
+    *upper = most_return(context, problem, 1);
+}
+
+bool nadir_rewards_underflow(const nadir_context *context, const nadir_problem *problem)
+{
+    const double largest = nadir_global_largest(context, problem->rows, problem->rewards);
+    return largest > 0 && largest < NADIR_REWARD_LEAST;
 }

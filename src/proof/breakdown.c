@@ -3,6 +3,9 @@
 
 #include "core/round.h"
 #include "linalg/distributed.h"
+#include "linalg/eigen.h"
+#include "linalg/lanczos.h"
+#include "linalg/threads.h"
 #include "linalg/vector.h"
 
 #include <math.h>
@@ -113,4 +116,322 @@ double nadir_breakdown_for_norm(const nadir_problem *problem, double radius)
     }
     const double exponent = isinf(set->p) ? 0.5 : 0.5 - 1 / set->p;
     return nadir_round_down(radius / pow((double)set->entries, exponent), 8);
+}
+
+/*
+ * A bound on |Phi D W|_2 from all columns of D.
+ *
+ * Quotient: Phi D W = Phi (D - 1 r^T) W whatever r, and |D - 1 r^T| <= |Dhat - 1 r^T| + error entry by entry:
+ * the quotient bound of eigen.h on the latter, times W, with r the column minima (best where columns
+ * have few large entries) and with r the column means (best where entries scatter about them).
+ *
+ * Cholesky: the norm of Phi Dhat W itself, plus the most that the error of Dhat adds.
+ */
+
+/* The radius of interest is tried with this much more, relatively. */
+#define BEYOND 1e-6
+
+typedef enum centre { CENTRE_MINIMUM, CENTRE_MEAN } centre;
+
+static double centre_of(centre kind, int64_t n, const double *column)
+{
+    if (kind == CENTRE_MEAN) {
+        return nadir_vector_sum(n, column) / (double)n;
+    }
+    double smallest = column[0];
+    for (int64_t s = 1; s < n; s++) {
+        smallest = column[s] < smallest ? column[s] : smallest;
+    }
+    return smallest;
+}
+
+/* N = (|D - 1 r^T| + error) W, rounded up. */
+static void fill_sizes(const nadir_context *context, const nadir_breakdown_operator *self, centre kind,
+                       const double *D, double error, double *N)
+{
+    const int64_t n = self->problem->states;
+    const int threads = nadir_threads_for(context, n * n);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t t = 0; t < n; t++) {
+        const double r = centre_of(kind, n, D + t * n);
+        for (int64_t s = 0; s < n; s++) {
+            N[t * n + s] = nadir_round_up((fabs(D[t * n + s] - r) + error) * self->W[t], 4);
+        }
+    }
+}
+
+/* N = Phi D W, the columns of D known to a residual; norm >= |Phi D W|. *error: of N in the Frobenius norm.
+ * |Phi D r|_2 is at most sqrt(S) times that of |D r|_max, and at most |Phi D W| |r / W|_2. */
+static void fill_centred(const nadir_context *context, const nadir_breakdown_operator *self, double norm,
+                         double residual, const double *D, double *N, double *error)
+{
+    const int64_t n = self->problem->states;
+    const int threads = nadir_threads_for(context, n * n);
+    const double largest = nadir_vector_largest(n * n, D);
+    double W_smallest = INFINITY;
+    for (int64_t s = 0; s < n; s++) {
+        W_smallest = fmin(W_smallest, self->W[s]);
+    }
+    const double through = W_smallest > 0 ? residual * norm / W_smallest : INFINITY;
+    const double off = fmin(nadir_verified_solve_error(&self->solver, residual), through);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t t = 0; t < n; t++) {
+        const double mean = centre_of(CENTRE_MEAN, n, D + t * n);
+        for (int64_t s = 0; s < n; s++) {
+            N[t * n + s] = (D[t * n + s] - mean) * self->W[t];
+        }
+    }
+    /* the mean is off by 3 roundings, the difference by one of at most 2 |D|, the product by another */
+    *error = nadir_round_up(
+        sqrt((double)n) * nadir_up_norm_2(context, n, self->W) * (off + nadir_round_error(8) * largest), 8);
+}
+
+static double bound_by_quotients(const nadir_context *context, const nadir_breakdown_operator *self,
+                                 const double *D, double error, double *N, double *work)
+{
+    double best = INFINITY;
+    for (int kind = CENTRE_MINIMUM; kind <= CENTRE_MEAN; kind++) {
+        fill_sizes(context, self, (centre)kind, D, error, N);
+        best = fmin(best, nadir_spectral_norm_quotient(context, self->problem->states, N, work));
+    }
+    return best;
+}
+
+/* Tries the radius of interest alone where the norm itself could not be proven. */
+static nadir_status bound_by_cholesky(nadir_context *context, const nadir_breakdown_operator *self,
+                                      double beta, double residual, const double *D, double *N, double *norm)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = self->problem->states;
+    const double wanted = beta > 0 ? 1 / (self->problem->gamma * beta * (1 + BEYOND)) : INFINITY;
+    double proven;
+    double added;
+    fill_centred(context, self, *norm, residual, D, N, &added);
+    NADIR_CHECK(nadir_spectral_norm_prove(context, n, N, 0, &proven));
+    *norm = fmin(*norm, nadir_round_up(proven + added, 2));
+    if (wanted < *norm && wanted > added) {
+        NADIR_CHECK(nadir_spectral_norm_prove(context, n, N, wanted - added, &proven));
+        *norm = fmin(*norm, nadir_round_up(proven + added, 2));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_breakdown_operator *self,
+                                        bool quotients, bool cholesky, double beta, double *norm)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = self->problem->states;
+    double *D = NULL;
+    double *N = NULL;
+    double *work = NULL;
+    double residual;
+    NADIR_NEW(context, D, n * n);
+    NADIR_NEW(context, N, n * n);
+    NADIR_NEW(context, work, 3 * n);
+    NADIR_CHECK(nadir_verified_solve_columns(context, self->problem, &self->solver, n, NULL, D, &residual));
+    const double error = nadir_verified_solve_error(&self->solver, residual);
+    if (isinf(error)) {
+        goto cleanup;
+    }
+    if (quotients) {
+        *norm = fmin(*norm, bound_by_quotients(context, self, D, error, N, work));
+    }
+    if (cholesky) {
+        NADIR_CHECK(bound_by_cholesky(context, self, beta, residual, D, N, norm));
+    }
+cleanup:
+    nadir_release(context, D);
+    nadir_release(context, N);
+    nadir_release(context, work);
+    return status;
+}
+
+/*
+ * |Phi D W|_2 by Lanczos iterations, and the cheapest proof that a radius is below breakdown;
+. The estimate proves nothing: bounds that rest on it are numerical, not rigorous.
+ */
+
+/* Of the Lanczos iterations. */
+#define SOLVE_TOLERANCE    1e-12
+#define RESIDUAL_TOLERANCE 1e-10
+#define AGREEMENT          1e-9
+#define PRODUCTS_LIMIT     4000
+/* With fewer states the vectors stay on the host: a call to a device takes longer than the work. */
+#define LEAST_STATES 16384
+
+/* Phi D W with vectors in host or device memory. */
+typedef struct centred_operator {
+    nadir_vec place;
+    nadir_occupancy *occupancy;
+    int64_t states;
+    double *W;    /* [states] */
+    double *ones; /* [states] */
+    double *work; /* [states] */
+} centred_operator;
+
+/* x <- Phi x */
+static nadir_status subtract_mean(const centred_operator *self, double *x)
+{
+    nadir_status status = NADIR_OK;
+    double sum;
+    NADIR_CHECK(nadir_vec_dot(&self->place, self->states, self->ones, x, &sum));
+    const double mean = sum / (double)nadir_global_count(self->place.context, self->states);
+    NADIR_CHECK(nadir_vec_add(&self->place, self->states, -mean, self->ones, x));
+cleanup:
+    return status;
+}
+
+static nadir_status apply(nadir_context *context, void *user, const double *x, double *y)
+{
+    nadir_status status = NADIR_OK;
+    const centred_operator *self = user;
+    (void)context;
+    NADIR_CHECK(nadir_vec_multiply(&self->place, self->states, self->W, x, self->work));
+    NADIR_CHECK(
+        nadir_occupancy_solve_vec(&self->place, self->occupancy, false, self->work, SOLVE_TOLERANCE, y));
+    NADIR_CHECK(subtract_mean(self, y));
+cleanup:
+    return status;
+}
+
+static nadir_status apply_transposed(nadir_context *context, void *user, const double *x, double *y)
+{
+    nadir_status status = NADIR_OK;
+    const centred_operator *self = user;
+    (void)context;
+    NADIR_CHECK(nadir_vec_copy(&self->place, self->states, x, self->work));
+    NADIR_CHECK(subtract_mean(self, self->work));
+    NADIR_CHECK(
+        nadir_occupancy_solve_vec(&self->place, self->occupancy, true, self->work, SOLVE_TOLERANCE, y));
+    NADIR_CHECK(nadir_vec_multiply(&self->place, self->states, self->W, y, y));
+cleanup:
+    return status;
+}
+
+/* |Phi D W|_2 from two starts, with all vectors of the iterations in one memory. */
+static nadir_status iterate(const nadir_breakdown_operator *made, nadir_vec place,
+                            nadir_singular_triple found[2])
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = place.context;
+    const int64_t n = made->problem->states;
+    nadir_random random = context->random;
+    double *vectors = NULL;
+    double *device_vectors = NULL;
+    NADIR_NEW(context, vectors, 2 * n);
+    NADIR_CHECK(nadir_vec_allocate(&place, 3 * n, &device_vectors));
+    centred_operator user = {place,          made->problem->occupancy, n,
+                             device_vectors, device_vectors + n,       device_vectors + 2 * n};
+    const nadir_linear_map centred = {n, n, apply, apply_transposed, &user};
+    NADIR_CHECK(nadir_vec_copy(&place, n, made->W, user.W));
+    for (int64_t s = 0; s < n; s++) {
+        vectors[s] = 1;
+    }
+    NADIR_CHECK(nadir_vec_copy(&place, n, vectors, user.ones));
+    for (int i = 0; i < 2; i++) {
+        NADIR_CHECK(nadir_lanczos_top(&place, &centred, NULL, &random, RESIDUAL_TOLERANCE, PRODUCTS_LIMIT,
+                                      vectors, vectors + n, &found[i]));
+    }
+cleanup:
+    nadir_vec_release(&place, 3 * n, device_vectors);
+    nadir_release(context, vectors);
+    return status;
+}
+
+nadir_status nadir_breakdown_estimate(nadir_context *context, const nadir_problem *problem, double *radius,
+                                      bool *converged)
+{
+    nadir_status status = NADIR_OK;
+    nadir_breakdown_operator made = {0};
+    nadir_singular_triple found[2];
+    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &made));
+    *radius = INFINITY;
+    *converged = true;
+    if (nadir_breakdown_operator_is_zero(&made)) {
+        goto cleanup;
+    }
+    const nadir_vec host = nadir_vec_host(context);
+    const nadir_vec place =
+        problem->states >= LEAST_STATES ? nadir_occupancy_vec(context, problem->occupancy) : host;
+    status = iterate(&made, place, found);
+    if (status == NADIR_ERROR_MEMORY && place.device != NULL) {
+        status = iterate(&made, host, found);
+    }
+    NADIR_CHECK(status);
+    const double norm = fmax(found[0].sigma, found[1].sigma);
+    *radius = 1 / (problem->gamma * norm);
+    *converged =
+        found[0].converged && found[1].converged && fabs(found[0].sigma - found[1].sigma) <= AGREEMENT * norm;
+cleanup:
+    nadir_breakdown_operator_clear(context, &made);
+    return status;
+}
+
+bool nadir_breakdown_may_form_columns(const nadir_problem *problem, nadir_certify certify)
+{
+    return problem->model->exchange == NULL && /* factors of D are of one process */
+           (certify == NADIR_CERTIFY_STRICT || problem->states <= NADIR_COLUMNS_STATES);
+}
+
+nadir_status nadir_breakdown_prove(nadir_context *context, const nadir_problem *problem,
+                                   nadir_breakdown_proof proof, double beta, nadir_known_breakdown *known)
+{
+    const nadir_status status = nadir_breakdown_lower_norm(context, problem, proof, beta, &known->norm);
+    known->low = fmax(known->low, nadir_breakdown_radius(problem, known->norm));
+    known->proof = proof;
+    return status;
+}
+
+nadir_status nadir_breakdown_estimate_once(nadir_context *context, const nadir_problem *problem,
+                                           nadir_known_breakdown *known)
+{
+    nadir_status status = NADIR_OK;
+    bool converged = false;
+    if (!isnan(known->estimate)) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_breakdown_estimate(context, problem, &known->estimate, &converged));
+    if (!converged) {
+        known->estimate = NAN;
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_breakdown_settle(nadir_context *context, const nadir_problem *problem,
+                                    nadir_certify certify, double beta, nadir_known_breakdown *known,
+                                    bool *inside)
+{
+    nadir_status status = NADIR_OK;
+    *known = (nadir_known_breakdown){.norm = INFINITY, .estimate = NAN};
+    NADIR_CHECK(nadir_breakdown_prove(context, problem, NADIR_BREAKDOWN_PRODUCTS, beta, known));
+    if (beta >= known->low && nadir_breakdown_may_form_columns(problem, certify)) {
+        NADIR_CHECK(nadir_breakdown_prove(context, problem, NADIR_BREAKDOWN_COLUMNS, beta, known));
+    }
+    if (certify == NADIR_CERTIFY_STRICT || beta >= known->low) {
+        NADIR_CHECK(nadir_breakdown_estimate_once(context, problem, known));
+    }
+    *inside =
+        beta < known->low || (!isnan(known->estimate) && beta < NADIR_BREAKDOWN_CLOSE * known->estimate);
+cleanup:
+    return status;
+}
+
+/* Breakdown is where the estimate says; without one nothing is known past the proven radius. */
+nadir_status nadir_breakdown_refuse(nadir_context *context, double radius, const nadir_known_breakdown *known)
+{
+    if (isnan(known->estimate)) {
+        return nadir_fail(
+            context, NADIR_ERROR_ILL_POSED,
+            "the radius is %.17g, but breakdown is only proven to be beyond %.17g, and the iteration that "
+            "would "
+            "tell where it is did not converge; take a smaller radius, or domain simplex or support",
+            radius, known->low);
+    }
+    return nadir_fail(
+        context, NADIR_ERROR_ILL_POSED,
+        "the radius is %.17g, but breakdown is at %.17g: there some kernel of the ball makes I - gamma P "
+        "singular and the return is unbounded; take a smaller radius, or domain simplex or support",
+        radius, known->estimate);
 }

@@ -1,7 +1,20 @@
-/* certificate.c: what the proofs of one kernel have shown; see certificate.h. */
+/* certificate.c: what a search hands over. */
 #include "proof/certificate.h"
 
 #include <math.h>
+
+void nadir_candidate_clear(nadir_context *context, nadir_candidate *candidate)
+{
+    nadir_kernel_free(candidate->kernel);
+    nadir_release(context, candidate->c);
+    nadir_release(context, candidate->k);
+    nadir_release(context, candidate->g);
+    nadir_release(context, candidate->v);
+    nadir_release(context, candidate->d);
+    *candidate = (nadir_candidate){0};
+}
+
+/* What the proofs of one kernel have shown. */
 
 nadir_status nadir_certificate_make(nadir_context *context, int64_t states, nadir_certificate *certificate)
 {
@@ -27,4 +40,34 @@ void nadir_certificate_offer(nadir_certificate *certificate, double lower, nadir
         certificate->proof = how;
         certificate->bound = bound;
     }
+}
+
+/* The numbers that prove the bounds of an evaluation. */
+
+void nadir_witness_default(nadir_witness *witness)
+{
+    *witness = (nadir_witness){
+        .norm = NAN,
+        .nominal_return = NAN,
+        .robust_return = NAN,
+        .lower_bound = NAN,
+        .upper_bound = NAN,
+        .lambda = NAN,
+        .breakdown_low = NAN,
+        .kappa = NAN,
+        .tau = NAN,
+    };
+}
+
+void nadir_witness_clear(nadir_context *context, nadir_witness *witness)
+{
+    nadir_release(context, witness->owned);
+    nadir_release(context, witness->owned_names);
+    nadir_witness_default(witness);
+}
+
+void nadir_kernel_parameters_clear(nadir_context *context, nadir_kernel_parameters *parameters)
+{
+    nadir_release(context, parameters->owned);
+    *parameters = (nadir_kernel_parameters){.norm = NAN, .gamma = NAN};
 }

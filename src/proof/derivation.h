@@ -97,7 +97,7 @@ nadir_status nadir_derivation_pass(nadir_context *context, nadir_derivation *sel
 nadir_status nadir_derivation_lagrangian_below(nadir_context *context, nadir_derivation *self, double tau,
                                                const double *v);
 /* Passes around another kernel, which holds the kernels below the level by the Lagrangian bound
- * (lagrangian_bound.h). v, answered: [states]; the kernel is about the answer of the rows to `answered`,
+ * (bellman_bound.h). v, answered: [states]; the kernel is about the answer of the rows to `answered`,
  * which is recorded in its place. tau > 0. */
 nadir_status nadir_derivation_pass_around(nadir_context *context, nadir_derivation *self,
                                           const nadir_kernel *kernel, double tau, const double *v,
@@ -114,5 +114,35 @@ nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_deriv
  * derivation for this problem. */
 nadir_status nadir_derivation_replay(nadir_context *context, nadir_derivation *self, int64_t count,
                                      const double *steps);
+
+/*
+ * The steps of a derivation as a list of numbers, which is what a witness has.
+ *
+ * A step is its code and its numbers; v and `answered` are vectors of [states] numbers.
+ */
+
+typedef enum nadir_step {
+    NADIR_STEP_SET_PASSES = 1,        /* passes */
+    NADIR_STEP_LAGRANGIAN = 2,        /* tau, v */
+    NADIR_STEP_BY_NORMS = 3,          /* */
+    NADIR_STEP_LARGE = 4,             /* */
+    NADIR_STEP_EXPAND = 5,            /* */
+    NADIR_STEP_TABULATE = 6,          /* coarse */
+    NADIR_STEP_USE_WEIGHTS = 7,       /* */
+    NADIR_STEP_BEGIN = 8,             /* */
+    NADIR_STEP_MEASURE = 9,           /* */
+    NADIR_STEP_PASS = 10,             /* */
+    NADIR_STEP_LAGRANGIAN_BELOW = 11, /* tau, v */
+    NADIR_STEP_PASS_AROUND = 12,      /* tau, v, answered */
+    NADIR_STEP_CONCLUDE = 13,         /* */
+    NADIR_STEP_MATRIX = 14,           /* shared */
+    NADIR_STEP_CONCLUDE_KAPPA = 15    /* kappa (0: none), theta, theta_unvisited */
+} nadir_step;
+
+/* Appends a step with its first `count` numbers, and a vector of it. */
+nadir_status nadir_derivation_record(nadir_context *context, nadir_derivation *self, nadir_step step,
+                                     int64_t count, const double *numbers);
+nadir_status nadir_derivation_record_vector(nadir_context *context, nadir_derivation *self,
+                                            const double *vector);
 
 #endif

@@ -1,13 +1,126 @@
 /*
- * difference_bound.h: proven bounds on the smallest f(P) = J^A_P - J^B_P over the kernels P of a set, for two
+ * difference_bound.h: how far the kernels of a set can move the return of one policy, by norms alone: on
+ * every domain, also where entries are negative.
+ *
+ * Rows of Delta = P - Phat are zero-sum, so that Delta^pi x depends on x up to a constant only, and
+ *
+ *     v_P - v = gamma D Delta^pi v_P,      J_P - J = gamma d . Delta^pi v_P.
+ *
+ * Let s be a seminorm that is 0 for constants: s(x) = |Phi x|_2 for non-rectangular balls, after these are
+ * enclosed in the L_2 ball of radius beta_2 = beta n^max(0, 1/2 - 1/p), where Delta^pi = W M with
+ * |M|_2 <= beta_2; s(x) = sigma_q(x) for rectangular sets, where |Delta^pi x| <= b^pi s(x) in every state,
+ * b^pi as in rectangular_free.h. In both cases
+ *
+ *     |gamma d . Delta^pi x| <= reach s(x),    reach = gamma beta_2 |W d|_2,    or gamma d . b^pi
+ *     s(gamma D Delta^pi x)  <= kappa s(x),    kappa = beta_2 gamma |Phi D W|_2, or gamma |D b^pi|_q
+ *
+ * If kappa < 1 no kernel of the set is singular; s(v_P - v) <= kappa / (1 - kappa) s(v), so that the return
+ * is linear in Delta up to
+ *
+ *     |J_P - J - gamma d . Delta^pi v| <= reach kappa / (1 - kappa) s(v).
+ *
+ * If w solves (I - gamma P^pi) w = R^pi up to a residual r, e = v_P - w has e = D r + gamma D Delta^pi e, so
+ * that s(e) <= s(D r) / (1 - kappa), and mu . e = d . r + gamma d . Delta^pi e gives
+ *
+ *     |mu . e| <= |D r|_max + reach s(e),    |D r|_max <= |r|_max / (1 - gamma),    s(x) <= factor |x|_max,
+ *
+ * with factor = sqrt(S) or S^(1/q).
+ */
+#ifndef NADIR_PROOF_DIFFERENCE_BOUND_H
+#define NADIR_PROOF_DIFFERENCE_BOUND_H
+
+#include "sets/lmo_row_costs.h"
+#include "sets/uncertainty.h"
+#include "solve/value.h"
+
+typedef struct nadir_perturbation_bound {
+    double reach, kappa;    /* rounded up; infinite where nothing is known */
+    double seminorm_v;      /* at least s(v) of the nominal value */
+    double seminorm_factor; /* s(x) <= factor max |x| */
+    double largest_W;       /* non-rectangular: of W at p = 2 */
+} nadir_perturbation_bound;
+
+nadir_status nadir_perturbation_bound_make(nadir_context *context, const nadir_problem *problem,
+                                           nadir_certify effort, nadir_perturbation_bound *bound);
+
+/* At least |J_P - J - gamma d . Delta^pi v| of every kernel of the set; infinity: nothing is known. */
+double nadir_perturbation_bound_remainder(const nadir_perturbation_bound *bound);
+
+/* At least |mu . (v_P - w)| of a kernel of the set, where |R^pi + gamma P^pi w - w|_max <= residual. */
+double nadir_perturbation_bound_error(const nadir_context *context, const nadir_problem *problem,
+                                      const nadir_perturbation_bound *bound, double residual);
+
+/* At least s(x), x: [states]. work: [2 * states] */
+nadir_status nadir_perturbation_seminorm(nadir_context *context, const nadir_problem *problem,
+                                         const double *x, double *work, double *seminorm);
+
+/* At least |D_P|_inf = max over s of sum_t |D_P(s, t)|, `occupancy` being that of P, of any signs. Forms D:
+ * if X holds the computed columns and I - (I - gamma P^pi) X has entries of at most r,
+ * |D_P|_inf <= |X|_inf / (1 - S r). Infinity: nothing is known. */
+nadir_status nadir_inverse_norm_bound(nadir_context *context, const nadir_problem *problem,
+                                      nadir_occupancy *occupancy, double *norm);
+
+/*
+ * Bounds low <= d_P <= high on the occupancies of a policy over all kernels of the set;
+ * every set and norm, domains simplex and support.
+ *
+ * A row changes the mean of x by at most |Delta_sa|_p sigma_sa(x), sigma_sa the generalised standard
+ * deviation of x over the allowed successors of the row. The rows of a state together change it by at most
+ * |Delta_s / alpha|_p response(s, x), where
+ *
+ *     response(s, x) = |alpha_sa pi(a|s) sigma_sa(x)|_q over a
+ *                      (set sa: sum_a pi alpha beta_sa sigma_sa, the radius included).
+ *
+ * With d_P(t) - d(t) = gamma sum_s d_P(s) Delta^pi_s . D e_t, d_P <= high and sum d_P = T = 1 / (1 - gamma):
+ *
+ *     |d_P(t) - d(t)| <= gamma max over 0 <= y <= high, sum y <= T, of
+ *                        beta |y_s response(s, De_t)|_q           (non-rectangular), or
+ *                        sum_s beta_s y_s response(s, De_t)       (rectangular),
+ *
+ * which is a fractional knapsack, since y_s^q <= y_s high_s^(q-1). Every pass lowers `high`, and may be the
+ * last.
+ */
+
+/* A struct of zeros holds nothing. */
+typedef struct nadir_occupancy_range {
+    double *low, *high; /* [states] */
+    double total;       /* at least T */
+} nadir_occupancy_range;
+
+/* Forms D: O(states) solves and states * states numbers. */
+nadir_status nadir_occupancy_range_make(nadir_context *context, const nadir_problem *problem,
+                                        nadir_occupancy_range *range);
+void nadir_occupancy_range_clear(nadir_context *context, nadir_occupancy_range *range);
+
+/* At least |d_P(t) - d(t)| of every kernel of the set: [states]. */
+void nadir_occupancy_range_width(const nadir_problem *problem, const nadir_occupancy_range *range,
+                                 double *width);
+
+/* response(s, x) for every s, rounded up, where x is known to `error`. work: [3 * states]; response:
+ * [states]. */
+nadir_status nadir_row_response(nadir_context *context, const nadir_problem *problem, const double *x,
+                                double error, double *work, double *response);
+
+/* At least beta |weight_s response_s|_q, or sum_s beta_s weight_s response_s: the most that kernels of the
+ * set change a sum with these weights. work: [states] */
+double nadir_row_response_total(const nadir_problem *problem, const double *weight, const double *response,
+                                double *work);
+
+/* response(s, D e_t) of all columns at [t * states + s], where `occupancy` is that of any kernel of the set;
+ * responses: [states * states]. */
+nadir_status nadir_row_response_columns(nadir_context *context, const nadir_problem *problem,
+                                        nadir_occupancy *occupancy, double *responses);
+
+/*
+ * Proven bounds on the smallest f(P) = J^A_P - J^B_P over the kernels P of a set, for two
  * policies A and B under the same kernel.
  *
  * First order, around the nominal kernel: J_P is linear in Delta = P - Phat but for the remainder
  *
  *     gamma sum_s (d_P - d) Delta^pi_s . v = J_P - J - <G_pi, Delta>,
  *
- * bounded by perturbation_bound.h on every domain or, on simplex and support, by the range of d_P
- * (occupancy_range.h). So
+ * bounded by difference_bound.h on every domain or, on simplex and support, by the range of d_P
+ *. So
  *
  *     f(P) >= J^A - J^B + min <G, Delta> - remainders,
  *
@@ -29,17 +142,11 @@
  * C <= tau proves that P* is the worst kernel of all; kappa = C / (2 tau). C is the smaller of
  *
  *     sum_i gamma |W d_i| / (1 - kappa_i) * gamma |Phi D W| / (1 - kappa_i) * |Phi v_i|
- *                                                        (perturbation_bound.h, every domain),
+ *                                                        (difference_bound.h, every domain),
  *     the largest eigenvalue of the symmetric part of the matrix with entries
  *     sum_i gamma^2 response(t, v_i) high_i(s) response(s, D_i e_t)
- *                                                        (occupancy_range.h, simplex and support).
+ *                                                        (difference_bound.h, simplex and support).
  */
-#ifndef NADIR_PROOF_DIFFERENCE_BOUND_H
-#define NADIR_PROOF_DIFFERENCE_BOUND_H
-
-#include "proof/difference_bound.h"
-#include "sets/lmo_row_costs.h"
-#include "solve/value.h"
 
 /* The kernel P* with what is needed to check it. Nothing is owned. */
 typedef struct nadir_difference_witness {

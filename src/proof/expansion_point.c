@@ -1,4 +1,4 @@
-/* expansion_point.c: a kernel of the set with the columns of its D; see expansion_point.h. */
+/* expansion_point.c: a kernel of the set with the columns of its D; see perturbable_rows.h. */
 #include "proof/perturbable_rows.h"
 
 #include "core/round.h"

@@ -1,6 +1,4 @@
-/*
- * kappa_matrix.h: the matrices of the quadratic form that bounds kappa; kappa_cholesky.c derives them.
- */
+/* kappa_matrix.h: the matrices of the quadratic form that bounds kappa; kappa_matrix.c derives them. */
 #ifndef NADIR_PROOF_KAPPA_MATRIX_H
 #define NADIR_PROOF_KAPPA_MATRIX_H
 
@@ -19,7 +17,7 @@ typedef struct nadir_kappa_matrix {
     double *unvisited;        /* K_N K_N^T; NULL: all states are visited */
     double rest_off, middle_off, spread_off, low_off, unvisited_off;
     double spread_norm, unvisited_norm; /* about the square roots of their 2-norms; 0: they are zero */
-    double *trial;                      /* work space of kappa_cholesky.c */
+    double *trial;                      /* work space of kappa_matrix.c */
     double proven;                      /* the least kappa proven so far; infinity: none */
     double theta, theta_unvisited;      /* by these numbers */
 } nadir_kappa_matrix;
@@ -31,5 +29,27 @@ nadir_status nadir_kappa_matrix_make(nadir_context *context, const nadir_kkt *kk
                                      const nadir_displacement *displacement, const double *inverse,
                                      bool shared, nadir_kappa_matrix *matrix);
 void nadir_kappa_matrix_clear(nadir_context *context, nadir_kappa_matrix *matrix);
+
+/*
+ * The number kappa that decides whether a stationary kernel is the worst one, proven by a
+ * Cholesky factorisation.
+ *
+ * For all kernels P within the bounds on occupancies, with delta = P - P* in the norm of the displacement and
+ * Delta, d, n, w as in kkt.h,
+ *
+ *     sum over t of |d_P(t) / d(t) - 1| <Delta_t, delta_t>  <=  kappa |delta|^2,
+ *
+ * so that J_P >= J* - error + 2 tau (1/2 - kappa) |delta|^2: kappa <= 1/2 proves J_U >= J* - error. See
+ * kappa_matrix.c for the quadratic form.
+ */
+
+/* For theta: kappa is bounded by the norm of G alone (`shared`, all states visited). */
+#define NADIR_KAPPA_BY_NORM (-1.0)
+
+/* Proves kappa <= k by one Cholesky factorisation, rounding included: the matrix of kappa_matrix.c is
+ * positive definite for these numbers. theta and theta_unvisited are 0 exactly where matrix->spread_norm and
+ * unvisited_norm are. Where it holds for a smaller k than before, matrix->proven becomes k. */
+bool nadir_kappa_cholesky_holds(const nadir_context *context, nadir_kappa_matrix *matrix, double k,
+                                double theta, double theta_unvisited);
 
 #endif

@@ -18,7 +18,7 @@
  *
  *     gamma d_P(s) sum_a pi delta . v >= -2 tau d_P(s) w_s |delta_s|,    w_s = gamma / (2 tau) k(s, -v)
  *
- * (sensitivity.h) takes the place of all of that.
+ * (perturbable_rows.h) takes the place of all of that.
  */
 #ifndef NADIR_PROOF_KKT_H
 #define NADIR_PROOF_KKT_H
@@ -63,5 +63,72 @@ void nadir_kkt_clear(nadir_context *context, nadir_kkt *kkt);
  */
 void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds, double radius,
                      double *inverse);
+
+/*
+ * The displacement Delta = P* - Phat of a candidate, state by state, as other kernels feel
+ * it.
+ *
+ * In J_P - J* it occurs in <Delta_s, delta_s> alone, delta_s with rows that sum to zero: only the
+ * part of each row that is centred counts. With weights omega >= 1 on the entries, |delta|^2 = sum omega
+ * (delta / alpha)^2, that is n_s |delta_s| at most with
+ *
+ *     n_s^2 = sum over rows and entries of (Delta / alpha - c)^2 / omega, c = mean of the row for 1 / omega.
+ */
+
+/* A struct of zeros holds nothing. */
+typedef struct nadir_displacement {
+    double *n;         /* [states] at least n_s */
+    double *w;         /* [states] at least n_s / d(s); of unvisited states kkt->w_unvisited */
+    double *direction; /* [entries] (Delta / alpha - c) / omega / n_s */
+    bool norms_alone;  /* in: directions are not needed and stay NULL */
+} nadir_displacement;
+
+/* inverse: [entries] 1 / omega; NULL for all one. Computed anew in place. */
+nadir_status nadir_displacement_make(nadir_context *context, const nadir_kkt *kkt, const double *inverse,
+                                     nadir_displacement *displacement);
+void nadir_displacement_clear(nadir_context *context, nadir_displacement *displacement);
+
+/* At least |delta|, in the norm with weights, of every kernel P within the bounds on occupancies that has J_P
+ * < J* - error: 2 |(max |rho_s - 1| n_s)_s|, rho_s = d_P(s) / d(s). */
+double nadir_displacement_radius(const nadir_context *context, const nadir_kkt *kkt,
+                                 const nadir_displacement *displacement,
+                                 const nadir_occupancy_bounds *bounds);
+
+/*
+ * A candidate P* with all that proofs by kappa start from: its expansion point, what its
+ * rows can do, its KKT data and its displacement from the nominal kernel.
+ */
+
+/* Where the occupancy of P* comes from. */
+typedef enum nadir_occupancy_source {
+    NADIR_OCCUPANCY_NEAR,   /* v and d of the candidate, corrected with the factors of the nominal kernel */
+    NADIR_OCCUPANCY_OWN,    /* solves with an operator of its own */
+    NADIR_OCCUPANCY_COLUMNS /* all columns of D, of an operator of its own */
+} nadir_occupancy_source;
+
+/* A struct of zeros holds nothing. It must stay where it is. */
+typedef struct nadir_stationary_point {
+    nadir_expansion_point point;
+    nadir_sensitivity sensitivity;
+    nadir_kkt kkt;
+    nadir_displacement displacement;
+    bool *unvisited; /* [states] by P* */
+} nadir_stationary_point;
+
+/* The expansion point, with rows of unvisited states nominal, and its sensitivities. With NEAR the attack
+ * must outlive it. */
+nadir_status nadir_stationary_point_make(nadir_context *context, const nadir_problem *problem,
+                                         const nadir_perturbable_rows *perturbable,
+                                         const nadir_candidate *candidate, nadir_occupancy_source source,
+                                         nadir_stationary_point *self);
+void nadir_stationary_point_clear(nadir_context *context, nadir_stationary_point *self);
+
+/* KKT data and displacement for the multiplier tau > 0; again, in place. bounds: on the occupancies of all
+ * kernels of the set. */
+nadir_status nadir_stationary_point_kkt(nadir_context *context, const nadir_occupancy_bounds *bounds,
+                                        double beta, double tau, nadir_stationary_point *self);
+
+/* J* - error: no kernel of the set has a smaller return where kappa <= 1/2. */
+double nadir_stationary_point_level(const nadir_stationary_point *self);
 
 #endif

@@ -14,6 +14,7 @@
 #define NADIR_PROOF_OCCUPANCY_BOUNDS_H
 
 #include "proof/perturbable_rows.h"
+#include "proof/verified_solve.h"
 
 /* A struct of zeros holds nothing. */
 typedef struct nadir_occupancy_bounds {
@@ -67,5 +68,22 @@ nadir_status nadir_occupancy_bounds_pass(nadir_context *context, const nadir_pro
 /* *most: at least max sum_s y_s value_s over low <= y <= high, sum y <= T; value: [states] >= 0. */
 nadir_status nadir_occupancy_bounds_most(nadir_context *context, const nadir_occupancy_bounds *bounds,
                                          const double *value, double *most);
+
+/*
+ * How fast the chain of a policy forgets its start: a bound on |Phi D|_2, Phi x = x -
+ * mean(x), from the entries of P^pi alone.
+ */
+
+/* Work: O(states^2), 1/3 states^3 more, or 2/3 states^3 for the sharpest bound. */
+typedef enum nadir_ergodicity_effort {
+    NADIR_ERGODICITY_EASY,
+    NADIR_ERGODICITY_FAIR,
+    NADIR_ERGODICITY_HARD
+} nadir_ergodicity_effort;
+
+/* *bound >= |Phi D|_2 for the D of the problem's operator, rounding included; infinity: nothing is known. */
+nadir_status nadir_ergodicity_bound(nadir_context *context, const nadir_problem *problem,
+                                    const nadir_verified_solver *known, nadir_ergodicity_effort effort,
+                                    double *bound);
 
 #endif

@@ -1,12 +1,57 @@
 /*
- * rank_one_check.h: bounds around a kernel Phat - b k^T of the free domain, computed from model, policy,
- * kernel and the numbers of the witness alone.
+ * rank_one_check.h: kernels Phat - b k^T of the non-rectangular ball on the free domain, given by one number
+ * c_s for each state.
+ *
+ * The best b for given weights of the states has a fixed shape within each state,
+ *
+ *     b(s, a) = c_s alpha_sa (alpha_sa pi(a|s) / W_s)^(q - 1),    W_s = |alpha_s pi_s|_q,
+ *
+ * so that b^pi = W c and the scaled p-norm of b is |c|_p. (q = infinity: all on one largest alpha pi, the
+ * first among equals; q = 1: the same for every action of positive alpha pi.)
+ *
+ * In the plain L_2 ball, without scales, b = f_s pi with f = c / W. Then no loop over rows is needed:
+ *
+ *     b^pi = f_s sum pi^2,    |b|_2 = |f_s (sum pi^2)^(1/2)|_2,    largest |b| = |f_s| max pi.
  */
 #ifndef NADIR_PROOF_RANK_ONE_CHECK_H
 #define NADIR_PROOF_RANK_ONE_CHECK_H
 
 #include "model/kernel.h"
 #include "sets/uncertainty.h"
+
+/* b: [rows] from c: [states]. */
+void nadir_rank_one_states_expand(const nadir_problem *problem, const double *c, double *b);
+
+/* For any b: [rows]: b_pi: [states] <- b^pi, *largest: max_s of sum_a pi |b|. */
+void nadir_rank_one_states_average(const nadir_problem *problem, const double *b, double *b_pi,
+                                   double *largest);
+
+/* Sums over the actions of each state, for the plain L_2 ball. A struct of zeros holds nothing. */
+typedef struct nadir_rank_one_states {
+    double *square;  /* [states] sum of pi^2, A roundings */
+    double *root;    /* [states] of that */
+    double *top;     /* [states] the largest pi */
+    double *factors; /* [states] f of the kernel that was read last */
+    double
+        *sizes; /* [states] |b|_2 of its states, with a sign: known to averaging (verified_solve.h) + 4 u */
+} nadir_rank_one_states;
+
+/* Whether the ball is a plain L_2 ball, on one process. */
+bool nadir_rank_one_states_fits(const nadir_problem *problem);
+
+nadir_status nadir_rank_one_states_make(nadir_context *context, const nadir_problem *problem,
+                                        nadir_rank_one_states *shape);
+void nadir_rank_one_states_clear(nadir_context *context, nadir_rank_one_states *shape);
+
+/* The kernel of c: [states]. b_pi: [states] <- b^pi, every entry known to averaging, where that of a sum of
+ * rounded products is; *b_largest: the largest |b|, not rounded. */
+void nadir_rank_one_states_read(const nadir_problem *problem, nadir_rank_one_states *shape, const double *c,
+                                double *b_pi, double *b_largest);
+
+/*
+ * Bounds around a kernel Phat - b k^T of the free domain, computed from model, policy,
+ * kernel and the numbers of the witness alone.
+ */
 
 typedef struct nadir_rank_one_check {
     double norm;         /* scaled p-norm of b k^T, the largest of a group for rectangular sets; rounded up */
@@ -27,7 +72,7 @@ nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_pro
 
 /* A kernel, and the factor of the set that it is to lie in. */
 typedef struct nadir_rank_one_question {
-    const nadir_kernel *kernel; /* NULL: that of c and k, [states] each; see rank_one_states.h */
+    const nadir_kernel *kernel; /* NULL: that of c and k, [states] each */
     double factor;
     const double *c, *k;
     const double *guess; /* [states] about D b^pi, perhaps up to a constant; NULL: none */

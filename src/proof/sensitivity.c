@@ -1,5 +1,5 @@
 /*
- * sensitivity.c: what rows can do to an occupancy; see sensitivity.h.
+ * sensitivity.c: what rows can do to an occupancy; see perturbable_rows.h.
  *
  * Rows that allow all states are of two kinds. Where at least three quarters of X are positive, all count as
  * such: sigma is then the same for all these rows, and little is lost. Others have their c by Newton steps on

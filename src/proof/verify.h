@@ -76,10 +76,10 @@ nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double en
 
 /* lower: what every kernel of distributions returns at least, upper: at most, whatever the ball; infinite
  * where that is not known. stray: what the sums of their rows differ from one by, at most. By other code than
- * that of the evaluation (reward_bound.h). */
+ * that of the evaluation (bellman_bound.h). */
 void nadir_verify_rewards(const nadir_problem *problem, double stray, double *lower, double *upper);
 
-/* What the witness says besides (verify_witness.c): of the breakdown radius, and of kappa and occupancies,
+/* What the witness says besides (verify.c): of the breakdown radius, and of kappa and occupancies,
  * which the proof of the lower bound has made anew. */
 nadir_status nadir_verify_breakdown(nadir_verify_run *run);
 void nadir_verify_occupancies(nadir_verify_run *run);

@@ -3,7 +3,7 @@
  *
  *                       search                         proofs
  *     non-rectangular
- *         p = 2         nadir_spectral_solve           rank_one_check.h, spectral_check.h by breakdown_search.h
+ *         p = 2         nadir_spectral_solve           rank_one_check.h, free_bounds.h by free_bounds.h
  *         p = 1         nadir_l1_enumeration_solve     rank_one_check.h, nadir_l1_bound
  *         other         nadir_best_response_solve      rank_one_check.h, and the proof of p = 2 on an L_2
  *                                                      ball that contains the set

@@ -50,18 +50,18 @@ nadir_status nadir_best_response_solve(nadir_context *context, const nadir_probl
  *
  * This is the fixed point of the robust Bellman operator T v = R^pi + gamma Phat^pi v - gamma b^pi
  * sigma_q(v). The kernel Phat - b k^T attains it, with k = u_q(v_U), and b(s, a) = alpha_sa beta_sa (sa), or
- * b of the shape of rank_one_states.h with c = beta_s (s).
+ * b of the shape of rank_one_check.h with c = beta_s (s).
  */
 
 /* All radii of the set times factors[i], i < count. NADIR_ERROR_ILL_POSED when gamma sigma_q(v_b) >= 1, with
  * the largest factor that has an answer. candidates: [count] of zeros; filled with kernel, J, k, v (the fixed
- * point), lambda and the rest but c, which stays NULL: b has other shapes than that of rank_one_states.h. */
+ * point), lambda and the rest but c, which stays NULL: b has other shapes than that of rank_one_check.h. */
 nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_problem *problem, int64_t count,
                                           const double *factors, nadir_candidate *candidates);
 
 /* ------------------------------------------------------------- kernel and penalty of a pair (c, k)
  *
- * From a pair (c, k) of rank_one_states.h to a candidate for the worst kernel of the
+ * From a pair (c, k) of rank_one_check.h to a candidate for the worst kernel of the
  * non-rectangular ball on the free domain.
  *
  *     E_lambda = gamma Phi (v d^T - lambda D) W,    F(lambda) = max over |c|_p <= beta of sigma_q(E_lambda c)

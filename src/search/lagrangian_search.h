@@ -1,6 +1,6 @@
 /*
  * lagrangian_search.h: the search for the multiplier tau, and v_tau, of the Lagrangian bound
- * (proof/lagrangian_bound.h): v_tau = T v_tau by policy iteration for one tau, the tau of the best bound, and
+ * (proof/bellman_bound.h): v_tau = T v_tau by policy iteration for one tau, the tau of the best bound, and
  * the tau that holds kernels of a low return closest.
  */
 #ifndef NADIR_SEARCH_LAGRANGIAN_TAU_H
@@ -34,7 +34,7 @@ nadir_status nadir_lagrangian_tau_best(nadir_context *context, const nadir_probl
                                        const double *d_bar, double tau_start, int64_t evaluations_limit,
                                        nadir_lagrangian *lagrangian);
 
-/* The tau with the smallest sublevel radius (lagrangian_bound.h) around lagrangian->kernel for returns below
+/* The tau with the smallest sublevel radius (bellman_bound.h) around lagrangian->kernel for returns below
  * `level`: about where that kernel's own return is the level. tau_start > 0. */
 nadir_status nadir_lagrangian_tau_for_level(nadir_context *context, const nadir_problem *problem, double beta,
                                             const double *d_bar, double level, double tau_start,

@@ -4,7 +4,7 @@
  * Suppose that some P of the set has J_P < J* - error. For all such P, |delta| <= r
  * (nadir_displacement_radius), so that their occupancies are near those of P* (occupancy_bounds.h), which
  * makes r smaller, and so on. Where kappa does not come to 1/2 by that, the Lagrangian bound for such P alone
- * is one on its own, and holds them near its answer (lagrangian_bound.h): their occupancies are bounded
+ * is one on its own, and holds them near its answer (bellman_bound.h): their occupancies are bounded
  * around that, and all of it is done again.
  *
  * Where norms alone prove it (second_order.h), no column of D is computed. Otherwise most proofs end with
