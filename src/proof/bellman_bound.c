@@ -1,4 +1,7 @@
-/* bellman_bound.c: a lower bound on the return of every kernel of a set; see bellman_bound.h. */
+/*
+ * bellman_bound.c: lower bounds by w <= T w (docs/theory.md, "Kernels that are kernels"): the rectangular
+ * bound, the Lagrangian bound, and the bound by rewards alone; see bellman_bound.h.
+ */
 #include "proof/bellman_bound.h"
 
 #include "core/round.h"
@@ -65,8 +68,10 @@ static double largest_fall(const nadir_context *context, const nadir_problem *pr
     return nadir_allreduce_maximum(context, most);
 }
 
-nadir_status nadir_bellman_bound(nadir_context *context, const nadir_problem *problem, const double *v,
-                                 const double *taken, double *lower)
+/* *lower: mu . w, all rounding included, but that of `taken`. Products are made anew from the nominal rows.
+ * v: [states] finite; taken: [states], 0 or more. -infinity: nothing is known. */
+static nadir_status bound_by_bellman(nadir_context *context, const nadir_problem *problem, const double *v,
+                                     const double *taken, double *lower)
 {
     nadir_status status = NADIR_OK;
     double *products = NULL;
@@ -98,7 +103,8 @@ cleanup:
 }
 
 /*
- * A lower bound on the return of every kernel of a rectangular set: what rows can take from v, by weak duality, in the Bellman bound.
+ * A lower bound on the return of every kernel of a rectangular set: what rows can take from v, by weak
+ * duality, in the Bellman bound.
  */
 
 nadir_status nadir_rectangular_check(nadir_context *context, const nadir_problem *problem, double factor,
@@ -114,7 +120,7 @@ nadir_status nadir_rectangular_check(nadir_context *context, const nadir_problem
     for (int64_t s = 0; s < problem->states; s++) {
         taken[s] *= problem->gamma;
     }
-    NADIR_CHECK(nadir_bellman_bound(context, problem, v, taken, lower));
+    NADIR_CHECK(bound_by_bellman(context, problem, v, taken, lower));
 cleanup:
     nadir_lmo_rectangular_clear(context, &lmo);
     nadir_release(context, taken);
@@ -159,7 +165,7 @@ nadir_status nadir_lagrangian_bound(nadir_context *context, const nadir_problem 
     NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, d_bar, &lmo));
     NADIR_CHECK(nadir_lmo_penalized_solve(context, &lmo, tau, v));
     nadir_lmo_penalized_bound(&lmo, tau, taken);
-    NADIR_CHECK(nadir_bellman_bound(context, problem, v, taken, &bound));
+    NADIR_CHECK(bound_by_bellman(context, problem, v, taken, &bound));
     /* a power and two products, which may underflow */
     const double power = nadir_round_up(pow(beta, problem->uncertainty->p), 8);
     double charge = 0;

@@ -1,4 +1,7 @@
-/* breakdown.c: lower bounds on the breakdown radius of the free domain; see breakdown.h. */
+/*
+ * breakdown.c: lower bounds on the breakdown radius of the free domain (docs/theory.md, "The free set: rank
+ * one is enough": F(lambda) - lambda falls strictly below breakdown); see breakdown.h.
+ */
 #include "proof/breakdown.h"
 
 #include "core/round.h"
@@ -10,13 +13,13 @@
 
 #include <math.h>
 
-void nadir_breakdown_operator_clear(nadir_context *context, nadir_breakdown_operator *self)
+static void operator_clear(nadir_context *context, nadir_breakdown_operator *self)
 {
     nadir_release(context, self->W);
 }
 
-nadir_status nadir_breakdown_operator_make(nadir_context *context, const nadir_problem *problem,
-                                           nadir_breakdown_operator *self)
+static nadir_status operator_make(nadir_context *context, const nadir_problem *problem,
+                                  nadir_breakdown_operator *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = problem->model;
@@ -40,82 +43,16 @@ cleanup:
     return status;
 }
 
-bool nadir_breakdown_operator_is_zero(const nadir_breakdown_operator *self)
+/* Whether Phi D W = 0: no kernel of any ball is singular. */
+static bool operator_is_zero(const nadir_breakdown_operator *self)
 {
     return nadir_model_total(self->problem->model) == 1 || self->problem->gamma == 0 || self->W_largest == 0;
 }
 
-double nadir_breakdown_radius(const nadir_problem *problem, double norm)
+/* 1 / (gamma norm), rounded down; infinity for norm = 0. */
+static double radius_of_norm(const nadir_problem *problem, double norm)
 {
     return norm == 0 ? INFINITY : nadir_round_down(1 / (problem->gamma * norm), 4);
-}
-
-/* All proofs from `first` to `last`. */
-static nadir_status lower_norm(nadir_context *context, const nadir_problem *problem,
-                               nadir_breakdown_proof first, nadir_breakdown_proof last, double beta,
-                               double *norm)
-{
-    nadir_status status = NADIR_OK;
-    nadir_breakdown_operator made = {0};
-    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &made));
-    if (nadir_breakdown_operator_is_zero(&made)) {
-        *norm = 0;
-        goto cleanup;
-    }
-    if (first == NADIR_BREAKDOWN_PRODUCTS) {
-        NADIR_CHECK(nadir_breakdown_by_products(context, &made, norm));
-    }
-    if (last != NADIR_BREAKDOWN_PRODUCTS) {
-        NADIR_CHECK(nadir_breakdown_by_columns(context, &made, first <= NADIR_BREAKDOWN_COLUMNS,
-                                               last == NADIR_BREAKDOWN_CHOLESKY, beta, norm));
-    }
-cleanup:
-    nadir_breakdown_operator_clear(context, &made);
-    return status;
-}
-
-nadir_status nadir_breakdown_lower_norm(nadir_context *context, const nadir_problem *problem,
-                                        nadir_breakdown_proof proof, double beta, double *norm)
-{
-    return lower_norm(context, problem, proof, proof, beta, norm);
-}
-
-nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *problem,
-                                 nadir_breakdown_proof proof, double beta, double *radius)
-{
-    double norm = INFINITY;
-    const nadir_status status = lower_norm(context, problem, NADIR_BREAKDOWN_PRODUCTS, proof, beta, &norm);
-    *radius = nadir_breakdown_radius(problem, norm);
-    return status;
-}
-
-nadir_status nadir_breakdown_low_thoroughly(nadir_context *context, const nadir_problem *problem,
-                                            double *radius)
-{
-    nadir_status status = NADIR_OK;
-    nadir_breakdown_operator made = {0};
-    double norm = INFINITY;
-    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &made));
-    made.thorough = true;
-    if (nadir_breakdown_operator_is_zero(&made)) {
-        norm = 0;
-    } else {
-        NADIR_CHECK(nadir_breakdown_by_products(context, &made, &norm));
-    }
-    *radius = nadir_breakdown_radius(problem, norm);
-cleanup:
-    nadir_breakdown_operator_clear(context, &made);
-    return status;
-}
-
-double nadir_breakdown_for_norm(const nadir_problem *problem, double radius)
-{
-    const nadir_uncertainty *set = problem->uncertainty;
-    if (set->p <= 2) {
-        return radius;
-    }
-    const double exponent = isinf(set->p) ? 0.5 : 0.5 - 1 / set->p;
-    return nadir_round_down(radius / pow((double)set->entries, exponent), 8);
 }
 
 /*
@@ -217,8 +154,9 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_breakdown_operator *self,
-                                        bool quotients, bool cholesky, double beta, double *norm)
+/* From all columns of D, by quotients, by a Cholesky factorisation, or by both. beta: a radius to try. */
+static nadir_status lower_by_columns(nadir_context *context, const nadir_breakdown_operator *self,
+                                     bool quotients, bool cholesky, double beta, double *norm)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
@@ -245,6 +183,64 @@ cleanup:
     nadir_release(context, N);
     nadir_release(context, work);
     return status;
+}
+
+/* Lowers *norm, a bound on |Phi D W|_2 (infinity: none yet), by all proofs from `first` to `last`, errors of
+ * solves and rounding included. beta: the radius of interest, which the Cholesky test tries; 0: none. */
+static nadir_status lower_norm(nadir_context *context, const nadir_problem *problem,
+                               nadir_breakdown_proof first, nadir_breakdown_proof last, bool thorough,
+                               double beta, double *norm)
+{
+    nadir_status status = NADIR_OK;
+    nadir_breakdown_operator made = {0};
+    NADIR_CHECK(operator_make(context, problem, &made));
+    made.thorough = thorough;
+    if (operator_is_zero(&made)) {
+        *norm = 0;
+        goto cleanup;
+    }
+    if (first == NADIR_BREAKDOWN_PRODUCTS) {
+        NADIR_CHECK(nadir_breakdown_by_products(context, &made, norm));
+    }
+    if (last != NADIR_BREAKDOWN_PRODUCTS) {
+        NADIR_CHECK(lower_by_columns(context, &made, first <= NADIR_BREAKDOWN_COLUMNS,
+                                     last == NADIR_BREAKDOWN_CHOLESKY, beta, norm));
+    }
+cleanup:
+    operator_clear(context, &made);
+    return status;
+}
+
+nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *problem,
+                                 nadir_breakdown_proof proof, double beta, double *radius)
+{
+    double norm = INFINITY;
+    const nadir_status status =
+        lower_norm(context, problem, NADIR_BREAKDOWN_PRODUCTS, proof, false, beta, &norm);
+    *radius = radius_of_norm(problem, norm);
+    return status;
+}
+
+nadir_status nadir_breakdown_low_thoroughly(nadir_context *context, const nadir_problem *problem,
+                                            double *radius)
+{
+    double norm = INFINITY;
+    const nadir_status status =
+        lower_norm(context, problem, NADIR_BREAKDOWN_PRODUCTS, NADIR_BREAKDOWN_PRODUCTS, true, 0, &norm);
+    *radius = radius_of_norm(problem, norm);
+    return status;
+}
+
+const char *const nadir_breakdown_proof_names[] = {"products", "columns", "cholesky"};
+
+double nadir_breakdown_for_norm(const nadir_problem *problem, double radius)
+{
+    const nadir_uncertainty *set = problem->uncertainty;
+    if (set->p <= 2) {
+        return radius;
+    }
+    const double exponent = isinf(set->p) ? 0.5 : 0.5 - 1 / set->p;
+    return nadir_round_down(radius / pow((double)set->entries, exponent), 8);
 }
 
 /*
@@ -345,10 +341,10 @@ nadir_status nadir_breakdown_estimate(nadir_context *context, const nadir_proble
     nadir_status status = NADIR_OK;
     nadir_breakdown_operator made = {0};
     nadir_singular_triple found[2];
-    NADIR_CHECK(nadir_breakdown_operator_make(context, problem, &made));
+    NADIR_CHECK(operator_make(context, problem, &made));
     *radius = INFINITY;
     *converged = true;
-    if (nadir_breakdown_operator_is_zero(&made)) {
+    if (operator_is_zero(&made)) {
         goto cleanup;
     }
     const nadir_vec host = nadir_vec_host(context);
@@ -364,7 +360,7 @@ nadir_status nadir_breakdown_estimate(nadir_context *context, const nadir_proble
     *converged =
         found[0].converged && found[1].converged && fabs(found[0].sigma - found[1].sigma) <= AGREEMENT * norm;
 cleanup:
-    nadir_breakdown_operator_clear(context, &made);
+    operator_clear(context, &made);
     return status;
 }
 
@@ -377,8 +373,8 @@ bool nadir_breakdown_may_form_columns(const nadir_problem *problem, nadir_certif
 nadir_status nadir_breakdown_prove(nadir_context *context, const nadir_problem *problem,
                                    nadir_breakdown_proof proof, double beta, nadir_known_breakdown *known)
 {
-    const nadir_status status = nadir_breakdown_lower_norm(context, problem, proof, beta, &known->norm);
-    known->low = fmax(known->low, nadir_breakdown_radius(problem, known->norm));
+    const nadir_status status = lower_norm(context, problem, proof, proof, false, beta, &known->norm);
+    known->low = fmax(known->low, radius_of_norm(problem, known->norm));
     known->proof = proof;
     return status;
 }

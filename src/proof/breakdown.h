@@ -14,14 +14,7 @@ typedef enum nadir_breakdown_proof {
     NADIR_BREAKDOWN_CHOLESKY  /* D formed, I / beta^2 - N^T N factored, N = gamma Phi D W */
 } nadir_breakdown_proof;
 
-/* Lowers *norm, a bound on |Phi D W|_2 at p = 2 (infinity: none yet), by this proof, errors of solves and
- * rounding included. A dearer proof starts from what the cheaper ones have left in *norm. beta: the radius of
- * interest (the Cholesky test tries it and a little more); 0: none. */
-nadir_status nadir_breakdown_lower_norm(nadir_context *context, const nadir_problem *problem,
-                                        nadir_breakdown_proof proof, double beta, double *norm);
-
-/* 1 / (gamma norm), rounded down; infinity for norm = 0. */
-double nadir_breakdown_radius(const nadir_problem *problem, double norm);
+extern const char *const nadir_breakdown_proof_names[]; /* as files and reports have them */
 
 /* The breakdown radius from this proof and all cheaper ones. */
 nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *problem,
@@ -67,8 +60,8 @@ nadir_status nadir_breakdown_prove(nadir_context *context, const nadir_problem *
 nadir_status nadir_breakdown_estimate_once(nadir_context *context, const nadir_problem *problem,
                                            nadir_known_breakdown *known);
 
-/* Whether the ball of radius `beta` at p = 2 stays below breakdown, by the cheapest proof that shows it, else by
- * the estimate. *inside: false where neither shows it. */
+/* Whether the ball of radius `beta` at p = 2 stays below breakdown, by the cheapest proof that shows it, else
+ * by the estimate. *inside: false where neither shows it. */
 nadir_status nadir_breakdown_settle(nadir_context *context, const nadir_problem *problem,
                                     nadir_certify certify, double beta, nadir_known_breakdown *known,
                                     bool *inside);
@@ -88,19 +81,8 @@ typedef struct nadir_breakdown_operator {
     bool thorough; /* the same power steps for every backend, with accurate solves */
 } nadir_breakdown_operator;
 
-nadir_status nadir_breakdown_operator_make(nadir_context *context, const nadir_problem *problem,
-                                           nadir_breakdown_operator *self);
-void nadir_breakdown_operator_clear(nadir_context *context, nadir_breakdown_operator *self);
-
-/* Whether Phi D W = 0: no kernel of any ball is singular. */
-bool nadir_breakdown_operator_is_zero(const nadir_breakdown_operator *self);
-
 /* Each lowers *norm where it can. From a pass over P^pi and a few solves: */
 nadir_status nadir_breakdown_by_products(nadir_context *context, const nadir_breakdown_operator *self,
                                          double *norm);
-
-/* From all columns of D, by quotients, by a Cholesky factorisation, or by both. beta: a radius to try. */
-nadir_status nadir_breakdown_by_columns(nadir_context *context, const nadir_breakdown_operator *self,
-                                        bool quotients, bool cholesky, double beta, double *norm);
 
 #endif

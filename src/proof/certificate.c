@@ -1,4 +1,4 @@
-/* certificate.c: what a search hands over. */
+/* certificate.c: candidates, certificates and witnesses; see certificate.h. */
 #include "proof/certificate.h"
 
 #include <math.h>
@@ -13,8 +13,6 @@ void nadir_candidate_clear(nadir_context *context, nadir_candidate *candidate)
     nadir_release(context, candidate->d);
     *candidate = (nadir_candidate){0};
 }
-
-/* What the proofs of one kernel have shown. */
 
 nadir_status nadir_certificate_make(nadir_context *context, int64_t states, nadir_certificate *certificate)
 {
@@ -41,8 +39,6 @@ void nadir_certificate_offer(nadir_certificate *certificate, double lower, nadir
         certificate->bound = bound;
     }
 }
-
-/* The numbers that prove the bounds of an evaluation. */
 
 void nadir_witness_default(nadir_witness *witness)
 {

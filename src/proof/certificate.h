@@ -1,7 +1,6 @@
 /*
- * certificate.h: what a search hands over: a kernel of the set, what it does to the return, and the numbers that
- * let somebody else prove that no kernel of the set does worse. A search proves nothing; src/adversary/check
- * does.
+ * certificate.h: what passes from a search to the proofs (candidate), what the proofs have shown
+ * (certificate), and what a file keeps of both so that anyone can prove it again (witness).
  */
 #ifndef NADIR_PROOF_CERTIFICATE_H
 #define NADIR_PROOF_CERTIFICATE_H
@@ -9,7 +8,8 @@
 #include "model/kernel.h"
 #include "model/model.h"
 
-/* A struct of zeros holds nothing. */
+/* A kernel of the set that a search has found, with numbers that proofs start from. It proves nothing. A
+ * struct of zeros holds nothing. */
 typedef struct nadir_candidate {
     nadir_kernel *kernel;    /* owned: the worst found */
     double J;                /* its return, as the problem has signs */

@@ -1,4 +1,7 @@
-/* derivation.c: lower bounds inferred step by step; see derivation.h. */
+/*
+ * derivation.c: lower bounds inferred step by step (docs/theory.md, "Kernels that are kernels"), their
+ * record, and the same steps taken again from a record; see derivation.h.
+ */
 #include "proof/derivation.h"
 
 #include "core/round.h"
@@ -27,6 +30,35 @@ void nadir_derivation_clear(nadir_context *context, nadir_derivation *self)
     nadir_release(context, self->up_weighted);
     nadir_release(context, self->down_weighted);
     *self = (nadir_derivation){0};
+}
+
+static nadir_status append(nadir_context *context, nadir_certificate *certificate, int64_t count,
+                           const double *numbers)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_RESERVE(context, certificate->steps, certificate->steps_count + count, certificate->steps_capacity);
+    if (count > 0) {
+        memcpy(certificate->steps + certificate->steps_count, numbers, (size_t)count * sizeof *numbers);
+    }
+    certificate->steps_count += count;
+cleanup:
+    return status;
+}
+
+/* Appends a step with its first `count` numbers, and a vector of it. */
+static nadir_status record(nadir_context *context, nadir_derivation *self, nadir_step step, int64_t count,
+                           const double *numbers)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(append(context, self->certificate, 1, (double[]){(double)step}));
+    NADIR_CHECK(append(context, self->certificate, count, numbers));
+cleanup:
+    return status;
+}
+
+static nadir_status record_vector(nadir_context *context, nadir_derivation *self, const double *vector)
+{
+    return append(context, self->certificate, self->problem->states, vector);
 }
 
 /* The radius of an L_2 ball that holds the L_p ball: beta for p <= 2, else beta n^(1/2 - 1/p) with n the
@@ -89,7 +121,7 @@ nadir_status nadir_derivation_set_passes(nadir_context *context, nadir_derivatio
                                             radius_2(self->problem, self->beta), passes, settled, &self->set,
                                             &done));
     take_set(self);
-    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_SET_PASSES, 1, (double[]){(double)done}));
+    NADIR_CHECK(record(context, self, NADIR_STEP_SET_PASSES, 1, (double[]){(double)done}));
 cleanup:
     return status;
 }
@@ -121,8 +153,8 @@ nadir_status nadir_derivation_lagrangian(nadir_context *context, nadir_derivatio
     NADIR_CHECK(
         nadir_lagrangian_bound(context, self->problem, self->beta, self->certificate->d_bar, tau, v, &lower));
     NADIR_CHECK(offer_lagrangian(context, self, tau, v, lower));
-    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_LAGRANGIAN, 1, &tau));
-    NADIR_CHECK(nadir_derivation_record_vector(context, self, v));
+    NADIR_CHECK(record(context, self, NADIR_STEP_LAGRANGIAN, 1, &tau));
+    NADIR_CHECK(record_vector(context, self, v));
 cleanup:
     return status;
 }
@@ -133,7 +165,7 @@ nadir_status nadir_derivation_by_norms(nadir_context *context, nadir_derivation 
     NADIR_CHECK(make_rows(context, self));
     NADIR_CHECK(nadir_kappa_by_norms_prove(context, self->problem, &self->perturbable, &self->set, self->beta,
                                            self->candidate, self->certificate));
-    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_BY_NORMS, 0, NULL));
+    NADIR_CHECK(record(context, self, NADIR_STEP_BY_NORMS, 0, NULL));
 cleanup:
     return status;
 }
@@ -146,7 +178,7 @@ nadir_status nadir_derivation_large(nadir_context *context, nadir_derivation *se
                                                self->beta, self->candidate, self->certificate));
     nadir_perturbable_rows_clear(context, &self->perturbable);
     self->has_rows = false;
-    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_LARGE, 0, NULL));
+    NADIR_CHECK(record(context, self, NADIR_STEP_LARGE, 0, NULL));
 cleanup:
     return status;
 }
@@ -160,7 +192,7 @@ nadir_status nadir_derivation_expand(nadir_context *context, nadir_derivation *s
     NADIR_CHECK(nadir_stationary_point_make(context, self->problem, &self->perturbable, self->candidate,
                                             NADIR_OCCUPANCY_COLUMNS, &self->star));
     NADIR_NEW(context, self->up, n * n);
-    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_EXPAND, 0, NULL));
+    NADIR_CHECK(record(context, self, NADIR_STEP_EXPAND, 0, NULL));
 cleanup:
     return status;
 }
@@ -179,7 +211,7 @@ nadir_status nadir_derivation_tabulate(nadir_context *context, nadir_derivation 
                                              self->up, self->down));
     }
     self->tabulated = true;
-    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_TABULATE, 1, (double[]){coarse ? 1 : 0}));
+    NADIR_CHECK(record(context, self, NADIR_STEP_TABULATE, 1, (double[]){coarse ? 1 : 0}));
 cleanup:
     return status;
 }
@@ -195,7 +227,7 @@ nadir_status nadir_derivation_use_weights(nadir_context *context, nadir_derivati
     }
     self->weighted = true;
     self->measured = false;
-    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_USE_WEIGHTS, 0, NULL));
+    NADIR_CHECK(record(context, self, NADIR_STEP_USE_WEIGHTS, 0, NULL));
 cleanup:
     return status;
 }
@@ -215,7 +247,7 @@ nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *se
     self->radius = nadir_round_up(2 * self->beta, NADIR_PROOF_ROUNDINGS);
     self->kappa = INFINITY;
     self->begun = true;
-    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_BEGIN, 0, NULL));
+    NADIR_CHECK(record(context, self, NADIR_STEP_BEGIN, 0, NULL));
 cleanup:
     return status;
 }
@@ -234,7 +266,7 @@ nadir_status nadir_derivation_measure(nadir_context *context, nadir_derivation *
     self->radius = fmin(self->radius, nadir_round_up(self->radius_weighted, NADIR_PROOF_ROUNDINGS));
     self->measured = true;
     self->fresh = false;
-    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_MEASURE, 0, NULL));
+    NADIR_CHECK(record(context, self, NADIR_STEP_MEASURE, 0, NULL));
 cleanup:
     return status;
 }
@@ -288,7 +320,7 @@ nadir_status nadir_derivation_pass(nadir_context *context, nadir_derivation *sel
         use_slopes(self, &self->displacement);
     }
     self->moved = moved;
-    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_PASS, 0, NULL));
+    NADIR_CHECK(record(context, self, NADIR_STEP_PASS, 0, NULL));
 cleanup:
     return status;
 }
@@ -304,8 +336,8 @@ nadir_status nadir_derivation_lagrangian_below(nadir_context *context, nadir_der
     } else {
         NADIR_CHECK(offer_lagrangian(context, self, tau, v, lower));
     }
-    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_LAGRANGIAN_BELOW, 1, &tau));
-    NADIR_CHECK(nadir_derivation_record_vector(context, self, v));
+    NADIR_CHECK(record(context, self, NADIR_STEP_LAGRANGIAN_BELOW, 1, &tau));
+    NADIR_CHECK(record_vector(context, self, v));
 cleanup:
     return status;
 }
@@ -355,9 +387,9 @@ nadir_status nadir_derivation_pass_around(nadir_context *context, nadir_derivati
         nadir_sublevel_radius(context, &point, &self->below, self->beta, tau, v, self->level, &radius));
     self->below.empty = self->below.empty || radius < 0;
     NADIR_CHECK(narrow_around(context, self, &point, radius));
-    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_PASS_AROUND, 1, &tau));
-    NADIR_CHECK(nadir_derivation_record_vector(context, self, v));
-    NADIR_CHECK(nadir_derivation_record_vector(context, self, answered));
+    NADIR_CHECK(record(context, self, NADIR_STEP_PASS_AROUND, 1, &tau));
+    NADIR_CHECK(record_vector(context, self, v));
+    NADIR_CHECK(record_vector(context, self, answered));
 cleanup:
     nadir_expansion_point_clear(context, &point);
     return status;
@@ -370,7 +402,7 @@ nadir_status nadir_derivation_conclude(nadir_context *context, nadir_derivation 
         certificate->kappa = self->below.empty ? certificate->kappa : self->kappa;
         nadir_certificate_offer(certificate, self->level, NADIR_PROOF_RIGOROUS, "second-order");
     }
-    return nadir_derivation_record(context, self, NADIR_STEP_CONCLUDE, 0, NULL);
+    return record(context, self, NADIR_STEP_CONCLUDE, 0, NULL);
 }
 
 nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *self, bool shared)
@@ -380,7 +412,7 @@ nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *s
     NADIR_CHECK(nadir_kappa_matrix_make(context, &self->star.kkt, &self->below,
                                         shared ? &self->star.displacement : &self->displacement,
                                         shared ? NULL : self->inverse, shared, &self->matrix));
-    NADIR_CHECK(nadir_derivation_record(context, self, NADIR_STEP_MATRIX, 1, (double[]){shared ? 1 : 0}));
+    NADIR_CHECK(record(context, self, NADIR_STEP_MATRIX, 1, (double[]){shared ? 1 : 0}));
 cleanup:
     return status;
 }
@@ -401,7 +433,7 @@ nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_deriv
     const double numbers[] = {isfinite(kappa) ? kappa : 0, matrix->theta, matrix->theta_unvisited};
     certificate->kappa = isnan(certificate->kappa) ? kappa : fmin(certificate->kappa, kappa);
     nadir_certificate_offer(certificate, self->level - loss, NADIR_PROOF_RIGOROUS, "second-order");
-    return nadir_derivation_record(context, self, NADIR_STEP_CONCLUDE_KAPPA, 3, numbers);
+    return record(context, self, NADIR_STEP_CONCLUDE_KAPPA, 3, numbers);
 }
 
 /*
@@ -411,35 +443,6 @@ nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_deriv
  */
 
 enum { PASSES_MOST = 1000 }; /* around the nominal kernel */
-
-static nadir_status append(nadir_context *context, nadir_certificate *certificate, int64_t count,
-                           const double *numbers)
-{
-    nadir_status status = NADIR_OK;
-    NADIR_RESERVE(context, certificate->steps, certificate->steps_count + count, certificate->steps_capacity);
-    if (count > 0) {
-        memcpy(certificate->steps + certificate->steps_count, numbers, (size_t)count * sizeof *numbers);
-    }
-    certificate->steps_count += count;
-cleanup:
-    return status;
-}
-
-nadir_status nadir_derivation_record(nadir_context *context, nadir_derivation *self, nadir_step step,
-                                     int64_t count, const double *numbers)
-{
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(append(context, self->certificate, 1, (double[]){(double)step}));
-    NADIR_CHECK(append(context, self->certificate, count, numbers));
-cleanup:
-    return status;
-}
-
-nadir_status nadir_derivation_record_vector(nadir_context *context, nadir_derivation *self,
-                                            const double *vector)
-{
-    return append(context, self->certificate, self->problem->states, vector);
-}
 
 /* A record that is being read. */
 typedef struct reader {

@@ -139,10 +139,4 @@ typedef enum nadir_step {
     NADIR_STEP_CONCLUDE_KAPPA = 15    /* kappa (0: none), theta, theta_unvisited */
 } nadir_step;
 
-/* Appends a step with its first `count` numbers, and a vector of it. */
-nadir_status nadir_derivation_record(nadir_context *context, nadir_derivation *self, nadir_step step,
-                                     int64_t count, const double *numbers);
-nadir_status nadir_derivation_record_vector(nadir_context *context, nadir_derivation *self,
-                                            const double *vector);
-
 #endif

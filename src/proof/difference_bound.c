@@ -1,4 +1,7 @@
-/* difference_bound.c: bounds on returns by norms; see difference_bound.h. */
+/*
+ * difference_bound.c: bounds by norms, the check of a kernel, and the first-order bound on a difference of
+ * returns; see difference_bound.h.
+ */
 #include "proof/difference_bound.h"
 
 #include "core/round.h"
@@ -137,7 +140,8 @@ cleanup:
     return status;
 }
 
-double nadir_perturbation_bound_remainder(const nadir_perturbation_bound *bound)
+/* At least |J_P - J - gamma d . Delta^pi v| of every kernel of the set; infinity: nothing is known. */
+static double remainder_by_norms(const nadir_perturbation_bound *bound)
 {
     const double kappa = bound->kappa;
     if (!(kappa < 1)) {
@@ -147,8 +151,9 @@ double nadir_perturbation_bound_remainder(const nadir_perturbation_bound *bound)
     return nadir_round_up(bound->reach * kappa / (1 - kappa) * bound->seminorm_v, 16 / (1 - kappa));
 }
 
-double nadir_perturbation_bound_error(const nadir_context *context, const nadir_problem *problem,
-                                      const nadir_perturbation_bound *bound, double residual)
+/* At least |mu . (v_P - w)| of a kernel of the set, where |R^pi + gamma P^pi w - w|_max <= residual. */
+static double bound_value_error(const nadir_context *context, const nadir_problem *problem,
+                                const nadir_perturbation_bound *bound, double residual)
 {
     const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
     const double kappa = bound->kappa;
@@ -160,8 +165,11 @@ double nadir_perturbation_bound_error(const nadir_context *context, const nadir_
            (1 + nadir_round_up(bound->reach * bound->seminorm_factor / (1 - kappa), 16 / (1 - kappa)));
 }
 
-nadir_status nadir_inverse_norm_bound(nadir_context *context, const nadir_problem *problem,
-                                      nadir_occupancy *occupancy, double *norm)
+/* At least |D_P|_inf = max over s of sum_t |D_P(s, t)|, `occupancy` being that of P, of any signs. Forms D:
+ * if X holds the computed columns and I - (I - gamma P^pi) X has entries of at most r,
+ * |D_P|_inf <= |X|_inf / (1 - S r). Infinity: nothing is known. */
+static nadir_status bound_inverse_norm(nadir_context *context, const nadir_problem *problem,
+                                       nadir_occupancy *occupancy, double *norm)
 {
     nadir_status status = NADIR_OK;
     nadir_problem own = *problem;
@@ -201,11 +209,11 @@ static nadir_status bound_error_by_norms(nadir_context *context, const nadir_pro
     nadir_status status = NADIR_OK;
     nadir_value_check *check = &facts->check[i];
     if (form_inverse) {
-        NADIR_CHECK(nadir_inverse_norm_bound(context, problem, witness->occupancy[i], &facts->inverse[i]));
+        NADIR_CHECK(bound_inverse_norm(context, problem, witness->occupancy[i], &facts->inverse[i]));
     }
     const double v_error = nadir_round_up(facts->inverse[i] * check->residual, 4);
-    const double J_error = fmin(
-        v_error, nadir_perturbation_bound_error(context, problem, &facts->perturbation[i], check->residual));
+    const double J_error =
+        fmin(v_error, bound_value_error(context, problem, &facts->perturbation[i], check->residual));
     /* and the rounding of mu . v */
     const double error = nadir_round_above(J_error, nadir_vector_largest(problem->states, witness->v[i]),
                                            8 * (double)(problem->states + 8));
@@ -253,7 +261,7 @@ static nadir_status bound_remainder(nadir_context *context, const nadir_problem 
 {
     nadir_status status = NADIR_OK;
     double *work = NULL;
-    *most = nadir_perturbation_bound_remainder(perturbation);
+    *most = remainder_by_norms(perturbation);
     if (range->high != NULL) {
         const int64_t n = problem->states;
         NADIR_NEW(context, work, 5 * n);

@@ -43,22 +43,9 @@ typedef struct nadir_perturbation_bound {
 nadir_status nadir_perturbation_bound_make(nadir_context *context, const nadir_problem *problem,
                                            nadir_certify effort, nadir_perturbation_bound *bound);
 
-/* At least |J_P - J - gamma d . Delta^pi v| of every kernel of the set; infinity: nothing is known. */
-double nadir_perturbation_bound_remainder(const nadir_perturbation_bound *bound);
-
-/* At least |mu . (v_P - w)| of a kernel of the set, where |R^pi + gamma P^pi w - w|_max <= residual. */
-double nadir_perturbation_bound_error(const nadir_context *context, const nadir_problem *problem,
-                                      const nadir_perturbation_bound *bound, double residual);
-
 /* At least s(x), x: [states]. work: [2 * states] */
 nadir_status nadir_perturbation_seminorm(nadir_context *context, const nadir_problem *problem,
                                          const double *x, double *work, double *seminorm);
-
-/* At least |D_P|_inf = max over s of sum_t |D_P(s, t)|, `occupancy` being that of P, of any signs. Forms D:
- * if X holds the computed columns and I - (I - gamma P^pi) X has entries of at most r,
- * |D_P|_inf <= |X|_inf / (1 - S r). Infinity: nothing is known. */
-nadir_status nadir_inverse_norm_bound(nadir_context *context, const nadir_problem *problem,
-                                      nadir_occupancy *occupancy, double *norm);
 
 /*
  * Bounds low <= d_P <= high on the occupancies of a policy over all kernels of the set;

@@ -1,5 +1,6 @@
 /*
- * difference_second_order.c: the bound around a stationary kernel; see difference_bound.h for the proof.
+ * difference_second_order.c: the bound on a difference of returns around a stationary kernel, and the ranges
+ * of occupancies that it needs; see difference_bound.h for the proof.
  */
 #include "core/round.h"
 #include "linalg/gstd.h"

@@ -1,4 +1,7 @@
-/* free_bounds.c: what all bounds on the free domain share; see free_bounds.h. */
+/*
+ * free_bounds.c: lower bounds on the return over balls of the free domain (docs/theory.md, "The free set:
+ * rank one is enough"); see free_bounds.h.
+ */
 #include "proof/free_bounds.h"
 
 #include "core/round.h"

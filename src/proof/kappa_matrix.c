@@ -1,5 +1,6 @@
 /*
- * kappa_matrix.c: the matrices of the quadratic form; see kappa_matrix.c.
+ * kappa_matrix.c: the matrices of the quadratic form below, and the Cholesky test of kappa <= k; see
+ * kappa_matrix.h.
  *
  * With F = De_t w_t, K K^T = F^T (sum_i q_i^2 / omega_i) F - sum_i q_i^2 c_i c_i^T / (sum_j 1 / omega_ij),
  * c_i = sum_j F_j / omega_ij: a few products of matrices. All sums have at most as many terms as there are

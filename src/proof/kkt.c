@@ -1,4 +1,7 @@
-/* kkt.c: first-order optimality of a candidate, with a bound on what it lacks; see kkt.h. */
+/*
+ * kkt.c: first-order optimality of a candidate with a bound on what it lacks, its displacement from the
+ * nominal kernel, and both together as a stationary point; see kkt.h.
+ */
 #include "proof/kkt.h"
 
 #include "core/round.h"

@@ -1,6 +1,7 @@
 /*
  * l1_bound.c: no kernel of the non-rectangular L_1 ball on the free domain costs more than a given penalty,
- * or more than a little above it; and breakdown is beyond a given radius. See free_bounds.h.
+ * or more than a little above it; and breakdown is beyond a given radius (docs/theory.md, "The free set: rank
+ * one is enough", p = 1). See free_bounds.h.
  *
  * f_s(lambda) = gamma beta W_s halfrange(d_s v - lambda D e_s) - lambda falls with a slope of at least
  * 1 - gamma beta W_s H_s, H_s >= halfrange(D e_s). So its root is at most
@@ -13,7 +14,8 @@
  * is formed.
  *
  * Breakdown is at 1 / (gamma max_s W_s halfrange(D e_s)). Entries of a column are D_ts = h_t D_ss, h_t the
- * discounted chance to hit s from t. With m and n the largest and the smallest chance to step to s from elsewhere
+ * discounted chance to hit s from t. With m and n the largest and the smallest chance to step to s from
+ * elsewhere
  *
  *     gamma n / (1 - gamma (1 - n)) <= h_t <= h = gamma m / (1 - gamma (1 - m)),
  *     D_ss <= 1 / (1 - gamma P_ss - gamma (1 - P_ss) h),    H_s = D_ss (1 - min_t h_t) / 2.

@@ -1,4 +1,5 @@
-/* perturbable_rows.c: the rows that the adversary can use; see perturbable_rows.h. */
+/* perturbable_rows.c: the rows that the adversary can change, and the states that are reachable then; see
+ * perturbable_rows.h. */
 #include "proof/perturbable_rows.h"
 
 #include "linalg/distributed.h"
@@ -32,7 +33,8 @@ static int64_t count_allowed(const nadir_problem *problem, int64_t row)
     return count;
 }
 
-bool nadir_perturbable_rows_can_move(const nadir_problem *problem, int64_t row)
+/* Whether a row has a positive scale and a positive probability under the policy. */
+static bool can_change(const nadir_problem *problem, int64_t row)
 {
     return nadir_uncertainty_scale(problem->uncertainty, row) > 0 && problem->policy->probabilities[row] > 0;
 }
@@ -40,7 +42,7 @@ bool nadir_perturbable_rows_can_move(const nadir_problem *problem, int64_t row)
 /* Entries of a perturbable row; 0: it is not perturbable. */
 static int64_t live_entries(const nadir_problem *problem, int64_t row)
 {
-    const int64_t allowed = nadir_perturbable_rows_can_move(problem, row) ? count_allowed(problem, row) : 0;
+    const int64_t allowed = can_change(problem, row) ? count_allowed(problem, row) : 0;
     return allowed > 1 ? allowed : 0;
 }
 
@@ -207,7 +209,7 @@ static void follow(walk *self, int64_t state)
         if (!(problem->policy->probabilities[row] > 0)) {
             continue;
         }
-        const bool all = anywhere && nadir_perturbable_rows_can_move(problem, row);
+        const bool all = anywhere && can_change(problem, row);
         const nadir_row nominal = nadir_model_row(model, row);
         const int64_t count = all ? problem->states : nominal.count;
         for (int64_t j = 0; j < count && self->length < self->width; j++) {

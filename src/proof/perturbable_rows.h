@@ -61,9 +61,6 @@ static inline int64_t nadir_perturbable_rows_length(const nadir_perturbable_rows
     return perturbable->starts[i + 1] - perturbable->starts[i];
 }
 
-/* Whether a row has a positive scale and a positive probability under the policy. */
-bool nadir_perturbable_rows_can_move(const nadir_problem *problem, int64_t row);
-
 /* States that some kernel of the set visits: reach[states]. With several processes on domain support. */
 nadir_status nadir_reachable_states(nadir_context *context, const nadir_problem *problem, bool *reach);
 

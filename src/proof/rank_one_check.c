@@ -1,5 +1,6 @@
 /*
- * rank_one_check.c: b from c, and sums over the actions of b = f_s pi; see rank_one_check.h.
+ * rank_one_check.c: kernels Phat - b k^T: b from c, membership, and bounds on the return by Sherman-Morrison
+ * (docs/theory.md, "The free set: rank one is enough"); see rank_one_check.h.
  *
  * b is f pi as it was rounded, so that sum pi b is f times the sum of pi^2 up to one rounding of b, one of
  * pi^2, A - 1 of the sum and one of the product: A + 2 in all, as nothing changes its sign within a state.
@@ -16,8 +17,18 @@
 #include <math.h>
 #include <string.h>
 
-void nadir_rank_one_states_average(const nadir_problem *problem, const double *b, double *b_pi,
-                                   double *largest)
+/* Sums over the actions of each state, for the plain L_2 ball. A struct of zeros holds nothing. */
+typedef struct rank_one_states {
+    double *square;  /* [states] sum of pi^2, A roundings */
+    double *root;    /* [states] of that */
+    double *top;     /* [states] the largest pi */
+    double *factors; /* [states] f of the kernel that was read last */
+    double
+        *sizes; /* [states] |b|_2 of its states, with a sign: known to averaging (verified_solve.h) + 4 u */
+} rank_one_states;
+
+/* For any b: [rows]: b_pi: [states] <- b^pi, *largest: max_s of sum_a pi |b|. */
+static void states_average(const nadir_problem *problem, const double *b, double *b_pi, double *largest)
 {
     const int64_t *state_rows = problem->model->state_rows;
     const double *pi = problem->policy->probabilities;
@@ -97,21 +108,21 @@ void nadir_rank_one_states_expand(const nadir_problem *problem, const double *c,
     }
 }
 
-bool nadir_rank_one_states_fits(const nadir_problem *problem)
+/* Whether the ball is a plain L_2 ball, on one process. */
+static bool states_fits(const nadir_problem *problem)
 {
     const nadir_uncertainty *set = problem->uncertainty;
     return set->set == NADIR_SET_NONRECT && set->p == 2 && set->q == 2 && set->scales == NULL &&
            problem->model->exchange == NULL;
 }
 
-void nadir_rank_one_states_clear(nadir_context *context, nadir_rank_one_states *shape)
+static void states_clear(nadir_context *context, rank_one_states *shape)
 {
     nadir_release(context, shape->square);
-    *shape = (nadir_rank_one_states){0};
+    *shape = (rank_one_states){0};
 }
 
-nadir_status nadir_rank_one_states_make(nadir_context *context, const nadir_problem *problem,
-                                        nadir_rank_one_states *shape)
+static nadir_status states_make(nadir_context *context, const nadir_problem *problem, rank_one_states *shape)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
@@ -137,8 +148,10 @@ cleanup:
     return status;
 }
 
-void nadir_rank_one_states_read(const nadir_problem *problem, nadir_rank_one_states *shape, const double *c,
-                                double *b_pi, double *b_largest)
+/* The kernel of c: [states]. b_pi: [states] <- b^pi, every entry known to averaging, where that of a sum of
+ * rounded products is; *b_largest: the largest |b|, not rounded. */
+static void states_read(const nadir_problem *problem, rank_one_states *shape, const double *c, double *b_pi,
+                        double *b_largest)
 {
     const double *W = problem->uncertainty->W;
     double largest = 0;
@@ -188,14 +201,14 @@ void nadir_rank_one_states_read(const nadir_problem *problem, nadir_rank_one_sta
 typedef struct shared {
     const nadir_problem *problem;
     nadir_verified_solver solver;
-    double mu_size;  /* |mu|_1 */
-    double R_size;   /* largest reward */
-    double *v;       /* [states] nominal, less its mean: as k sums to zero only differences count */
-    double *zeros;   /* [rows + states] b and k of the nominal kernel; NULL: not needed yet */
-    double residual; /* at least |R^pi - (I - gamma Phat^pi) v| */
-    double *b;       /* [rows] of the last kernel that was given by c; NULL: there was none */
-    double *work;    /* [rows] */
-    nadir_rank_one_states shape; /* once a kernel was given by c, where that fits */
+    double mu_size;        /* |mu|_1 */
+    double R_size;         /* largest reward */
+    double *v;             /* [states] nominal, less its mean: as k sums to zero only differences count */
+    double *zeros;         /* [rows + states] b and k of the nominal kernel; NULL: not needed yet */
+    double residual;       /* at least |R^pi - (I - gamma Phat^pi) v| */
+    double *b;             /* [rows] of the last kernel that was given by c; NULL: there was none */
+    double *work;          /* [rows] */
+    rank_one_states shape; /* once a kernel was given by c, where that fits */
     nadir_rank_one_search search;
 } shared;
 
@@ -224,7 +237,7 @@ static void clear(nadir_context *context, shared *common)
     nadir_release(context, common->zeros);
     nadir_release(context, common->b);
     nadir_release(context, common->work);
-    nadir_rank_one_states_clear(context, &common->shape);
+    states_clear(context, &common->shape);
     nadir_rank_one_clear(context, &common->search);
 }
 
@@ -280,12 +293,11 @@ static nadir_status set_pair(nadir_context *context, shared *common, const nadir
         NADIR_NEW(context, common->b, common->problem->rows);
     }
     self->k = questions->k;
-    if (nadir_rank_one_states_fits(common->problem)) {
+    if (states_fits(common->problem)) {
         if (common->shape.square == NULL) {
-            NADIR_CHECK(nadir_rank_one_states_make(context, common->problem, &common->shape));
+            NADIR_CHECK(states_make(context, common->problem, &common->shape));
         }
-        nadir_rank_one_states_read(common->problem, &common->shape, questions->c, self->b_pi,
-                                   &self->b_largest);
+        states_read(common->problem, &common->shape, questions->c, self->b_pi, &self->b_largest);
         self->b_size = nadir_global_largest(context, common->problem->states, self->b_pi);
     } else {
         nadir_rank_one_states_expand(common->problem, questions->c, common->b);
@@ -329,7 +341,7 @@ static nadir_status set_kernel(nadir_context *context, shared *common,
         self->k = common->zeros + problem->rows;
     }
     if (self->b != NULL) {
-        nadir_rank_one_states_average(problem, self->b, self->b_pi, &self->b_size);
+        states_average(problem, self->b, self->b_pi, &self->b_size);
         self->b_size = nadir_allreduce_maximum(context, self->b_size);
     }
     self->b_size *= 1 + common->solver.averaging;
@@ -407,7 +419,7 @@ static nadir_status measure(nadir_context *context, const measured *self, double
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->common->problem;
     const nadir_uncertainty *set = problem->uncertainty;
-    const nadir_rank_one_states *shape = &self->common->shape;
+    const rank_one_states *shape = &self->common->shape;
     const double n = (double)nadir_model_total(problem->model);
     double b_largest = self->b_largest;
     double k_norm;

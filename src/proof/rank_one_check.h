@@ -22,32 +22,6 @@
 /* b: [rows] from c: [states]. */
 void nadir_rank_one_states_expand(const nadir_problem *problem, const double *c, double *b);
 
-/* For any b: [rows]: b_pi: [states] <- b^pi, *largest: max_s of sum_a pi |b|. */
-void nadir_rank_one_states_average(const nadir_problem *problem, const double *b, double *b_pi,
-                                   double *largest);
-
-/* Sums over the actions of each state, for the plain L_2 ball. A struct of zeros holds nothing. */
-typedef struct nadir_rank_one_states {
-    double *square;  /* [states] sum of pi^2, A roundings */
-    double *root;    /* [states] of that */
-    double *top;     /* [states] the largest pi */
-    double *factors; /* [states] f of the kernel that was read last */
-    double
-        *sizes; /* [states] |b|_2 of its states, with a sign: known to averaging (verified_solve.h) + 4 u */
-} nadir_rank_one_states;
-
-/* Whether the ball is a plain L_2 ball, on one process. */
-bool nadir_rank_one_states_fits(const nadir_problem *problem);
-
-nadir_status nadir_rank_one_states_make(nadir_context *context, const nadir_problem *problem,
-                                        nadir_rank_one_states *shape);
-void nadir_rank_one_states_clear(nadir_context *context, nadir_rank_one_states *shape);
-
-/* The kernel of c: [states]. b_pi: [states] <- b^pi, every entry known to averaging, where that of a sum of
- * rounded products is; *b_largest: the largest |b|, not rounded. */
-void nadir_rank_one_states_read(const nadir_problem *problem, nadir_rank_one_states *shape, const double *c,
-                                double *b_pi, double *b_largest);
-
 /*
  * Bounds around a kernel Phat - b k^T of the free domain, computed from model, policy,
  * kernel and the numbers of the witness alone.

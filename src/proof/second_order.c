@@ -1,5 +1,7 @@
 /*
- * second_order.c: the proof that a kernel is the worst one, from norms; see second_order.h and kkt.h.
+ * second_order.c: proofs that a stationary kernel is the worst one (docs/theory.md, "Kernels that are
+ * kernels"), by norms, by Lanczos iterations, and for many radii; see second_order.h and kkt.h. First by
+ * norms.
  *
  * For kernels P and X let m = sum over s of d_P(s) sum_a pi (P - X), whose entries sum to zero. Then
  *
@@ -444,8 +446,8 @@ cleanup:
  *
  *     d_P(t) - d(t) = gamma sum_s [d_P(s) sum_a pi delta_sa + (d_P - d)(s) sum_a pi Delta_sa] . De_t,
  *
- * delta = P - P*, d the occupancy of P*. With k(s, t) of the rows (perturbable_rows.h) and the slope g_t of a pass
- * over occupancies (occupancy_bounds.h), |d_P - d| =: e obeys
+ * delta = P - P*, d the occupancy of P*. With k(s, t) of the rows (perturbable_rows.h) and the slope g_t of a
+ * pass over occupancies (occupancy_bounds.h), |d_P - d| =: e obeys
  *
  *     e <= |delta| g + A e,     A_ts = gamma k(s, t) |Delta_s|,
  *

@@ -1,6 +1,6 @@
 /*
  * second_order.h: proofs without columns of D that a candidate P* is the worst kernel of the ball, p = 2:
- * kappa <= 1/2 (kkt.h), by norms (second_order.c) or by Lanczos iterations (second_order.c).
+ * kappa <= 1/2 (kkt.h), by norms or by Lanczos iterations.
  *
  * Both need tau > 0 and bounds on the occupancies of all kernels of the set, and improve the certificate
  * where they can.
@@ -35,8 +35,8 @@ nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_
  * Kappa for many radii of one problem, p = 2, from what is expensive and done once.
  *
  * What a change of a row can do to an occupancy is known from the columns of the nominal D, whatever kernel
- * it is a change of: see second_order.c. They serve all radii up to the largest one, for which occupancies are
- * bounded. A proof takes two vectors y >= b + A y as witness; search/second_order_search.c looks for them.
+ * it is a change of: see second_order.c. They serve all radii up to the largest one, for which occupancies
+ * are bounded. A proof takes two vectors y >= b + A y as witness; search/second_order_search.c looks for them.
  */
 
 typedef struct nadir_kappa_path {

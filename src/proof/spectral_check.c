@@ -1,5 +1,6 @@
 /*
- * spectral_check.c: a bound on the penalty over an L_2 ball from one pair (c, k); see free_bounds.h.
+ * spectral_check.c: a bound on the penalty over an L_2 ball from one pair (c, k) (docs/theory.md, "The free
+ * set: rank one is enough", p = 2); see free_bounds.h.
  *
  * With E = gamma Phi (v d^T - lambda D) W, lambda the penalty of the pair, unit x ~ c and y ~ k, put
  *
@@ -27,6 +28,43 @@
 #include <math.h>
 #include <string.h>
 
+/* A pair at a radius, with what the operator E_lambda is made of. name_size: at least the 2-norm of what was
+ * computed; name_off: at least how far that is from the exact one, vectors in the 2-norm. */
+typedef struct spectral_pair {
+    const nadir_problem *problem;
+    nadir_verified_solver solver;
+    double beta, breakdown_low;
+    double margin; /* at most 1 - beta / breakdown_low; not positive: nothing can be proven */
+    double W_smallest, W_largest;
+    double W_off;    /* relative error of W */
+    double Wd_size;  /* |W d|_2 with d as computed */
+    double d_size;   /* |d|_1 */
+    const double *v; /* [states] Phi v, one for all pairs */
+    double v_size, v_off;
+    bool usable;    /* c and k are not zero, and lambda is a number; otherwise the rest is not there */
+    double *x;      /* [states] c / |c|, unit up to `unit_off` */
+    double *y;      /* [states] Phi k / |Phi k|, likewise */
+    double inverse; /* 1 / |c| */
+    double unit_off;
+    double *g; /* [states] Phi D W x */
+    double g_size, g_off;
+    double strength, strength_off; /* d . W x */
+    double loss, loss_off;         /* y . Phi v */
+    double lambda;                 /* the penalty of the pair, rounded: any number would do */
+    double *h;                     /* [states] D^T y, once it is solved for */
+    nadir_solve_error solve_error; /* of g before it was centred; later of h */
+} spectral_pair;
+
+/* Several pairs whose systems are solved together. A struct of zeros holds nothing. */
+typedef struct spectral_pairs {
+    int64_t count;
+    spectral_pair *pairs;           /* [count] */
+    nadir_solve_error *solve_error; /* [count] */
+    double *v;                      /* [states] */
+    double *x, *y, *g, *h;          /* [states * count] of one pair after another */
+    double *work;                   /* [states * (count + 1)] */
+} spectral_pairs;
+
 /* Shorter vectors count as zero: their entries may have lost digits. */
 #define NORM_LEAST 1e-290
 
@@ -39,7 +77,7 @@
 /* Pairs are checked in blocks of at most this many numbers. */
 #define NUMBERS_LIMIT 4000000
 
-void nadir_spectral_pairs_clear(nadir_context *context, nadir_spectral_pairs *made)
+static void pairs_clear(nadir_context *context, spectral_pairs *made)
 {
     nadir_release(context, made->pairs);
     nadir_release(context, made->solve_error);
@@ -68,7 +106,7 @@ static double subtract_mean_norm(const nadir_context *context, int64_t n, const 
 
 /* |D r|_max <= |r|_max / gap, and |Phi D W|_2 <= 1 / (gamma breakdown_low), which says more where gamma is
  * near 1. */
-double nadir_spectral_pair_image_norm(const nadir_spectral_pair *pair, double residual)
+static double image_norm(const spectral_pair *pair, double residual)
 {
     const double through = pair->problem->gamma * pair->breakdown_low * pair->W_smallest;
     const double factor = fmax(through, pair->solver.gap) * (1 - nadir_round_error(8) - 2 * pair->W_off);
@@ -91,7 +129,9 @@ static bool make_unit(const nadir_context *context, int64_t n, double *x, double
     return true;
 }
 
-void nadir_spectral_pair_begin(const nadir_context *context, nadir_spectral_pair *pair, double *v, double *Wd)
+/* What all pairs share, from v, W and d of the problem: problem, solver and breakdown_low are set. v:
+ * [states] <- Phi v, which the pair keeps; Wd: [states] <- W d. */
+static void pair_begin(const nadir_context *context, spectral_pair *pair, double *v, double *Wd)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
@@ -114,13 +154,13 @@ void nadir_spectral_pair_begin(const nadir_context *context, nadir_spectral_pair
     const double residual = gap > 0 ? nadir_round_up(problem->v_error * gap, 4) : INFINITY;
     pair->v_off =
         rounding + fmin(nadir_round_up(sqrt((double)nadir_model_total(problem->model)) * problem->v_error, 4),
-                        nadir_spectral_pair_image_norm(pair, residual));
+                        image_norm(pair, residual));
 }
 
 /* x and y, their products with d and v, and W x into `weighted`, which is known to solve_error.b_error; zero
  * where the pair is not usable. */
 static void set_vectors(const nadir_context *context, const nadir_spectral_question *questions,
-                        nadir_spectral_pair *pair, double *weighted)
+                        spectral_pair *pair, double *weighted)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
@@ -150,13 +190,13 @@ static void set_vectors(const nadir_context *context, const nadir_spectral_quest
 }
 
 /* g from D W x, which is in g; its size, and lambda. */
-static void set_products(const nadir_context *context, nadir_spectral_pair *pair)
+static void set_products(const nadir_context *context, spectral_pair *pair)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
     double rounding;
     pair->g_size = subtract_mean_norm(context, n, pair->g, pair->g, &rounding);
-    pair->g_off = rounding + nadir_spectral_pair_image_norm(pair, pair->solve_error.residual);
+    pair->g_off = rounding + image_norm(pair, pair->solve_error.residual);
     const double feedback = nadir_global_dot(context, n, pair->g, pair->y, &rounding);
     const double denominator = 1 + problem->gamma * pair->beta * feedback;
     const double lambda = problem->gamma * pair->beta * pair->strength / denominator * pair->loss;
@@ -166,7 +206,7 @@ static void set_products(const nadir_context *context, nadir_spectral_pair *pair
 
 /* h <- a guess of D W x = D W c / |c|, where there is one. *guess: h, or NULL. */
 static nadir_status set_guess(nadir_context *context, const nadir_spectral_question *questions,
-                              nadir_spectral_pair *pair, const double **guess)
+                              spectral_pair *pair, const double **guess)
 {
     nadir_status status = NADIR_OK;
     double norm;
@@ -183,14 +223,14 @@ cleanup:
     return status;
 }
 
-static bool product_is_known(const nadir_spectral_question *questions, const nadir_spectral_pair *pair)
+static bool product_is_known(const nadir_spectral_question *questions, const spectral_pair *pair)
 {
     return questions->product != NULL && isfinite(questions->product_off) &&
            pair->inverse < 1 / PRODUCT_LEAST;
 }
 
 /* Whether D W x is known for all pairs that need it. */
-static bool products_are_known(const nadir_spectral_pairs *made, const nadir_spectral_question *questions)
+static bool products_are_known(const spectral_pairs *made, const nadir_spectral_question *questions)
 {
     for (int64_t j = 0; j < made->count; j++) {
         if (made->pairs[j].usable && !product_is_known(&questions[j], &made->pairs[j])) {
@@ -207,7 +247,7 @@ static bool products_are_known(const nadir_spectral_pairs *made, const nadir_spe
  *     |W x - A g| <= t |W c - A p| + u |W x| + u |A| |g|.
  */
 static void take_product(const nadir_context *context, const nadir_spectral_question *questions,
-                         nadir_spectral_pair *pair)
+                         spectral_pair *pair)
 {
     const int64_t n = pair->problem->states;
     for (int64_t s = 0; s < n; s++) {
@@ -221,7 +261,7 @@ static void take_product(const nadir_context *context, const nadir_spectral_ques
     error->error = nadir_verified_solve_error(&pair->solver, error->residual);
 }
 
-static bool any_usable(const nadir_spectral_pairs *made)
+static bool any_usable(const spectral_pairs *made)
 {
     for (int64_t j = 0; j < made->count; j++) {
         if (made->pairs[j].usable) {
@@ -231,7 +271,7 @@ static bool any_usable(const nadir_spectral_pairs *made)
     return false;
 }
 
-static nadir_status make_room(nadir_context *context, int64_t n, int64_t count, nadir_spectral_pairs *made)
+static nadir_status make_room(nadir_context *context, int64_t n, int64_t count, spectral_pairs *made)
 {
     nadir_status status = NADIR_OK;
     made->count = count;
@@ -249,7 +289,7 @@ cleanup:
 
 /* D W x of all pairs into g. */
 static nadir_status solve_for_products(nadir_context *context, const nadir_spectral_question *questions,
-                                       nadir_spectral_pairs *made)
+                                       spectral_pairs *made)
 {
     nadir_status status = NADIR_OK;
     const double **guesses = NULL;
@@ -271,21 +311,21 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_spectral_pairs_make(nadir_context *context, const nadir_problem *problem, int64_t count,
-                                       const nadir_spectral_question *questions, double breakdown_low,
-                                       nadir_spectral_pairs *made)
+static nadir_status pairs_make(nadir_context *context, const nadir_problem *problem, int64_t count,
+                               const nadir_spectral_question *questions, double breakdown_low,
+                               spectral_pairs *made)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    nadir_spectral_pair common = {.problem = problem,
-                                  .solver = nadir_verified_solver_make(context, problem),
-                                  .breakdown_low = breakdown_low,
-                                  .unit_off = UNIT_OFF};
-    *made = (nadir_spectral_pairs){0};
+    spectral_pair common = {.problem = problem,
+                            .solver = nadir_verified_solver_make(context, problem),
+                            .breakdown_low = breakdown_low,
+                            .unit_off = UNIT_OFF};
+    *made = (spectral_pairs){0};
     NADIR_CHECK(make_room(context, n, count, made));
-    nadir_spectral_pair_begin(context, &common, made->v, made->work);
+    pair_begin(context, &common, made->v, made->work);
     for (int64_t j = 0; j < count; j++) {
-        nadir_spectral_pair *pair = &made->pairs[j];
+        spectral_pair *pair = &made->pairs[j];
         *pair = common;
         pair->beta = questions[j].beta;
         pair->margin = nadir_round_below(1 - pair->beta / breakdown_low, 1, 4);
@@ -311,7 +351,8 @@ cleanup:
     return status;
 }
 
-double nadir_spectral_pair_bound(const nadir_spectral_pair *pair, double sigma)
+/* A bound on the penalty of every kernel of the ball from sigma >= sigma_max(E_lambda), infinity: none. */
+static double pair_bound(const spectral_pair *pair, double sigma)
 {
     const nadir_problem *problem = pair->problem;
     if (pair->beta == 0) {
@@ -342,7 +383,7 @@ static double residual_norm(const nadir_context *context, int64_t n, const doubl
 }
 
 /* h = D^T y of all pairs. */
-static nadir_status solve_transposed(nadir_context *context, nadir_spectral_pairs *made)
+static nadir_status solve_transposed(nadir_context *context, spectral_pairs *made)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = made->pairs->problem;
@@ -361,8 +402,7 @@ cleanup:
 
 /* E^T y into `to`, from h; *off: in the 2-norm. y sums to zero up to `sum`: D^T Phi y is D^T y up to that
  * over gap. */
-static void apply_transposed(const nadir_context *context, const nadir_spectral_pair *pair, double *to,
-                             double *off)
+static void apply_transposed(const nadir_context *context, const spectral_pair *pair, double *to, double *off)
 {
     const nadir_problem *problem = pair->problem;
     const int64_t n = problem->states;
@@ -385,7 +425,7 @@ static void apply_transposed(const nadir_context *context, const nadir_spectral_
 }
 
 /* E x into `to`, likewise. */
-static void apply(const nadir_spectral_pair *pair, double *to, double *off)
+static void apply(const spectral_pair *pair, double *to, double *off)
 {
     const double gamma = pair->problem->gamma;
     for (int64_t s = 0; s < pair->problem->states; s++) {
@@ -400,7 +440,7 @@ static void apply(const nadir_spectral_pair *pair, double *to, double *off)
 }
 
 /* At least sigma_max(E_lambda); infinity when theta is not isolated. work: [2 * states]. */
-static double isolate(const nadir_context *context, const nadir_spectral_pair *pair, double *work)
+static double isolate(const nadir_context *context, const spectral_pair *pair, double *work)
 {
     const int64_t n = pair->problem->states;
     double *product = work;
@@ -424,18 +464,17 @@ static nadir_status check_block(nadir_context *context, const nadir_problem *pro
                                 double *lambda_high)
 {
     nadir_status status = NADIR_OK;
-    nadir_spectral_pairs made;
-    NADIR_CHECK(nadir_spectral_pairs_make(context, problem, count, questions, breakdown_low, &made));
+    spectral_pairs made;
+    NADIR_CHECK(pairs_make(context, problem, count, questions, breakdown_low, &made));
     if (any_usable(&made)) {
         NADIR_CHECK(solve_transposed(context, &made));
     }
     for (int64_t j = 0; j < count; j++) {
-        const nadir_spectral_pair *pair = &made.pairs[j];
-        lambda_high[j] =
-            nadir_spectral_pair_bound(pair, pair->usable ? isolate(context, pair, made.work) : INFINITY);
+        const spectral_pair *pair = &made.pairs[j];
+        lambda_high[j] = pair_bound(pair, pair->usable ? isolate(context, pair, made.work) : INFINITY);
     }
 cleanup:
-    nadir_spectral_pairs_clear(context, &made);
+    pairs_clear(context, &made);
     return status;
 }
 
@@ -469,7 +508,7 @@ nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *p
 
 /* D, [states * states] column after column and known to a residual, becomes E_lambda; *off: in the Frobenius
  * norm. */
-static void fill(const nadir_context *context, const nadir_spectral_pair *pair, double residual, double *D,
+static void fill(const nadir_context *context, const spectral_pair *pair, double residual, double *D,
                  double *off)
 {
     const nadir_problem *problem = pair->problem;
@@ -487,8 +526,7 @@ static void fill(const nadir_context *context, const nadir_spectral_pair *pair, 
         }
     }
     /* a matrix with columns below a number has, times W, a Frobenius norm of at most that times |W|_2 */
-    const double column =
-        nadir_spectral_pair_image_norm(pair, residual) + nadir_round_error(16) * sqrt((double)n) * D_size;
+    const double column = image_norm(pair, residual) + nadir_round_error(16) * sqrt((double)n) * D_size;
     *off =
         nadir_round_up(problem->gamma * (pair->v_off * pair->Wd_size +
                                          (pair->v_size + pair->v_off) * pair->W_largest * problem->d_error +
@@ -498,7 +536,7 @@ static void fill(const nadir_context *context, const nadir_spectral_pair *pair, 
 }
 
 /* At least sigma_max(E_lambda). */
-static nadir_status prove(nadir_context *context, const nadir_spectral_pair *pair, double *sigma)
+static nadir_status prove(nadir_context *context, const spectral_pair *pair, double *sigma)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = pair->problem->states;
@@ -527,14 +565,14 @@ nadir_status nadir_spectral_check_dense(nadir_context *context, const nadir_prob
 {
     nadir_status status = NADIR_OK;
     const nadir_spectral_question question = {.beta = beta, .c = c, .k = k};
-    nadir_spectral_pairs made;
+    spectral_pairs made;
     double sigma = INFINITY;
-    NADIR_CHECK(nadir_spectral_pairs_make(context, problem, 1, &question, breakdown_low, &made));
+    NADIR_CHECK(pairs_make(context, problem, 1, &question, breakdown_low, &made));
     if (made.pairs->usable) {
         NADIR_CHECK(prove(context, made.pairs, &sigma));
     }
-    *lambda_high = nadir_spectral_pair_bound(made.pairs, sigma);
+    *lambda_high = pair_bound(made.pairs, sigma);
 cleanup:
-    nadir_spectral_pairs_clear(context, &made);
+    pairs_clear(context, &made);
     return status;
 }

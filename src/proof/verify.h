@@ -55,18 +55,8 @@ void nadir_verify_clear(nadir_verify_run *run);
 void nadir_verify_add(nadir_verify_run *run, const char *name, bool holds, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Whether a failure speaks about what was verified, not about the machine: it is then a check that fails, and
- * its sentence the detail. */
-bool nadir_verify_is_finding(nadir_status status);
-
 /* Value and occupancy under the kernel, once. */
 nadir_status nadir_verify_solve(nadir_verify_run *run);
-
-/* The kernel lies in the set; its return. */
-nadir_status nadir_verify_kernel(nadir_verify_run *run);
-
-/* What the witness claims. */
-nadir_status nadir_verify_claims(nadir_verify_run *run);
 
 /* A lower bound on the return of every kernel of the set, proven from the numbers of the witness by the check
  * of the witness's kind: at least `enough`, which is `claimed` but for rounding, if that can be had. reason:
@@ -78,10 +68,5 @@ nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double en
  * where that is not known. stray: what the sums of their rows differ from one by, at most. By other code than
  * that of the evaluation (bellman_bound.h). */
 void nadir_verify_rewards(const nadir_problem *problem, double stray, double *lower, double *upper);
-
-/* What the witness says besides (verify.c): of the breakdown radius, and of kappa and occupancies,
- * which the proof of the lower bound has made anew. */
-nadir_status nadir_verify_breakdown(nadir_verify_run *run);
-void nadir_verify_occupancies(nadir_verify_run *run);
 
 #endif

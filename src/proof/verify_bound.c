@@ -47,7 +47,7 @@ static double wanted_penalty(const bound *self)
 static bool may_form_columns(const bound *self)
 {
     const char *proof = self->run->witness.breakdown_proof;
-    return proof != NULL && strcmp(proof, "products") != 0;
+    return proof != NULL && strcmp(proof, nadir_breakdown_proof_names[NADIR_BREAKDOWN_PRODUCTS]) != 0;
 }
 
 static nadir_status prove_nominal(bound *self)
@@ -186,7 +186,8 @@ cleanup:
     return status;
 }
 
-/* "second-order" and "lagrangian": the steps of the witness, taken again from the kernel and its multiplier. */
+/* "second-order" and "lagrangian": the steps of the witness, taken again from the kernel and its multiplier.
+ * */
 static nadir_status prove_valid(bound *self)
 {
     nadir_status status = NADIR_OK;
