@@ -4,6 +4,7 @@
  */
 #include "proof/bellman_bound.h"
 #include "proof/derivation.h"
+#include "proof/free_bounds.h"
 #include "proof/rank_one_check.h"
 #include "proof/verify.h"
 #include "solve/value.h"

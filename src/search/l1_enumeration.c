@@ -19,7 +19,6 @@
 #include "core/round.h"
 #include "linalg/vector.h"
 #include "proof/free_bounds.h"
-#include "search/free_search.h"
 
 #include <math.h>
 #include <string.h>
