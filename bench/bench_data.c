@@ -9,7 +9,7 @@
  * log was made. Files are made under $TMPDIR and removed.
  */
 #include "core/random.h"
-#include "io/log_file.h"
+#include "io/format.h"
 #include "io/npy.h"
 #include "measure.h"
 

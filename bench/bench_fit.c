@@ -15,7 +15,7 @@
 
 #include "core/context.h"
 #include "fit/fit.h"
-#include "fit/variates.h"
+#include "fit/radii.h"
 #include "model/model.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "io/log_file.h"
+#include "io/format.h"
 
 #include <math.h>
 

@@ -12,7 +12,7 @@
  * t^2 = ln(1/risk) (2 (V + 2 b E Z) + 3 b t), b the largest c; each but for the risk. Which of them is
  * smaller depends on N and K alone, so the smaller may be taken.
  */
-#include "fit/concentration.h"
+#include "fit/radii.h"
 
 #include "linalg/vector.h"
 

@@ -5,7 +5,7 @@
  * state of the next row, or the next state of its own. A step is therefore kept until the next one comes.
  * The last step of an episode needs no action; if it has one, it is not counted.
  */
-#include "fit/count_transitions.h"
+#include "fit/data.h"
 
 #include "core/number.h"
 #include "model/model.h"

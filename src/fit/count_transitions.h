@@ -7,7 +7,6 @@
 #define NADIR_FIT_COUNT_TRANSITIONS_H
 
 #include "fit/data.h"
-#include "fit/transition_table.h"
 
 /* The columns that data may have. */
 enum {

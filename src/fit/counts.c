@@ -1,5 +1,5 @@
 /* counts.c: from the table of transitions to counts in rows; see data.h. */
-#include "fit/count_transitions.h"
+#include "fit/data.h"
 
 #include <math.h>
 

@@ -35,7 +35,7 @@ nadir_status nadir_fit_create(nadir_context *context, nadir_data *data, nadir_da
     made->listed = *listed;
     *data = (nadir_data){0};
     *listed = (nadir_data){0};
-    NADIR_CHECK(nadir_fit_ask(context, settings, made->data.kind, &made->question));
+    NADIR_CHECK(nadir_fit_check_settings(context, settings, made->data.kind, &made->question));
     const nadir_evidence_settings evidence = {.all = made->question.domain == NADIR_DOMAIN_SIMPLEX,
                                               .listed = made->listed.counts,
                                               .prior = made->question.prior,

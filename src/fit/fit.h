@@ -3,12 +3,12 @@
 #define NADIR_FIT_FIT_H
 
 #include "fit/evidence.h"
-#include "fit/scales.h"
+#include "fit/fit.h"
 
 typedef enum nadir_fit_method { NADIR_FIT_POSTERIOR, NADIR_FIT_BOOTSTRAP, NADIR_FIT_FREE } nadir_fit_method;
 
 /* The settings, checked. */
-typedef struct nadir_fit_question {
+typedef struct nadir_fit_options {
     nadir_fit_method method;
     double confidence;
     double prior, concentration;
@@ -18,20 +18,20 @@ typedef struct nadir_fit_question {
     double norm;
     nadir_set set;
     int64_t samples; /* 0: as many as are worth their time */
-} nadir_fit_question;
+} nadir_fit_options;
 
 struct nadir_fit {
     nadir_memory *memory;
     nadir_data data;
     nadir_data listed; /* the successors that are allowed; empty: not listed */
     nadir_evidence evidence;
-    nadir_fit_question question;
+    nadir_fit_options question;
     nadir_model *nominal;
 };
 
 /* Checks the settings, already of this version. data_kind: what the data are. */
-nadir_status nadir_fit_ask(nadir_context *context, const nadir_fit_settings *settings,
-                           nadir_data_kind data_kind, nadir_fit_question *question);
+nadir_status nadir_fit_check_settings(nadir_context *context, const nadir_fit_settings *settings,
+                                      nadir_data_kind data_kind, nadir_fit_options *question);
 /* Whether the successors are named in a file. */
 bool nadir_fit_names_file(const nadir_fit_settings *settings);
 const char *nadir_fit_method_name(nadir_fit_method method);

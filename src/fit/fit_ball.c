@@ -9,9 +9,8 @@
  * choose among them the risk is shared by these three statements.
  */
 #include "core/context.h"
-#include "fit/concentration.h"
 #include "fit/fit.h"
-#include "fit/radii_by_draws.h"
+#include "fit/radii.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -149,7 +148,7 @@ cleanup:
 static nadir_status choose_samples(nadir_context *context, const nadir_evidence *evidence, double confidence,
                                    int64_t *samples)
 {
-    const double least = fmax(1000, 2 * log(NADIR_TALLY_RISK) / log(confidence));
+    const double least = fmax(1000, 2 * log(NADIR_DRAW_RADII_RISK) / log(confidence));
     const double affordable = 2e8; /* variates */
     const double most = 2e7;       /* draws: a gigabyte of sums for each thread */
     double each = 1;
@@ -171,27 +170,27 @@ static nadir_status choose_samples(nadir_context *context, const nadir_evidence 
 /* By draws: all at once. */
 static nadir_status draw_radii(nadir_context *context, search *self)
 {
-    const nadir_fit_question *question = &self->fit->question;
+    const nadir_fit_options *question = &self->fit->question;
     const nadir_evidence *evidence = &self->fit->evidence;
     nadir_status status = NADIR_OK;
     int64_t own = evidence->samples != NULL ? evidence->samples->outcomes : question->samples;
     if (own == 0) {
         NADIR_CHECK(choose_samples(context, evidence, question->confidence, &own));
     }
-    const nadir_draws draws = {.evidence = evidence,
-                               .bootstrap = question->method == NADIR_FIT_BOOTSTRAP,
-                               .norm = question->norm,
-                               .count = own,
-                               .seed = nadir_random_next(&context->random)};
-    nadir_tally tally = {.confidence = question->confidence,
-                         .candidates = (int)self->result.candidates_count,
-                         .state_scales = self->state_scales,
-                         .state_radii = self->state_radii,
-                         .row_radii = self->row_radii};
+    const nadir_posterior_draws draws = {.evidence = evidence,
+                                         .bootstrap = question->method == NADIR_FIT_BOOTSTRAP,
+                                         .norm = question->norm,
+                                         .count = own,
+                                         .seed = nadir_random_next(&context->random)};
+    nadir_draw_radii tally = {.confidence = question->confidence,
+                              .candidates = (int)self->result.candidates_count,
+                              .state_scales = self->state_scales,
+                              .state_radii = self->state_radii,
+                              .row_radii = self->row_radii};
     for (int i = 0; i < tally.candidates; i++) {
         tally.scales[i] = self->scales[i];
     }
-    NADIR_CHECK(nadir_tally_find(context, &draws, &tally));
+    NADIR_CHECK(nadir_draw_radii_compute(context, &draws, &tally));
     self->result.samples = draws.count;
     for (int i = 0; i < tally.candidates; i++) {
         self->radii[i] = tally.radii[i];

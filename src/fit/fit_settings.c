@@ -55,7 +55,7 @@ static nadir_status find_word(nadir_context *context, const char *what, const ch
 }
 
 static nadir_status check_numbers(nadir_context *context, const nadir_fit_settings *settings,
-                                  const nadir_fit_question *question, nadir_data_kind data_kind)
+                                  const nadir_fit_options *question, nadir_data_kind data_kind)
 {
     if (!(settings->confidence > 0) || !(settings->confidence < 1)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
@@ -94,8 +94,8 @@ static nadir_status check_numbers(nadir_context *context, const nadir_fit_settin
     return NADIR_OK;
 }
 
-nadir_status nadir_fit_ask(nadir_context *context, const nadir_fit_settings *settings,
-                           nadir_data_kind data_kind, nadir_fit_question *question)
+nadir_status nadir_fit_check_settings(nadir_context *context, const nadir_fit_settings *settings,
+                                      nadir_data_kind data_kind, nadir_fit_options *question)
 {
     nadir_status status = NADIR_OK;
     int method = 0;

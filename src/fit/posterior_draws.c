@@ -9,9 +9,9 @@
  * Bootstrap data have N - 1 observations of the nominal row, since the variance of N of them is on average
  * (1 - 1/N) of that of the data, and a successor never seen is drawn as often as the mean says.
  */
-#include "fit/posterior_draws.h"
+#include "fit/radii.h"
 
-#include "fit/variates.h"
+#include "fit/radii.h"
 #include "linalg/vector.h"
 
 #include <math.h>
@@ -21,17 +21,17 @@ enum { FEW_UNSEEN = 24 };
 /* Shorter rests of a stick are not broken further. */
 static const double least_rest = 1e-9;
 
-double nadir_draws_exponent(double norm)
+double nadir_distance_exponent(double norm)
 {
     return isinf(norm) ? 1 : norm;
 }
 
-bool nadir_draws_steep(double norm)
+bool nadir_distance_powers_overflow(double norm)
 {
     return norm > 32 && !isinf(norm); /* 1e-9, of 10^18 visits, to this power is 1e-288 */
 }
 
-int64_t nadir_draws_room(const nadir_draws *draws)
+int64_t nadir_posterior_draws_work_length(const nadir_posterior_draws *draws)
 {
     int64_t most = 1;
     for (int64_t row = 0; row < draws->evidence->rows; row++) {
@@ -162,7 +162,7 @@ static double draw_bootstrap(const drawn_row *self, nadir_random *random, double
 
 /* The mean of M outcomes is off by 1/M of their variance, and each outcome is closer to it by as much than
  * the truth is: (M + 1) / (M - 1) makes up for both. */
-static void measure_samples(const nadir_draws *draws, int64_t row, double *powers)
+static void measure_samples(const nadir_posterior_draws *draws, int64_t row, double *powers)
 {
     const nadir_evidence *evidence = draws->evidence;
     const nadir_samples *samples = evidence->samples;
@@ -177,7 +177,7 @@ static void measure_samples(const nadir_draws *draws, int64_t row, double *power
     }
 }
 
-void nadir_draws_row(const nadir_draws *draws, int64_t row, double *room, double *powers)
+void nadir_posterior_draws_row(const nadir_posterior_draws *draws, int64_t row, double *room, double *powers)
 {
     const nadir_evidence *evidence = draws->evidence;
     if (evidence->kinds[row] != NADIR_ROW_DRAWN) {
@@ -185,7 +185,7 @@ void nadir_draws_row(const nadir_draws *draws, int64_t row, double *room, double
                                  ? 0
                                  : nadir_evidence_reach(evidence->allowed[row], draws->norm);
         for (int64_t k = 0; k < draws->count; k++) {
-            powers[k] = pow(reach, nadir_draws_exponent(draws->norm));
+            powers[k] = pow(reach, nadir_distance_exponent(draws->norm));
         }
         return;
     }
@@ -200,7 +200,7 @@ void nadir_draws_row(const nadir_draws *draws, int64_t row, double *room, double
                            .total =
                                evidence->visits[row] + evidence->each[row] * (double)evidence->allowed[row],
                            .norm = draws->norm};
-    const double wider = draws->bootstrap ? 1 : pow(widening(&run), nadir_draws_exponent(draws->norm) / 2);
+    const double wider = draws->bootstrap ? 1 : pow(widening(&run), nadir_distance_exponent(draws->norm) / 2);
     nadir_random random;
     nadir_random_seed(&random, draws->seed + (uint64_t)row);
     for (int64_t k = 0; k < draws->count; k++) {

@@ -4,7 +4,7 @@
  * The k-th smallest of M draws is below the quantile of level c only if k draws are, which has the
  * probability P(Bin(M, c) >= k), whatever the distribution: the rank is the least k that makes this small.
  */
-#include "fit/quantile.h"
+#include "fit/radii.h"
 
 #include <math.h>
 

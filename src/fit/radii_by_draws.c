@@ -4,9 +4,9 @@
  * States are taken in blocks of a fixed size, each block by one thread with sums of its own, which are added
  * in the order of the blocks: what is kept are one number for each kernel and candidate, never a kernel.
  */
-#include "fit/radii_by_draws.h"
+#include "fit/radii.h"
 
-#include "fit/quantile.h"
+#include "fit/radii.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
@@ -18,7 +18,7 @@
 enum { TAIL_DRAWS = 20 };
 
 /* For every kernel: a sum for each candidate, then the largest ratios of states and of rows. */
-enum { STATES_MOST = NADIR_TALLY_MOST, ROWS_MOST, SUMS };
+enum { STATES_MOST = NADIR_DRAW_RADII_CANDIDATES, ROWS_MOST, SUMS };
 
 /* The work space of a thread, and the sums of a block or of all. */
 typedef struct team_member {
@@ -26,12 +26,12 @@ typedef struct team_member {
     double *powers;     /* [count] of a row */
     double *state;      /* [count] of a state */
     double *sorted;     /* [count] */
-    double *room;       /* [nadir_draws_room] */
+    double *room;       /* [nadir_posterior_draws_work_length] */
 } team_member;
 
 typedef struct counting {
-    const nadir_draws *draws;
-    nadir_tally *tally;
+    const nadir_posterior_draws *draws;
+    nadir_draw_radii *tally;
     double exponent;
     bool largest;         /* distances do not add up over rows: the largest counts (p = infinity) */
     int64_t row_rank;     /* of the quantile of a row */
@@ -52,7 +52,7 @@ static nadir_status make_member(nadir_context *context, const counting *self, bo
         NADIR_NEW(context, member->powers, self->draws->count);
         NADIR_NEW(context, member->state, self->draws->count);
         NADIR_NEW(context, member->sorted, self->draws->count);
-        NADIR_NEW(context, member->room, nadir_draws_room(self->draws));
+        NADIR_NEW(context, member->room, nadir_posterior_draws_work_length(self->draws));
     }
 cleanup:
     return status;
@@ -105,7 +105,7 @@ static double settle(const counting *self, team_member *member, const double *po
 static void count_state(const counting *self, team_member *member, int64_t state)
 {
     const nadir_evidence *evidence = self->draws->evidence;
-    nadir_tally *tally = self->tally;
+    nadir_draw_radii *tally = self->tally;
     const int64_t count = self->draws->count;
     memset(member->state, 0, (size_t)count * sizeof *member->state);
     for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
@@ -115,7 +115,7 @@ static void count_state(const counting *self, team_member *member, int64_t state
             }
             continue;
         }
-        nadir_draws_row(self->draws, row, member->room, member->powers);
+        nadir_posterior_draws_row(self->draws, row, member->room, member->powers);
         for (int c = 0; c < tally->candidates; c++) {
             gather(count, member->powers, weight_of(self, tally->scales[c][row]), self->largest,
                    member->sums[c]);
@@ -179,7 +179,7 @@ static void stretch(const counting *self, int64_t rank, double *most, int64_t pl
 
 /* The rank of the quantile that one of `parts` needs by the union bound, but not so high that few draws
  * decide. */
-static int64_t part_rank(const nadir_draws *draws, double confidence, int64_t parts)
+static int64_t part_rank(const nadir_posterior_draws *draws, double confidence, int64_t parts)
 {
     const double count = (double)draws->count;
     const double wanted = ceil((1 - (1 - confidence) / (double)(parts > 0 ? parts : 1)) * count);
@@ -205,7 +205,7 @@ static void find_ranks(counting *self)
 
 /* Radii of largest entries turned into those of a p-norm, of which n entries have at most n^(1/p) times the
  * largest. */
-static void widen(const nadir_evidence *evidence, double norm, nadir_tally *tally)
+static void widen(const nadir_evidence *evidence, double norm, nadir_draw_radii *tally)
 {
     double all = 0;
     for (int64_t state = 0; state < evidence->states; state++) {
@@ -236,24 +236,25 @@ static nadir_status find_rank(nadir_context *context, const counting *self, int6
     const double confidence = self->tally->confidence;
     const bool given = self->draws->evidence->samples != NULL;
     *rank = given ? (int64_t)ceil((double)(count + 1) * confidence * (1 - 0x1p-50))
-                  : nadir_quantile_rank(count, confidence, NADIR_TALLY_RISK);
+                  : nadir_quantile_rank(count, confidence, NADIR_DRAW_RADII_RISK);
     if (*rank <= count && (!given || count > 1)) { /* one alone has no distance from the mean */
         return NADIR_OK;
     }
     const double least = given ? fmax(ceil(confidence / (1 - confidence) * (1 - 0x1p-50)), 2)
-                               : ceil(log(NADIR_TALLY_RISK) / log(confidence));
+                               : ceil(log(NADIR_DRAW_RADII_RISK) / log(confidence));
     return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                       "%lld %s are too few for a confidence of %g: at least %.0f are needed",
                       (long long)count, given ? "outcomes" : "samples", confidence, least);
 }
 
-static nadir_status find_radii(nadir_context *context, const nadir_draws *draws, nadir_tally *tally)
+static nadir_status find_radii(nadir_context *context, const nadir_posterior_draws *draws,
+                               nadir_draw_radii *tally)
 {
     nadir_status status = NADIR_OK;
     const nadir_evidence *evidence = draws->evidence;
     counting run = {.draws = draws, .tally = tally};
     int64_t rank;
-    run.exponent = nadir_draws_exponent(draws->norm);
+    run.exponent = nadir_distance_exponent(draws->norm);
     run.largest = isinf(draws->norm);
     run.block = (evidence->states + 63) / 64;
     run.threads = nadir_threads_for(context, draws->count * evidence->rows);
@@ -283,10 +284,11 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_tally_find(nadir_context *context, const nadir_draws *draws, nadir_tally *tally)
+nadir_status nadir_draw_radii_compute(nadir_context *context, const nadir_posterior_draws *draws,
+                                      nadir_draw_radii *tally)
 {
-    nadir_draws use = *draws;
-    const bool steep = nadir_draws_steep(draws->norm);
+    nadir_posterior_draws use = *draws;
+    const bool steep = nadir_distance_powers_overflow(draws->norm);
     use.norm = steep ? INFINITY : draws->norm;
     const nadir_status status = find_radii(context, &use, tally);
     if (status == NADIR_OK && steep) {

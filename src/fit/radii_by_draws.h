@@ -10,24 +10,25 @@
 #ifndef NADIR_FIT_RADII_BY_DRAWS_H
 #define NADIR_FIT_RADII_BY_DRAWS_H
 
-#include "fit/posterior_draws.h"
+#include "fit/radii.h"
 
-enum { NADIR_TALLY_MOST = 4 };
+enum { NADIR_DRAW_RADII_CANDIDATES = 4 };
 
 /* A radius may miss the quantile, for want of draws, with this probability. */
-#define NADIR_TALLY_RISK 1e-3
+#define NADIR_DRAW_RADII_RISK 1e-3
 
-typedef struct nadir_tally {
+typedef struct nadir_draw_radii {
     double confidence;
     int candidates;
-    const double *scales[NADIR_TALLY_MOST]; /* [rows] alpha of each candidate; 0: pinned */
-    const double *state_scales;             /* [rows] alpha inside the s-rectangular set */
-    double radii[NADIR_TALLY_MOST];         /* out: of the non-rectangular balls */
-    double *state_radii;                    /* [states] out; NULL: not wanted */
-    double *row_radii;                      /* [rows] out; NULL: not wanted */
-} nadir_tally;
+    const double *scales[NADIR_DRAW_RADII_CANDIDATES]; /* [rows] alpha of each candidate; 0: pinned */
+    const double *state_scales;                        /* [rows] alpha inside the s-rectangular set */
+    double radii[NADIR_DRAW_RADII_CANDIDATES];         /* out: of the non-rectangular balls */
+    double *state_radii;                               /* [states] out; NULL: not wanted */
+    double *row_radii;                                 /* [rows] out; NULL: not wanted */
+} nadir_draw_radii;
 
 /* NADIR_ERROR_ARGUMENT: too few draws for this confidence. The same bits with any number of threads. */
-nadir_status nadir_tally_find(nadir_context *context, const nadir_draws *draws, nadir_tally *tally);
+nadir_status nadir_draw_radii_compute(nadir_context *context, const nadir_posterior_draws *draws,
+                                      nadir_draw_radii *tally);
 
 #endif

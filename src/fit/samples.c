@@ -4,7 +4,7 @@
  * Rows are the pairs (state, action) that occur; every outcome must have all of them, so that there are at
  * least outcomes * rows lines: what the numbers of outcomes ask for is bounded by what the file holds.
  */
-#include "fit/count_transitions.h"
+#include "fit/data.h"
 #include "model/model.h"
 
 #include <math.h>

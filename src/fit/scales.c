@@ -6,9 +6,9 @@
  * share of its mean: that makes beta larger by at most about the root of 1 + that share, and keeps the scales
  * of all rows within a factor of each other.
  */
-#include "fit/scales.h"
+#include "fit/fit.h"
 
-#include "fit/posterior_draws.h"
+#include "fit/radii.h"
 #include "linalg/gstd.h"
 #include "linalg/vector.h"
 
@@ -62,7 +62,7 @@ static double sum_sample_variances(const nadir_evidence *evidence, double norm, 
 
 void nadir_scales_deviation(const nadir_evidence *evidence, double norm, double *deviation)
 {
-    norm = nadir_draws_steep(norm) ? INFINITY : norm;
+    norm = nadir_distance_powers_overflow(norm) ? INFINITY : norm;
     for (int64_t row = 0; row < evidence->rows; row++) {
         if (evidence->kinds[row] == NADIR_ROW_KNOWN) {
             deviation[row] = 0;

@@ -1,5 +1,5 @@
 /* transition_table.c: the table of transitions; see transition_table.h. */
-#include "fit/transition_table.h"
+#include "fit/data.h"
 
 #include "core/random.h"
 

@@ -9,7 +9,7 @@
  * make. Pieces: the piece that holds a uniform point of a symmetric Dirichlet stick of k pieces takes the
  * share Beta(each + 1, (k - 1) each), and the others are again such a stick.
  */
-#include "fit/variates.h"
+#include "fit/radii.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* action_labels.c: labels of choices as action numbers and names; see action_labels.h. */
-#include "io/action_labels.h"
+#include "io/labels.h"
 
 #include <stdio.h>
 #include <stdlib.h>

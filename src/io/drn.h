@@ -2,9 +2,8 @@
 #ifndef NADIR_IO_DRN_H
 #define NADIR_IO_DRN_H
 
-#include "io/action_labels.h"
 #include "io/format.h"
-#include "io/initial_file.h"
+#include "io/labels.h"
 
 /* A .drn file while it is read. */
 typedef struct nadir_drn_reader {

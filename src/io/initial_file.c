@@ -1,5 +1,5 @@
 /* initial_file.c: initial distributions; see initial_file.h. */
-#include "io/initial_file.h"
+#include "io/labels.h"
 
 #include "io/csv_cells.h"
 #include "io/npy.h"

@@ -3,7 +3,7 @@
 
 #include "core/file.h"
 #include "core/number.h"
-#include "io/utf.h"
+#include "io/text_reader.h"
 
 #include <math.h>
 #include <stdarg.h>

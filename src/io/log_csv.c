@@ -1,5 +1,5 @@
 /* log_csv.c: data as comma-separated tables, read row by row; the grammar is that of csv_cells.h. */
-#include "io/log_file.h"
+#include "io/format.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* log_file.c: files of logged data, and what their columns tell about them; see log_file.h. */
-#include "io/log_file.h"
+#include "io/format.h"
 
 #include "io/npy.h"
 

@@ -6,7 +6,7 @@
 #ifndef NADIR_IO_LOG_FILE_H
 #define NADIR_IO_LOG_FILE_H
 
-#include "fit/count_transitions.h"
+#include "fit/data.h"
 #include "io/csv_cells.h"
 
 /* Reads a file; path "-": standard input, as CSV. settings NULL: all zero. Wrong data are NADIR_ERROR_FORMAT

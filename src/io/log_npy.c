@@ -4,7 +4,7 @@
  * The raw bytes of a piece are read (in Fortran order: a stretch of each column), each field is converted
  * in one loop, and the records go to the collector one by one.
  */
-#include "io/log_file.h"
+#include "io/format.h"
 
 #include "io/npy.h"
 

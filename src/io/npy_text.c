@@ -6,7 +6,7 @@
  * inside.
  */
 #include "io/npy.h"
-#include "io/utf.h"
+#include "io/text_reader.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * cannot be written as (S, A, S), are built first.
  */
 #include "io/npz.h"
-#include "io/utf.h"
+#include "io/text_reader.h"
 
 #include <math.h>
 #include <stdio.h>

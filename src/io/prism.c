@@ -13,7 +13,7 @@
  */
 #include "io/prism.h"
 
-#include "io/action_labels.h"
+#include "io/labels.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
  */
 #include "io/prism.h"
 
-#include "io/initial_file.h"
+#include "io/labels.h"
 
 #include <string.h>
 

@@ -6,8 +6,7 @@
  */
 #include "io/prism.h"
 
-#include "io/action_labels.h"
-#include "io/initial_file.h"
+#include "io/labels.h"
 
 #include <string.h>
 

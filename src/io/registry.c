@@ -3,7 +3,7 @@
 #include "core/file.h"
 #include "core/number.h"
 #include "io/format.h"
-#include "io/initial_file.h"
+#include "io/labels.h"
 
 #include <ctype.h>
 #include <math.h>

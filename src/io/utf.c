@@ -1,5 +1,5 @@
 /* utf.c: characters as UTF-8; see utf.h. */
-#include "io/utf.h"
+#include "io/text_reader.h"
 
 static bool is_character(uint32_t value)
 {

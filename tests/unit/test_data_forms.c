@@ -2,7 +2,7 @@
 #include "support/support.h"
 
 #include "core/random.h"
-#include "io/log_file.h"
+#include "io/format.h"
 #include "io/npy.h"
 #include "support/logged.h"
 #include "support/numpy.h"

@@ -2,7 +2,7 @@
 #include "support/support.h"
 
 #include "core/random.h"
-#include "fit/transition_table.h"
+#include "fit/data.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * expected. */
 #include "support/support.h"
 
-#include "io/log_file.h"
+#include "io/format.h"
 #include "support/numpy.h"
 
 #include <math.h>

@@ -2,8 +2,7 @@
  * simulated data, and how often the distance is larger than the bound. */
 #include "support/support.h"
 
-#include "fit/concentration.h"
-#include "fit/variates.h"
+#include "fit/radii.h"
 
 #include <math.h>
 

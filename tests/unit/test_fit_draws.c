@@ -2,10 +2,7 @@
  * estimates against exact moments and against another generator, and radii against exact quantiles. */
 #include "support/support.h"
 
-#include "fit/posterior_draws.h"
-#include "fit/quantile.h"
-#include "fit/radii_by_draws.h"
-#include "fit/variates.h"
+#include "fit/radii.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -209,15 +206,16 @@ static void test_second_moments(void **state)
             const double prior = priors[i];
             hand_made made;
             make_evidence(context, &made, 1, successors, rows, lengths, prior);
-            nadir_draws draws = {.evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
-            double *room = malloc((size_t)nadir_draws_room(&draws) * sizeof *room);
+            nadir_posterior_draws draws = {
+                .evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
+            double *room = malloc((size_t)nadir_posterior_draws_work_length(&draws) * sizeof *room);
             const double g = spread_of_mean(counts, 3, 20, prior, (double)successors);
             test_note("%d successors, prior %g", (int)successors, prior);
-            nadir_draws_row(&draws, 0, room, powers);
+            nadir_posterior_draws_row(&draws, 0, room, powers);
             const double exact = g / (20 + prior + 1);
             assert_close(average(count, powers) / exact, 1, 8 / sqrt((double)count));
             draws.bootstrap = true;
-            nadir_draws_row(&draws, 0, room, powers);
+            nadir_posterior_draws_row(&draws, 0, room, powers);
             const double to_uniform = 1 - g - 1 / (double)successors;
             const double bootstrap = (19 * g + prior * prior * to_uniform) / pow(19 + prior, 2);
             assert_close(average(count, powers) / bootstrap, 1, 8 / sqrt((double)count));
@@ -259,16 +257,17 @@ static void test_certain_rows(void **state)
     for (int i = 0; i < 5; i++) {
         const double *const rows[] = {&visits[i]};
         make_evidence(context, &made, 1, 4, rows, lengths, 2);
-        const nadir_draws draws = {.evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
-        nadir_draws_row(&draws, 0, room, powers);
+        const nadir_posterior_draws draws = {
+            .evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
+        nadir_posterior_draws_row(&draws, 0, room, powers);
         test_note("%g visits", visits[i]);
         assert_close(average(count, powers) / (4 * 0.75 / pow(visits[i] + 2, 2)), 1,
                      15 / sqrt((double)count));
         nadir_evidence_clear(context, &made.evidence);
     }
     make_evidence(context, &made, 1, 4, spread_rows, three, 2);
-    const nadir_draws draws = {.evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
-    nadir_draws_row(&draws, 0, room, powers);
+    const nadir_posterior_draws draws = {.evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
+    nadir_posterior_draws_row(&draws, 0, room, powers);
     const double exact = spread_of_mean(spread, 3, 18, 2, 4) / 21;
     assert_close(average(count, powers) / exact, 1, 8 / sqrt((double)count));
     test_note_clear();
@@ -294,11 +293,11 @@ static void test_against_brute_force(void **state)
     (void)state;
     make_evidence(context, &made, 1, 4, rows, lengths, 4);
     for (int i = 0; i < 4; i++) {
-        const nadir_draws draws = {
+        const nadir_posterior_draws draws = {
             .evidence = &made.evidence, .norm = norms[i], .count = count, .seed = seed};
         double room[8];
         test_note("norm %g", norms[i]);
-        nadir_draws_row(&draws, 0, room, powers);
+        nadir_posterior_draws_row(&draws, 0, room, powers);
         for (int64_t k = 0; k < count; k++) {
             double g[4];
             double total = 0;
@@ -381,14 +380,15 @@ static void test_radii_hold_their_share(void **state)
     (void)state;
     for (int rows_count = 1; rows_count <= 2; rows_count++) {
         make_evidence(context, &made, rows_count, 2, rows, lengths, 2);
-        const nadir_draws draws = {.evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
-        nadir_tally tally = {.confidence = 0.9,
-                             .candidates = 2,
-                             .scales = {ones, lopsided},
-                             .state_scales = ones,
-                             .state_radii = state_radii,
-                             .row_radii = row_radii};
-        assert_ok(context, nadir_tally_find(context, &draws, &tally));
+        const nadir_posterior_draws draws = {
+            .evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
+        nadir_draw_radii tally = {.confidence = 0.9,
+                                  .candidates = 2,
+                                  .scales = {ones, lopsided},
+                                  .state_scales = ones,
+                                  .state_radii = state_radii,
+                                  .row_radii = row_radii};
+        assert_ok(context, nadir_draw_radii_compute(context, &draws, &tally));
         const double together = mass_of(row_radii[0]) * (rows_count == 2 ? mass_of(row_radii[1]) : 1);
         /* at least the share, and not much more: 3.1 standard errors of the margin and 5 of the draws */
         assert_that(together > 0.9 && together < 0.9 + 8 * sqrt(0.09 / (double)count), "%g", together);
@@ -421,14 +421,15 @@ static void test_steep_norms(void **state)
     (void)state;
     make_evidence(context, &made, 2, 2, rows, lengths, 2);
     for (int i = 0; i < 4; i++) {
-        const nadir_draws draws = {.evidence = &made.evidence, .norm = norms[i], .count = 500, .seed = seed};
-        nadir_tally tally = {.confidence = 0.9,
-                             .candidates = 1,
-                             .scales = {scales},
-                             .state_scales = scales,
-                             .state_radii = state_radii,
-                             .row_radii = row_radii};
-        assert_ok(context, nadir_tally_find(context, &draws, &tally));
+        const nadir_posterior_draws draws = {
+            .evidence = &made.evidence, .norm = norms[i], .count = 500, .seed = seed};
+        nadir_draw_radii tally = {.confidence = 0.9,
+                                  .candidates = 1,
+                                  .scales = {scales},
+                                  .state_scales = scales,
+                                  .state_radii = state_radii,
+                                  .row_radii = row_radii};
+        assert_ok(context, nadir_draw_radii_compute(context, &draws, &tally));
         if (i == 0) {
             first[0] = tally.radii[0];
             first[1] = state_radii[0];
@@ -484,10 +485,10 @@ static void test_threads(void **state)
         settings.threads = i == 1 ? 4 : 1;
         assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
         assert_ok(context, nadir_evidence_make(context, &data, &wanted, &evidence));
-        const nadir_draws draws = {
+        const nadir_posterior_draws draws = {
             .evidence = &evidence, .norm = 2, .count = 2000, .seed = i == 2 ? seed + 1 : seed};
-        nadir_tally tally = {.confidence = 0.95, .candidates = 1, .scales = {scales}};
-        assert_ok(context, nadir_tally_find(context, &draws, &tally));
+        nadir_draw_radii tally = {.confidence = 0.95, .candidates = 1, .scales = {scales}};
+        assert_ok(context, nadir_draw_radii_compute(context, &draws, &tally));
         radii[i] = tally.radii[0];
         nadir_evidence_clear(context, &evidence);
         nadir_context_free(context);

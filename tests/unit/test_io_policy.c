@@ -2,7 +2,7 @@
 #include "support/numpy.h"
 
 #include "core/context.h"
-#include "io/initial_file.h"
+#include "io/labels.h"
 
 #include <math.h>
 #include <stdlib.h>

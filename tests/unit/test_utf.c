@@ -1,7 +1,7 @@
 /* test_utf.c: characters as UTF-8. */
 #include "support/support.h"
 
-#include "io/utf.h"
+#include "io/text_reader.h"
 
 #include <string.h>
 
