@@ -150,7 +150,8 @@ static void repeat(nadir_context *context, nadir_model *truth, int64_t visits, c
     nadir_data data = simulate(context, &view, visits, random);
     nadir_fit_settings settings = asked->settings;
     settings.discount = asked->coverage ? NAN : view.discount;
-    bench_check(context, nadir_fit_create(context, &data, &settings, &fit));
+    nadir_data listed = {0};
+    bench_check(context, nadir_fit_create(context, &data, &listed, &settings, &fit));
     memcpy(nadir_fit_nominal(fit)->initial, view.initial, (size_t)view.states * sizeof(double));
     if (asked->uniform || asked->coverage) {
         bench_check(context, nadir_policy_create_uniform(context, nadir_fit_nominal(fit), &policy));

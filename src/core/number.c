@@ -1,8 +1,9 @@
 /*
- * number.c: numbers as text, by the C library in its "C" locale, rounding to nearest; see number.h.
+ * number.c: numbers as text; see number.h.
  *
- * What is a number is decided here, since strtod also takes blanks, hexadecimal digits and nan(...), and needs
- * a terminating zero.
+ * Reading is done by the C library in its "C" locale, rounding to nearest. What is a number is decided here,
+ * since strtod also takes blanks, hexadecimal digits and nan(...), and needs a terminating zero. Printing by
+ * the library takes up to three tries of 400 ns each: numbers of usual size are printed here, in 70 ns.
  */
 #include "core/number.h"
 
@@ -242,15 +243,94 @@ static int trim_exponent(char *text, int length)
     return (int)(to + digits - text);
 }
 
-int nadir_number_format(double value, char text[NADIR_NUMBER_LENGTH])
+/* |value| ≈ number · 10^(exponent + 1 − digits), and number has so many digits. */
+typedef struct decimal {
+    uint64_t number;
+    int digits;
+    int exponent;
+} decimal;
+
+__extension__ typedef unsigned __int128 wide;
+
+static wide power_of_ten(int exponent)
 {
-    if (isnan(value)) {
-        memcpy(text, "nan", 4);
-        return 3;
+    static const uint64_t powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                      1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+    return exponent <= 18 ? powers[exponent] : (wide)powers[18] * powers[exponent - 18];
+}
+
+/* The shortest of 15 to 17 digits that reads back to size > 0, by exact integer arithmetic: size = m / 2^shift
+ * times 10^(digits − 1 − exponent), rounded to nearest, ties to even. It reads back when its error is below half
+ * a unit of m. False where that does not fit 128 bits (below 1e-6, from 1e15 on), or is not decided. */
+static bool round_to_decimal(double size, decimal *result)
+{
+    int binary;
+    const uint64_t m = (uint64_t)(frexp(size, &binary) * 0x1p53);
+    const int shift = 53 - binary;
+    int exponent = ((binary + 4095) * 1233 >> 12) - 1233; /* of ten, from that of two; or one too low */
+    if (exponent < -6 || shift < 1) {
+        return false;
     }
-    if (isinf(value)) {
-        return snprintf(text, NADIR_NUMBER_LENGTH, "%s", value < 0 ? "-inf" : "inf");
+    exponent += m * power_of_ten(16 - exponent) >> shift >= power_of_ten(17);
+    for (int digits = 15; digits <= 17 && exponent < 15; digits++) {
+        const wide unit = power_of_ten(digits - 1 - exponent);
+        const wide product = m * unit;
+        const wide rest = product & (((wide)1 << shift) - 1);
+        const wide half = (wide)1 << (shift - 1);
+        uint64_t number = (uint64_t)(product >> shift);
+        const bool up = rest > half || (rest == half && (number & 1) != 0);
+        const wide error = up ? 2 * half - rest : rest;
+        if (m == (uint64_t)1 << 52 && 4 * error >= unit) { /* the doubles below a power of two lie closer */
+            return false;
+        }
+        if (digits == 17 || 2 * error < unit || (2 * error == unit && (m & 1) == 0)) {
+            *result = (decimal){number + up, digits, exponent};
+            return true;
+        }
     }
+    return false;
+}
+
+/* As %.17g prints it, without trailing zeros. Returns the length. */
+static int print_decimal(decimal from, char *text)
+{
+    char digits[24];
+    if (from.number == (uint64_t)power_of_ten(from.digits)) { /* rounded up to one more digit */
+        from.number /= 10;
+        from.exponent++;
+    }
+    for (; from.number % 10 == 0; from.digits--) {
+        from.number /= 10;
+    }
+    for (int i = from.digits - 1; i >= 0; i--) {
+        digits[i] = (char)('0' + from.number % 10);
+        from.number /= 10;
+    }
+    char *to = text;
+    const bool scientific = from.exponent < -4;
+    const int whole = scientific ? 1 : from.exponent + 1; /* digits before the point */
+    if (whole <= 0) {
+        memcpy(to, "0.0000", 6);
+        to += 2 - whole;
+    }
+    for (int i = 0; i < from.digits || i < whole; i++) {
+        if (i == whole && i > 0) {
+            *to++ = '.';
+        }
+        *to++ = i < from.digits ? digits[i] : '0';
+    }
+    if (scientific) {
+        memcpy(to, "e-", 2);
+        to[2] = (char)('0' - from.exponent);
+        to += 3;
+    }
+    *to = '\0';
+    return (int)(to - text);
+}
+
+/* The same of any number, by the C library: slower. */
+static int print_by_library(double value, char text[NADIR_NUMBER_LENGTH])
+{
     const surroundings before = enter();
     const locale_t locale = uselocale(c_locale());
     int length = 0;
@@ -263,4 +343,21 @@ int nadir_number_format(double value, char text[NADIR_NUMBER_LENGTH])
     (void)uselocale(locale);
     leave(before);
     return trim_exponent(text, length);
+}
+
+int nadir_number_format(double value, char text[NADIR_NUMBER_LENGTH])
+{
+    decimal rounded;
+    if (isnan(value)) {
+        memcpy(text, "nan", 4);
+        return 3;
+    }
+    if (isinf(value)) {
+        return snprintf(text, NADIR_NUMBER_LENGTH, "%s", value < 0 ? "-inf" : "inf");
+    }
+    if (value == 0 || !round_to_decimal(fabs(value), &rounded)) {
+        return print_by_library(value, text);
+    }
+    text[0] = '-';
+    return print_decimal(rounded, text + (value < 0)) + (value < 0);
 }
