@@ -715,26 +715,22 @@ cleanup:
 /* Whether the first word of the file begins a statement of the preamble other than start. */
 static bool recognises(const char *head, size_t length)
 {
-    nadir_cursor cursor = {head, head + length};
-    if (nadir_cursor_starts(cursor, "\xEF\xBB\xBF")) {
-        cursor.at += 3;
-    }
-    while (nadir_cursor_skip_blanks(&cursor) &&
-           (*cursor.at == '#' || *cursor.at == '\r' || *cursor.at == '\n')) {
-        if (*cursor.at == '#') {
-            const char *newline = memchr(cursor.at, '\n', (size_t)(cursor.end - cursor.at));
-            cursor.at = newline != NULL ? newline : cursor.end - 1;
-        }
-        cursor.at++;
-    }
+    nadir_cursor rest = {head, head + length};
+    nadir_cursor line;
     nadir_cursor word;
-    bool known = false;
-    if (nadir_cursor_take_word(&cursor, ":\r\n", &word) && nadir_cursor_take_char(&cursor, ':')) {
-        for (int i = 0; i < START; i++) {
-            known = known || nadir_cursor_equals(word, statements[i].word);
+    while (nadir_cursor_take_line(&rest, &line)) {
+        if (!nadir_cursor_skip_blanks(&line) || *line.at == '#') {
+            continue;
         }
+        const bool named = nadir_cursor_take_word(&line, ":", &word) && nadir_cursor_take_char(&line, ':');
+        for (int i = 0; i < START; i++) {
+            if (named && nadir_cursor_equals(word, statements[i].word)) {
+                return true;
+            }
+        }
+        return false;
     }
-    return known;
+    return false;
 }
 
 const nadir_format nadir_format_cassandra = {

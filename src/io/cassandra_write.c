@@ -1,5 +1,5 @@
 /*
- * cassandra_write.c: a model as a Cassandra file; see cassandra.c for the format.
+ * cassandra_write.c: a model as a Cassandra file; see cassandra_parse.c for the format.
  *
  * One statement a line, each of them in its longest form, T: a : s : e p and R: a : s : e : * r: the form
  * that every reader of such files knows, with or without observations. Numbers have a digit on either side of

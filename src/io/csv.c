@@ -40,14 +40,9 @@ static bool names_states(nadir_cursor line)
 static bool recognises(const char *head, size_t length)
 {
     nadir_cursor rest = {head, head + length};
-    if (nadir_cursor_starts(rest, "\xEF\xBB\xBF")) {
-        rest.at += 3;
-    }
-    while (rest.at < rest.end) {
-        const char *newline = memchr(rest.at, '\n', (size_t)(rest.end - rest.at));
-        nadir_cursor line = {rest.at, newline != NULL ? newline : rest.end};
-        rest.at = newline != NULL ? newline + 1 : rest.end;
-        if (nadir_cursor_skip_blanks(&line) && *line.at != '\r' && *line.at != '#') {
+    nadir_cursor line;
+    while (nadir_cursor_take_line(&rest, &line)) {
+        if (nadir_cursor_skip_blanks(&line) && *line.at != '#') {
             return names_states(line);
         }
     }

@@ -1,13 +1,13 @@
 /*
- * drn_write.c: writing a model as a DRN file of Storm; the grammar is in drn.c.
+ * drn_write.c: writing a model as a DRN file of Storm; the grammar is in drn_read.c.
  *
  * The rewards of rows are those of actions, in one model named "reward". A state has the label init where the
  * initial distribution, uniform over some states, is positive. Terminal states have no action. There is no
  * @value_type: double is what readers take without it, and older ones do not know it.
  */
-#include "io/drn.h"
-
 #include "core/file.h"
+#include "io/format.h"
+#include "io/labels.h"
 
 typedef struct drn_writer {
     nadir_context *context;

@@ -9,6 +9,7 @@
 #define NADIR_IO_FORMAT_H
 
 #include "core/context.h"
+#include "fit/data.h"
 #include "model/model.h"
 
 /* What a format can hold beyond states, actions, probabilities and the reward of each row. */
@@ -58,6 +59,12 @@ typedef struct nadir_format {
                           const nadir_write_settings *settings);
 } nadir_format;
 
+/* Writers that stand in files of their own. */
+nadir_status nadir_drn_write(nadir_context *context, const nadir_model *model, const char *path,
+                             const nadir_write_settings *settings);
+nadir_status nadir_prism_write(nadir_context *context, const nadir_model *model, const char *path,
+                               const nadir_write_settings *settings);
+
 extern const nadir_format nadir_format_csv;
 extern const nadir_format nadir_format_npz;
 extern const nadir_format nadir_format_prism;
@@ -67,5 +74,11 @@ extern const nadir_format nadir_format_petsc;
 
 /* `path` with its ending replaced: "out.tra" and ".trew" give "out.trew". To be released. */
 nadir_status nadir_sibling_path(nadir_context *context, const char *path, const char *ending, char **sibling);
+
+/* Reads a file of logged data: a CSV table, or a NumPy array: records whose fields have the names of the columns,
+ * or a plain array of shape (N, 3) or (N, 4) with state, action, next state and reward. path "-": standard input, as CSV. settings NULL: all zero. Wrong data are NADIR_ERROR_FORMAT
+ * with file and line. On failure *data is empty; nadir_data_clear is legal in any case. */
+nadir_status nadir_data_read(nadir_context *context, const char *path, const nadir_data_settings *settings,
+                             nadir_data *data);
 
 #endif

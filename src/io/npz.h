@@ -180,8 +180,6 @@ extern const nadir_file_digest_form nadir_npz_digest_form;
 nadir_status nadir_npz_output_commit(nadir_npz_output *output);
 void nadir_npz_output_close(nadir_npz_output *output);
 
-nadir_status nadir_npz_read(nadir_context *context, const char *path, const nadir_read_settings *settings,
-                            nadir_model **model);
 nadir_status nadir_npz_write(nadir_context *context, const nadir_model *model, const char *path,
                              const nadir_write_settings *settings);
 

@@ -1,9 +1,130 @@
-/* npz_archive.c: the entries of a NumPy archive as byte sources, through libzip; see npz.h. */
+/* npz_archive.c: NumPy archives through libzip: their bytes, entries and arrays; see npz.h. */
 #include "io/npz.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- Bytes of the archive ---------------------------------------------------------------------------- */
+
+static int64_t size_of(const nadir_npz_source *source)
+{
+    return source->input != NULL ? source->input->bytes : source->output->written;
+}
+
+static zip_int64_t read_bytes(nadir_npz_source *source, void *into, size_t size)
+{
+    size_t got;
+    const nadir_status status =
+        nadir_input_read_at(source->context, source->input, source->at, into, size, &got);
+    if (status != NADIR_OK) {
+        source->status = status;
+        return -1;
+    }
+    source->at += (int64_t)got;
+    return (zip_int64_t)got;
+}
+
+static zip_int64_t write_bytes(nadir_npz_source *source, const void *from, size_t size)
+{
+    nadir_output_write_at(source->output, source->at, from, size);
+    if (source->output->failed) {
+        return -1;
+    }
+    source->at += (int64_t)size;
+    return (zip_int64_t)size;
+}
+
+static zip_int64_t seek(nadir_npz_source *source, void *data, zip_uint64_t length)
+{
+    const zip_int64_t to = zip_source_seek_compute_offset((zip_uint64_t)source->at,
+                                                          (zip_uint64_t)size_of(source), data, length, NULL);
+    if (to < 0) {
+        return -1;
+    }
+    source->at = to;
+    return 0;
+}
+
+static zip_int64_t describe(const nadir_npz_source *source, void *data)
+{
+    zip_stat_t facts;
+    zip_stat_init(&facts);
+    facts.valid = ZIP_STAT_SIZE;
+    facts.size = (zip_uint64_t)size_of(source);
+    memcpy(data, &facts, sizeof facts);
+    return (zip_int64_t)sizeof facts;
+}
+
+static zip_int64_t tell_error(const nadir_npz_source *source, void *data)
+{
+    const int codes[] = {source->input != NULL ? ZIP_ER_READ : ZIP_ER_WRITE, 0};
+    memcpy(data, codes, sizeof codes);
+    return (zip_int64_t)sizeof codes;
+}
+
+static zip_int64_t tell_commands(const nadir_npz_source *source)
+{
+    const zip_int64_t reading = zip_source_make_command_bitmap(
+        ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR,
+        ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_SUPPORTS, -1);
+    const zip_int64_t writing = zip_source_make_command_bitmap(
+        ZIP_SOURCE_BEGIN_WRITE, ZIP_SOURCE_COMMIT_WRITE, ZIP_SOURCE_ROLLBACK_WRITE, ZIP_SOURCE_WRITE,
+        ZIP_SOURCE_SEEK_WRITE, ZIP_SOURCE_TELL_WRITE, ZIP_SOURCE_REMOVE, -1);
+    return source->output != NULL ? reading | writing : reading;
+}
+
+/* What libzip asks of a source: a zip_source_callback. */
+static zip_int64_t serve(void *user, void *data, zip_uint64_t length, zip_source_cmd_t command)
+{
+    nadir_npz_source *source = user;
+    switch (command) {
+    case ZIP_SOURCE_OPEN:
+    case ZIP_SOURCE_BEGIN_WRITE:
+        source->at = 0;
+        return 0;
+    case ZIP_SOURCE_READ:
+        return source->input != NULL ? read_bytes(source, data, length) : -1;
+    case ZIP_SOURCE_WRITE:
+        return write_bytes(source, data, length);
+    case ZIP_SOURCE_SEEK:
+    case ZIP_SOURCE_SEEK_WRITE:
+        return seek(source, data, length);
+    case ZIP_SOURCE_TELL:
+    case ZIP_SOURCE_TELL_WRITE:
+        return source->at;
+    case ZIP_SOURCE_STAT:
+        return describe(source, data);
+    case ZIP_SOURCE_ERROR:
+        return tell_error(source, data);
+    case ZIP_SOURCE_SUPPORTS:
+        return tell_commands(source);
+    case ZIP_SOURCE_CLOSE:
+    case ZIP_SOURCE_FREE:
+    case ZIP_SOURCE_COMMIT_WRITE: /* these three: who opened the file decides what becomes of it */
+    case ZIP_SOURCE_ROLLBACK_WRITE:
+    case ZIP_SOURCE_REMOVE:
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+zip_t *nadir_npz_source_open(nadir_npz_source *source, zip_error_t *error)
+{
+    zip_source_t *made = zip_source_function_create(serve, source, error);
+    if (made == NULL) {
+        return NULL;
+    }
+    zip_t *zip = zip_open_from_source(made, source->input != NULL ? ZIP_RDONLY : ZIP_TRUNCATE, error);
+    if (zip == NULL) {
+        zip_source_free(made);
+    }
+    return zip;
+}
+
+/* ---- Entries ----------------------------------------------------------------------------------------- */
 
 /* No deflated byte can stand for more than this many. */
 #define DEFLATE_RATIO 1032
@@ -259,4 +380,131 @@ void nadir_npz_close(nadir_npz *npz)
         npz->zip = NULL;
     }
     nadir_input_close(&npz->input);
+}
+
+/* ---- Arrays ------------------------------------------------------------------------------------------ */
+
+typedef enum target { TO_DOUBLES, TO_INT64S, TO_INT32S, TO_NAMES } target;
+
+static nadir_status read_items(nadir_npy *npy, target to, const nadir_npy_slice *slice,
+                               const int64_t *strides, void *into)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t count = slice != NULL ? slice->count : npy->header.count;
+    switch (to) {
+    case TO_DOUBLES:
+        return nadir_npy_place(npy, slice, strides, into);
+    case TO_INT64S:
+    case TO_INT32S:
+        NADIR_CHECK(nadir_npy_skip(npy, slice != NULL ? slice->first : 0));
+        return to == TO_INT64S ? nadir_npy_int64s(npy, count, into) : nadir_npy_int32s(npy, count, into);
+    case TO_NAMES:
+        break;
+    }
+    status = nadir_npy_names(npy, into);
+cleanup:
+    return status;
+}
+
+/* Space was made for what the header said when the archive was opened. */
+static bool is_unchanged(const nadir_npy_header *now, const nadir_npy_header *then)
+{
+    return now->count == then->count && now->dimensions == then->dimensions &&
+           now->fortran == then->fortran && memcmp(now->shape, then->shape, sizeof now->shape) == 0;
+}
+
+static nadir_status read_array(nadir_npz *npz, nadir_npz_which which, target to, const nadir_npy_slice *slice,
+                               const int64_t *strides, void *into)
+{
+    nadir_status status = NADIR_OK;
+    nadir_npz_array array = {0};
+    NADIR_CHECK(nadir_npz_array_open(npz, which, &array));
+    if (!is_unchanged(&array.npy.header, &npz->headers[which])) {
+        status = nadir_fail(npz->context, NADIR_ERROR_IO, "%s: changed while it was read", array.name);
+        goto cleanup;
+    }
+    NADIR_CHECK(read_items(&array.npy, to, slice, strides, into));
+    if (array.npy.taken == array.npy.header.count) {
+        NADIR_CHECK(nadir_npy_finish(&array.npy));
+    }
+cleanup:
+    nadir_npz_array_close(&array);
+    return status;
+}
+
+nadir_status nadir_npz_doubles(nadir_npz *npz, nadir_npz_which which, const nadir_npy_slice *slice,
+                               const int64_t *strides, double *into)
+{
+    return read_array(npz, which, TO_DOUBLES, slice, strides, into);
+}
+
+nadir_status nadir_npz_int64s(nadir_npz *npz, nadir_npz_which which, const nadir_npy_slice *slice,
+                              int64_t *into)
+{
+    return read_array(npz, which, TO_INT64S, slice, NULL, into);
+}
+
+nadir_status nadir_npz_int32s(nadir_npz *npz, nadir_npz_which which, const nadir_npy_slice *slice,
+                              int32_t *into)
+{
+    return read_array(npz, which, TO_INT32S, slice, NULL, into);
+}
+
+nadir_status nadir_npz_names(nadir_npz *npz, nadir_npz_which which, nadir_names *into)
+{
+    return read_array(npz, which, TO_NAMES, NULL, NULL, into);
+}
+
+nadir_status nadir_npz_number(nadir_npz *npz, nadir_npz_which which, double *into)
+{
+    const int64_t strides[NADIR_NPY_DIMENSIONS] = {1, 1, 1, 1};
+    if (!nadir_npz_has(npz, which)) {
+        return NADIR_OK;
+    }
+    if (npz->headers[which].count != 1) {
+        return nadir_npz_shape_fail(npz, which, "one number");
+    }
+    return nadir_npz_doubles(npz, which, NULL, strides, into);
+}
+
+nadir_status nadir_npz_word(nadir_npz *npz, nadir_npz_which which, int count, const char *const *words,
+                            int *found)
+{
+    nadir_status status = NADIR_OK;
+    nadir_names names = {0};
+    *found = 0;
+    if (!nadir_npz_has(npz, which)) {
+        return NADIR_OK;
+    }
+    if (npz->headers[which].count != 1) {
+        return nadir_npz_shape_fail(npz, which, "one word");
+    }
+    NADIR_CHECK(nadir_npz_names(npz, which, &names));
+    const char *word = nadir_names_get(&names, 0);
+    while (*found < count && strcmp(words[*found], word) != 0) {
+        (*found)++;
+    }
+    if (*found == count) {
+        status =
+            nadir_fail(npz->context, NADIR_ERROR_FORMAT, "%s: array %s is \"%.40s\"; expected %s%s%s%s%s",
+                       npz->path, nadir_npz_name(which), word, words[1], count > 2 ? ", " : "",
+                       count > 2 ? words[2] : "", count > 3 ? ", " : "", count > 3 ? words[3] : "");
+    }
+cleanup:
+    nadir_names_clear(npz->context->memory, &names);
+    return status;
+}
+
+nadir_status nadir_npz_shape_fail(const nadir_npz *npz, nadir_npz_which which, const char *format, ...)
+{
+    char expected[256];
+    char shape[NADIR_NPY_SHAPE_LENGTH];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(expected, sizeof expected, format, arguments);
+    va_end(arguments);
+    const nadir_npy_header *header = &npz->headers[which];
+    return nadir_fail(npz->context, NADIR_ERROR_FORMAT, "%s: array %s has shape %s; expected %s", npz->path,
+                      nadir_npz_name(which), nadir_npy_shape_text(header->dimensions, header->shape, shape),
+                      expected);
 }

@@ -1,11 +1,10 @@
 /*
- * prism_write.c: writing a model as explicit files of PRISM; the grammar is in prism.c.
+ * prism_write.c: writing a model as explicit files of PRISM; the grammar is in prism_read.c.
  *
  * The transitions go to the .tra file, rewards other than 0 to a .trew file beside it, and an initial
  * distribution that is uniform over some of the states to a .lab file. Terminal states have no transitions.
  */
-#include "io/prism.h"
-
+#include "io/format.h"
 #include "io/labels.h"
 
 #include <string.h>

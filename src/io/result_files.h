@@ -15,7 +15,7 @@
  *
  * Only the kernel is needed; what else is not there is unsaid. What is written stores
  * the digest of its other bytes (core/file.h) as the comment of the archive. A witness is a JSON object
- * (witness_members.h), which stores its digest too.
+ * (witness_file.c), which stores its digest too.
  */
 #ifndef NADIR_IO_RESULT_FILES_H
 #define NADIR_IO_RESULT_FILES_H

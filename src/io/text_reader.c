@@ -1,6 +1,5 @@
-/* text_reader.c: lines, words and numbers of text files; see text_reader.h. */
+/* text_reader.c: lines, words, numbers and characters of text files; see text_reader.h. */
 #include "io/text_reader.h"
-
 #include "core/number.h"
 
 #include <stdarg.h>
@@ -142,6 +141,20 @@ bool nadir_cursor_skip_blanks(nadir_cursor *cursor)
     return cursor->at < cursor->end;
 }
 
+bool nadir_cursor_take_line(nadir_cursor *rest, nadir_cursor *line)
+{
+    if (nadir_cursor_starts(*rest, "\xEF\xBB\xBF")) {
+        rest->at += 3;
+    }
+    const char *newline = memchr(rest->at, '\n', (size_t)(rest->end - rest->at));
+    *line = (nadir_cursor){rest->at, newline != NULL ? newline : rest->end};
+    rest->at = newline != NULL ? newline + 1 : rest->end;
+    if (line->end > line->at && line->end[-1] == '\r') {
+        line->end--;
+    }
+    return line->at < rest->at;
+}
+
 bool nadir_cursor_take_char(nadir_cursor *cursor, char character)
 {
     if (nadir_cursor_skip_blanks(cursor) && *cursor->at == character) {
@@ -241,4 +254,71 @@ bool nadir_cursor_starts(nadir_cursor cursor, const char *text)
 {
     const size_t length = strlen(text);
     return (size_t)(cursor.end - cursor.at) >= length && memcmp(cursor.at, text, length) == 0;
+}
+
+/* ---- UTF-8 ------------------------------------------------------------------------------------------- */
+
+static bool is_character(uint32_t value)
+{
+    return value != 0 && value <= 0x10FFFF && (value < 0xD800 || value > 0xDFFF);
+}
+
+size_t nadir_utf8_encode(uint32_t character, char text[4])
+{
+    if (!is_character(character)) {
+        return 0;
+    }
+    if (character < 0x80) {
+        text[0] = (char)character;
+        return 1;
+    }
+    const size_t length = character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+    for (size_t i = length - 1; i > 0; i--) {
+        text[i] = (char)(0x80 | (character & 0x3F));
+        character >>= 6;
+    }
+    text[0] = (char)((0xF00U >> length & 0xFF) | character); /* as many ones as bytes, then a zero */
+    return length;
+}
+
+size_t nadir_utf8_decode(const char *text, size_t length, uint32_t *character)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    if (length == 0) {
+        return 0;
+    }
+    if (bytes[0] < 0x80) {
+        *character = bytes[0];
+        return is_character(*character) ? 1 : 0;
+    }
+    const size_t size = bytes[0] >= 0xF0 ? 4 : bytes[0] >= 0xE0 ? 3 : 2;
+    if (bytes[0] < 0xC0 || bytes[0] >= 0xF8 || size > length) {
+        return 0;
+    }
+    uint32_t value = bytes[0] & (0x7FU >> size);
+    for (size_t i = 1; i < size; i++) {
+        if ((bytes[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+        value = value << 6 | (bytes[i] & 0x3F);
+    }
+    char shortest[4];
+    if (nadir_utf8_encode(value, shortest) != size) { /* longer than need be, or no character */
+        return 0;
+    }
+    *character = value;
+    return size;
+}
+
+bool nadir_utf8_is_valid(const char *text, size_t length)
+{
+    uint32_t character;
+    for (size_t index = 0; index < length;) {
+        const size_t size = nadir_utf8_decode(text + index, length - index, &character);
+        if (size == 0) {
+            return false;
+        }
+        index += size;
+    }
+    return true;
 }

@@ -43,6 +43,9 @@ nadir_status nadir_text_line(nadir_text *text, nadir_cursor *line, bool *more);
 /* "FILE:LINE: sentence" as a NADIR_ERROR_FORMAT. */
 nadir_status nadir_text_fail(nadir_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Takes the next line of the first bytes of a file, complete or not, as nadir_text_line gives it, a byte order
+ * mark left out; false if there is none. */
+bool nadir_cursor_take_line(nadir_cursor *rest, nadir_cursor *line);
 /* Skips spaces and tabs; true if anything is left. */
 bool nadir_cursor_skip_blanks(nadir_cursor *cursor);
 /* Skips blanks, then the character if it is next; true if it was. */
@@ -67,5 +70,16 @@ bool nadir_cursor_starts(nadir_cursor cursor, const char *text);
 
 /* For "%.*s" in messages: at most 60 bytes of a word. */
 #define NADIR_WORD(word) (int)((word).end - (word).at > 60 ? 60 : (word).end - (word).at), (word).at
+
+/* ---- UTF-8, strictly: neither zeros, nor surrogates, nor anything above U+10FFFF. ---- */
+
+/* Writes a character and returns its length, 1 to 4; 0 when it is none. */
+size_t nadir_utf8_encode(uint32_t character, char text[4]);
+
+/* Takes the character at text[0 .. length) and returns its length; 0 when there is none. */
+size_t nadir_utf8_decode(const char *text, size_t length, uint32_t *character);
+
+/* Whether all of text[0 .. length) is made of characters. */
+bool nadir_utf8_is_valid(const char *text, size_t length);
 
 #endif

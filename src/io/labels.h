@@ -1,5 +1,14 @@
+/* labels.h: the labels that model checkers give to choices and to states. */
+#ifndef NADIR_IO_LABELS_H
+#define NADIR_IO_LABELS_H
+
+#include "io/text_reader.h"
+#include "model/model_builder.h"
+
+/* ---- Labels of choices: action numbers and names ----------------------------------------------------- */
+
 /*
- * action_labels.h: from the labels that a file gives its actions to action numbers and names, and back.
+ * from the labels that a file gives its actions to action numbers and names, and back.
  *
  * A model has action numbers, unique within a state, and optionally one table of names by number. Files of
  * model checkers label each choice of a state with a word. If every choice has a label, every label is a
@@ -8,11 +17,6 @@
  * and is its name; a label that occurs again in the same state gets a name of its own, "label#2", "label#3"
  * and so on.
  */
-#ifndef NADIR_IO_ACTION_LABELS_H
-#define NADIR_IO_ACTION_LABELS_H
-
-#include "io/text_reader.h"
-#include "model/model_builder.h"
 
 /* The label of a choice that has none while others have one. */
 #define NADIR_NO_LABEL "__NOLABEL__"
@@ -52,5 +56,34 @@ typedef struct nadir_label_fit {
 
 /* Terminal states do not count: no choice is written for them. */
 nadir_status nadir_action_labels_fit(nadir_context *context, const nadir_model *model, nadir_label_fit *fit);
+
+/* ---- Initial states and distributions ---------------------------------------------------------------- */
+
+/* initial: "uniform", the number or the name of a state, or a file: .npy with S numbers, or CSV
+ * `idstate,probability` where states left out have probability 0. NADIR_ERROR_ARGUMENT when it is none of
+ * these. What sums to one within 1e-5 is normalised. mu: [states], written on success alone. */
+nadir_status nadir_initial_read(nadir_context *context, const nadir_model *model, const char *initial,
+                                double *mu);
+
+/* The states labelled so far; a struct of zeros is empty. */
+typedef struct nadir_initial_states {
+    int32_t *states;
+    size_t count;
+    size_t capacity;
+} nadir_initial_states;
+
+/* state: from 0 to NADIR_STATES_LIMIT; the same one may be added again. */
+nadir_status nadir_initial_states_add(nadir_context *context, nadir_initial_states *initial, int64_t state);
+
+/* mu of the builder's model is uniform over the set, or over all states if it is empty; a notice says so
+ * unless there is just one. Every state of the set is below builder->states, which the builder has checked
+ * (nadir_builder_sort). path: the file with the labels. */
+nadir_status nadir_initial_states_apply(const nadir_initial_states *initial, const char *path,
+                                        nadir_builder *builder);
+
+void nadir_initial_states_clear(nadir_context *context, nadir_initial_states *initial);
+
+/* The number of states with positive probability if mu is uniform over them, else 0. */
+int64_t nadir_initial_states_count(const nadir_model *model);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * drn.c: the DRN files of Storm, one file with everything.
+ * drn_read.c: the DRN files of Storm, one file with everything.
  *
  *     // comment                    on a line of its own
  *     @type: MDP                    or DTMC: one action in each state
@@ -22,12 +22,259 @@
  * States are 0, 1, 2, ... in this order. Where a state has a single action, its line may be missing. The
  * rewards of state and action add up. Labels other than init are not kept.
  */
-#include "io/drn.h"
 
+#include "io/format.h"
+#include "io/labels.h"
+
+#include <stdio.h>
 #include <string.h>
 
+/* A .drn file while it is read. */
+typedef struct drn_reader {
+    nadir_text text;
+    nadir_builder builder;
+    nadir_action_labels labels;
+    nadir_initial_states initial;
+    const nadir_read_settings *settings;
+
+    /* what stands before @model */
+    unsigned seen;      /* sections, one bit each */
+    bool chain;         /* a Markov chain: one action in each state */
+    int64_t states;     /* as declared */
+    int64_t choices;    /* as declared, -1: not said */
+    nadir_names models; /* reward models */
+    int64_t chosen;     /* the reward model that is read, -1: none */
+
+    /* the state and the action that lines belong to now */
+    int64_t state;  /* -1: before the first */
+    int64_t choice; /* of the state, -1: before the first */
+    bool implicit;  /* transitions stand under the state itself */
+    double state_reward;
+    double action_reward;
+    int64_t action_line;
+    int64_t transitions; /* of the action */
+
+    int64_t choices_found;
+    int64_t unearned; /* states without actions but with a reward */
+} drn_reader;
+
+/* ---- Sections before the model ----------------------------------------------------------------------- */
+
+/* No state is shorter: "state 0\n". */
+#define STATE_BYTES 8
+
+/* A section `@name: value` or `@name` and its value on the next line. */
+typedef struct section {
+    const char *name;
+    bool next_line;
+    nadir_status (*read)(drn_reader *reader, nadir_cursor value);
+} section;
+
+static nadir_status read_type(drn_reader *reader, nadir_cursor value)
+{
+    nadir_cursor type;
+    if (!nadir_cursor_take_word(&value, "", &type)) {
+        return nadir_text_fail(&reader->text, "no type of model; expected MDP or DTMC");
+    }
+    reader->chain = nadir_cursor_equals_nocase(type, "DTMC");
+    if (!reader->chain && !nadir_cursor_equals_nocase(type, "MDP")) {
+        return nadir_text_fail(&reader->text,
+                               "a model of type %.*s; only MDPs and Markov chains (DTMC) can be read",
+                               NADIR_WORD(type));
+    }
+    return NADIR_OK;
+}
+
+static nadir_status read_value_type(drn_reader *reader, nadir_cursor value)
+{
+    nadir_cursor type;
+    if (!nadir_cursor_take_word(&value, "", &type) ||
+        (!nadir_cursor_equals(type, "double") && !nadir_cursor_equals(type, "rational"))) {
+        return nadir_text_fail(&reader->text,
+                               "values of type %.*s; only double and rational can be read, no intervals and "
+                               "no parameters",
+                               NADIR_WORD(type));
+    }
+    return NADIR_OK;
+}
+
+static nadir_status read_parameters(drn_reader *reader, nadir_cursor value)
+{
+    if (nadir_cursor_skip_blanks(&value)) {
+        return nadir_text_fail(
+            &reader->text,
+            "the model has the parameters %.*s; give them values in the program that wrote "
+            "the file, and write it again",
+            NADIR_WORD(value));
+    }
+    return NADIR_OK;
+}
+
+static nadir_status read_placeholders(drn_reader *reader, nadir_cursor value)
+{
+    (void)value;
+    return nadir_text_fail(&reader->text, "placeholders stand for parametric values, which cannot be read");
+}
+
+/* "a, b, c" of all names into text, cut where it is full; returns text. */
+static const char *list_names(const nadir_names *names, size_t size, char text[])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int64_t i = 0; i < names->count && used < size; i++) {
+        const int length =
+            snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", nadir_names_get(names, i));
+        used += length > 0 ? (size_t)length : 0;
+    }
+    return text;
+}
+
+/* The model that was asked for, else the only one. */
+static nadir_status choose_reward_model(drn_reader *reader)
+{
+    const nadir_names *models = &reader->models;
+    const char *asked = reader->settings->reward_model;
+    char list[256];
+    for (int64_t i = 0; i < models->count && asked != NULL; i++) {
+        if (strcmp(nadir_names_get(models, i), asked) == 0) {
+            reader->chosen = i;
+            return NADIR_OK;
+        }
+    }
+    if (asked != NULL && models->count == 0) {
+        return nadir_text_fail(&reader->text, "reward model %.60s was asked for; the file has none", asked);
+    }
+    if (asked != NULL) {
+        return nadir_text_fail(&reader->text,
+                               "no reward model %.60s; the file has %s: take one with --reward-model NAME",
+                               asked, list_names(models, sizeof list, list));
+    }
+    if (models->count > 1) {
+        return nadir_text_fail(&reader->text, "%lld reward models, %s: take one with --reward-model NAME",
+                               (long long)models->count, list_names(models, sizeof list, list));
+    }
+    reader->chosen = models->count - 1;
+    return NADIR_OK;
+}
+
+static nadir_status read_reward_models(drn_reader *reader, nadir_cursor value)
+{
+    nadir_status status = NADIR_OK;
+    nadir_cursor name;
+    while (nadir_cursor_take_word(&value, "", &name)) {
+        NADIR_CHECK(
+            nadir_names_add(reader->text.context, &reader->models, name.at, (size_t)(name.end - name.at)));
+    }
+    NADIR_CHECK(choose_reward_model(reader));
+cleanup:
+    return status;
+}
+
+static nadir_status read_states(drn_reader *reader, nadir_cursor value)
+{
+    const int64_t bytes = reader->text.input.bytes;
+    if (!nadir_cursor_is_integer(value, &reader->states) || reader->states < 1 ||
+        reader->states > NADIR_STATES_LIMIT) {
+        return nadir_text_fail(&reader->text, "found %.*s; expected the number of states, 1 to %d",
+                               NADIR_WORD(value), NADIR_STATES_LIMIT);
+    }
+    if (reader->states > bytes / STATE_BYTES) {
+        return nadir_text_fail(&reader->text,
+                               "%lld states declared; a file of %lld bytes cannot hold so many",
+                               (long long)reader->states, (long long)bytes);
+    }
+    return NADIR_OK;
+}
+
+static nadir_status read_choices(drn_reader *reader, nadir_cursor value)
+{
+    if (!nadir_cursor_is_integer(value, &reader->choices) || reader->choices < 0) {
+        return nadir_text_fail(&reader->text, "found %.*s; expected the number of choices",
+                               NADIR_WORD(value));
+    }
+    return NADIR_OK;
+}
+
+enum { TYPE, VALUE_TYPE, PARAMETERS, PLACEHOLDERS, REWARD_MODELS, STATES, CHOICES, SECTIONS };
+
+static const section sections[SECTIONS] = {
+    [TYPE] = {"@type:", false, read_type},
+    [VALUE_TYPE] = {"@value_type:", false, read_value_type},
+    [PARAMETERS] = {"@parameters", true, read_parameters},
+    [PLACEHOLDERS] = {"@placeholders", false, read_placeholders},
+    [REWARD_MODELS] = {"@reward_models", true, read_reward_models},
+    [STATES] = {"@nr_states", true, read_states},
+    [CHOICES] = {"@nr_choices", true, read_choices},
+};
+
+static nadir_status read_section(drn_reader *reader, nadir_cursor line)
+{
+    nadir_status status = NADIR_OK;
+    int which = 0;
+    while (which < SECTIONS && !nadir_cursor_starts(line, sections[which].name)) {
+        which++;
+    }
+    if (which == SECTIONS) {
+        return nadir_text_fail(&reader->text,
+                               "found %.*s; expected a section such as @type: or @nr_states, or @model",
+                               NADIR_WORD(line));
+    }
+    if (reader->seen & (1U << which)) {
+        return nadir_text_fail(&reader->text, "a second %s", sections[which].name);
+    }
+    reader->seen |= 1U << which;
+    nadir_cursor value = {line.at + strlen(sections[which].name), line.end};
+    if (sections[which].next_line) {
+        bool more;
+        NADIR_CHECK(nadir_text_line(&reader->text, &value, &more));
+        if (!more) {
+            return nadir_text_fail(&reader->text, "the file ends after %s", sections[which].name);
+        }
+    }
+    NADIR_CHECK(sections[which].read(reader, value));
+cleanup:
+    return status;
+}
+
+static nadir_status read_header(drn_reader *reader)
+{
+    nadir_status status = NADIR_OK;
+    nadir_cursor line;
+    bool more;
+    reader->choices = -1;
+    reader->chosen = -1;
+    NADIR_CHECK(nadir_text_line(&reader->text, &line, &more));
+    while (more) {
+        nadir_cursor word;
+        nadir_cursor rest = line;
+        if (nadir_cursor_take_word(&rest, "", &word) && nadir_cursor_equals(word, "@model")) {
+            break;
+        }
+        if (word.end > word.at && !nadir_cursor_starts(word, "//")) {
+            nadir_cursor_skip_blanks(&line);
+            NADIR_CHECK(read_section(reader, line));
+        }
+        NADIR_CHECK(nadir_text_line(&reader->text, &line, &more));
+    }
+    if (!more) {
+        return nadir_text_fail(&reader->text, "the file ends before @model");
+    }
+    const unsigned needed = 1U << TYPE | 1U << STATES;
+    if ((reader->seen & needed) != needed) {
+        return nadir_text_fail(&reader->text, "no %s before @model",
+                               reader->seen & (1U << TYPE) ? "@nr_states" : "@type:");
+    }
+    if (!(reader->seen & (1U << REWARD_MODELS))) {
+        NADIR_CHECK(choose_reward_model(reader));
+    }
+cleanup:
+    return status;
+}
+
+/* ---- States, actions and transitions ----------------------------------------------------------------- */
+
 /* Rewards in brackets; that of the chosen model goes to *reward. */
-static nadir_status read_rewards(nadir_drn_reader *reader, nadir_cursor *line, double *reward)
+static nadir_status read_row_rewards(drn_reader *reader, nadir_cursor *line, double *reward)
 {
     const nadir_cursor start = *line;
     int64_t count = 0;
@@ -58,7 +305,7 @@ static nadir_status read_rewards(nadir_drn_reader *reader, nadir_cursor *line, d
 }
 
 /* Labels of a state, of which only init matters. */
-static nadir_status read_labels(nadir_drn_reader *reader, nadir_cursor *line, bool *initial)
+static nadir_status read_labels(drn_reader *reader, nadir_cursor *line, bool *initial)
 {
     *initial = false;
     while (nadir_cursor_skip_blanks(line)) {
@@ -79,7 +326,7 @@ static nadir_status read_labels(nadir_drn_reader *reader, nadir_cursor *line, bo
 }
 
 /* An action without transitions is no distribution. */
-static nadir_status end_action(nadir_drn_reader *reader)
+static nadir_status end_action(drn_reader *reader)
 {
     if (reader->choice >= 0 && reader->transitions == 0) {
         return nadir_fail(reader->text.context, NADIR_ERROR_FORMAT,
@@ -89,13 +336,13 @@ static nadir_status end_action(nadir_drn_reader *reader)
     return NADIR_OK;
 }
 
-static nadir_status end_state(nadir_drn_reader *reader)
+static nadir_status end_state(drn_reader *reader)
 {
     reader->unearned += reader->state >= 0 && reader->choice < 0 && reader->state_reward != 0;
     return end_action(reader);
 }
 
-static nadir_status read_state(nadir_drn_reader *reader, nadir_cursor line)
+static nadir_status read_state(drn_reader *reader, nadir_cursor line)
 {
     nadir_status status = NADIR_OK;
     int64_t state;
@@ -114,7 +361,7 @@ static nadir_status read_state(nadir_drn_reader *reader, nadir_cursor line)
         return nadir_text_fail(&reader->text, "found %.*s; an MDP has no %s", NADIR_WORD(line),
                                *line.at == '!' ? "exit rates" : "observations");
     }
-    NADIR_CHECK(read_rewards(reader, &line, &reader->state_reward));
+    NADIR_CHECK(read_row_rewards(reader, &line, &reader->state_reward));
     NADIR_CHECK(read_labels(reader, &line, &initial));
     reader->state = state;
     reader->choice = -1;
@@ -127,7 +374,7 @@ cleanup:
 }
 
 /* The next action of the state. */
-static nadir_status start_action(nadir_drn_reader *reader, nadir_cursor name)
+static nadir_status start_action(drn_reader *reader, nadir_cursor name)
 {
     reader->choice++;
     reader->choices_found++;
@@ -137,7 +384,7 @@ static nadir_status start_action(nadir_drn_reader *reader, nadir_cursor name)
     return nadir_action_labels_add(&reader->text, &reader->labels, reader->state, reader->choice, name);
 }
 
-static nadir_status read_action(nadir_drn_reader *reader, nadir_cursor line)
+static nadir_status read_action(drn_reader *reader, nadir_cursor line)
 {
     nadir_status status = NADIR_OK;
     nadir_cursor name;
@@ -153,7 +400,7 @@ static nadir_status read_action(nadir_drn_reader *reader, nadir_cursor line)
                                (long long)reader->state);
     }
     NADIR_CHECK(start_action(reader, name));
-    NADIR_CHECK(read_rewards(reader, &line, &reader->action_reward));
+    NADIR_CHECK(read_row_rewards(reader, &line, &reader->action_reward));
     if (nadir_cursor_skip_blanks(&line)) {
         return nadir_text_fail(&reader->text, "found %.*s after an action", NADIR_WORD(line));
     }
@@ -161,7 +408,7 @@ cleanup:
     return status;
 }
 
-static nadir_status read_transition(nadir_drn_reader *reader, nadir_cursor line)
+static nadir_status read_transition(drn_reader *reader, nadir_cursor line)
 {
     nadir_status status = NADIR_OK;
     const nadir_cursor start = line;
@@ -204,7 +451,7 @@ static bool take_keyword(nadir_cursor *line, const char *keyword)
     return false;
 }
 
-static nadir_status read_line(nadir_drn_reader *reader, nadir_cursor line)
+static nadir_status read_line(drn_reader *reader, nadir_cursor line)
 {
     if (!nadir_cursor_skip_blanks(&line) || nadir_cursor_starts(line, "//")) {
         return NADIR_OK;
@@ -218,7 +465,7 @@ static nadir_status read_line(nadir_drn_reader *reader, nadir_cursor line)
     return read_transition(reader, line);
 }
 
-static nadir_status read_body(nadir_drn_reader *reader)
+static nadir_status read_body(drn_reader *reader)
 {
     nadir_status status = NADIR_OK;
     nadir_cursor line;
@@ -246,11 +493,11 @@ static nadir_status read_model(nadir_context *context, const char *path, const n
                                nadir_model **model)
 {
     nadir_status status = NADIR_OK;
-    nadir_drn_reader reader = {.settings = settings, .state = -1, .choice = -1};
+    drn_reader reader = {.settings = settings, .state = -1, .choice = -1};
     nadir_builder *builder = &reader.builder;
     NADIR_CHECK(nadir_text_open(context, path, &reader.text));
     NADIR_CHECK(nadir_builder_start(context, path, builder));
-    NADIR_CHECK(nadir_drn_read_header(&reader));
+    NADIR_CHECK(read_header(&reader));
     NADIR_CHECK(read_body(&reader));
     NADIR_CHECK(nadir_action_labels_apply(&reader.labels, builder));
     NADIR_CHECK(nadir_initial_states_apply(&reader.initial, path, builder));
@@ -273,22 +520,15 @@ cleanup:
 /* After comments a section begins. */
 static bool recognises(const char *head, size_t length)
 {
-    static const char *const sections[] = {"@type:", "@value_type:", "@parameters", "@reward_models",
-                                           "@nr_states"};
     nadir_cursor rest = {head, head + length};
-    if (nadir_cursor_starts(rest, "\xEF\xBB\xBF")) {
-        rest.at += 3;
-    }
-    while (rest.at < rest.end) {
-        const char *newline = memchr(rest.at, '\n', (size_t)(rest.end - rest.at));
-        nadir_cursor word;
-        nadir_cursor line = {rest.at, newline != NULL ? newline : rest.end};
-        rest.at = newline != NULL ? newline + 1 : rest.end;
-        if (!nadir_cursor_take_word(&line, "\r", &word) || nadir_cursor_starts(word, "//")) {
+    nadir_cursor line;
+    nadir_cursor word;
+    while (nadir_cursor_take_line(&rest, &line)) {
+        if (!nadir_cursor_take_word(&line, "", &word) || nadir_cursor_starts(word, "//")) {
             continue;
         }
-        for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
-            if (nadir_cursor_starts(word, sections[i])) {
+        for (int i = 0; i < SECTIONS; i++) {
+            if (i != PLACEHOLDERS && i != CHOICES && nadir_cursor_starts(word, sections[i].name)) {
                 return true;
             }
         }
