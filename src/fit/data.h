@@ -6,13 +6,15 @@
  *     trajectories   episode, step, state, action [, next_state] [, reward]  a line for each step
  *     samples        idoutcome, idstatefrom, idaction, idstateto, probability [, reward]
  *
- * Readers of files (io/log_file.h) give them row by row (count_transitions.h): memory grows with the number of
+ * Readers of files (io/log_file.c) give them row by row: memory grows with the number of
  * different transitions alone.
  */
 #ifndef NADIR_FIT_DATA_H
 #define NADIR_FIT_DATA_H
 
 #include "core/context.h"
+
+/* ---- Counts and samples ------------------------------------------------------------------------------ */
 
 /*
  * How often each transition was observed.
@@ -87,5 +89,136 @@ typedef struct nadir_data {
 } nadir_data;
 
 void nadir_data_clear(nadir_context *context, nadir_data *data);
+
+/* ---- Transition table -------------------------------------------------------------------------------- */
+
+/*
+ * sums over transitions, found by (state, action, successor).
+ *
+ * The transitions stand in the order in which they first came, 32 bytes each; beside them an open-addressing
+ * table of their numbers, at most half full, so that a look-up takes two memory accesses.
+ */
+
+typedef struct nadir_data_entry {
+    int32_t state, action, successor;
+    uint32_t mark; /* part of the hash: rejects most other entries, and gives the slot when the table grows */
+    double count;
+    double reward; /* sum of count * reward */
+} nadir_data_entry;
+
+/* All zero is empty. */
+typedef struct nadir_data_table {
+    nadir_data_entry *entries; /* [count] */
+    int64_t count;
+    size_t capacity; /* of entries */
+    int64_t *slots;  /* [slot_count], a power of two: number of an entry, -1: none */
+    size_t slot_count;
+} nadir_data_table;
+
+/* *at: the number of the transition, which is new, with sums of 0, if it was not there. */
+nadir_status nadir_data_table_find(nadir_context *context, nadir_data_table *table, int32_t state,
+                                   int32_t action, int32_t successor, int64_t *self);
+/* Prefetches the memory of a transition that will be looked up soon: a table larger than the cache is then
+ * several times as fast. Call it far ahead with `near` false, then half as far ahead with true. */
+void nadir_data_table_expect(const nadir_data_table *table, int64_t state, int64_t action, int64_t successor,
+                             bool near);
+/* After the last look-up: releases the slots, keeps the entries. */
+void nadir_data_table_close(nadir_context *context, nadir_data_table *table);
+void nadir_data_table_clear(nadir_context *context, nadir_data_table *table);
+
+/* The numbers of the entries in the order of their rows and, within a row, of their successors, by two
+ * counting sorts. entry_rows: [count] the row of each entry, below `rows`; successors are below `states`.
+ * Entries whose count is 0 are left out. Fills row_starts, [rows + 1], and order, [row_starts[rows]]. */
+nadir_status nadir_data_table_order(nadir_context *context, const nadir_data_table *table, int64_t states,
+                                    int64_t rows, const int64_t *entry_rows, int64_t *order,
+                                    int64_t *row_starts);
+
+/* ---- Rows of a data file, checked and added up one by one -------------------------------------------- */
+
+/*
+ * rows of a data file, checked and added up one by one; then counts or samples of them.
+ *
+ * Readers give rows as they come; everything that does not depend on how the file is written is checked here.
+ */
+
+/* The columns that data may have. */
+enum {
+    NADIR_DATA_STATE,
+    NADIR_DATA_ACTION,
+    NADIR_DATA_SUCCESSOR,
+    NADIR_DATA_REWARD,
+    NADIR_DATA_COUNT,
+    NADIR_DATA_EPISODE,
+    NADIR_DATA_STEP,
+    NADIR_DATA_OUTCOME,
+    NADIR_DATA_PROBABILITY,
+    NADIR_DATA_COLUMNS
+};
+
+#define NADIR_DATA_HAS(columns, which) (((columns) >> (which)&1U) != 0)
+
+/* One line of a CSV file or one record of an array. */
+typedef struct nadir_data_row {
+    int64_t line;   /* of the file from 1, or number of the record from 0 */
+    unsigned there; /* bit i: column i has a value */
+    int64_t state, action, successor, episode, step, outcome;
+    double reward, count, probability;
+} nadir_data_row;
+
+/* One line of posterior samples. */
+typedef struct nadir_data_sample {
+    int64_t entry; /* number of the transition in the table */
+    int32_t outcome;
+    uint32_t line; /* for messages */
+    double probability;
+    double reward;
+} nadir_data_sample;
+
+typedef struct nadir_data_collector {
+    nadir_context *context;
+    const char *path; /* for messages */
+    bool records;     /* places are records of an array, not lines of a text */
+    nadir_data_kind kind;
+    unsigned columns; /* bit i: the file has column i */
+    nadir_data_settings settings;
+
+    nadir_data_table table;
+    int64_t states, actions; /* one more than the largest seen */
+    int64_t observations;
+
+    nadir_data_table starts; /* of episodes: (state, 0, 0) */
+    nadir_data_row last;     /* the step before */
+    int64_t episodes;
+    int64_t open_ends; /* episodes whose last action has no known outcome */
+
+    nadir_data_sample *samples; /* [sample_count] */
+    int64_t sample_count;
+    size_t sample_capacity;
+    int64_t outcomes; /* one more than the largest seen */
+} nadir_data_collector;
+
+/* path is kept, not copied; settings NULL: all zero. To be cleared in any case. */
+nadir_status nadir_data_collector_start(nadir_context *context, const char *path,
+                                        const nadir_data_settings *settings, nadir_data_collector *collector);
+void nadir_data_collector_clear(nadir_data_collector *collector);
+
+/* "FILE:LINE: sentence" or "FILE: record NUMBER: sentence" as a NADIR_ERROR_FORMAT. */
+nadir_status nadir_data_fail(const nadir_data_collector *collector, int64_t line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Once kind and columns are set. */
+nadir_status nadir_data_collect(nadir_data_collector *collector, const nadir_data_row *row);
+
+/* Once all rows are there. */
+nadir_status nadir_data_collect_end(nadir_data_collector *collector);
+
+/* The most states, and the most actions in all of `states` states, that the numbers in a file may ask for:
+ * numbers that no transition mentions cost memory all the same, so that a file may not skip many of them. */
+int64_t nadir_data_states_limit(const nadir_data_collector *collector);
+int64_t nadir_data_rows_limit(const nadir_data_collector *collector, int64_t states);
+
+/* After nadir_data_collect_end. */
+nadir_status nadir_counts_make(nadir_data_collector *collector, nadir_counts **counts);
+nadir_status nadir_samples_make(nadir_data_collector *collector, nadir_samples **samples);
 
 #endif

@@ -1,7 +1,315 @@
-/* fit.c: data made into a fit: the evidence of every row and the nominal model. */
+/* fit.c: fits: what is asked, the evidence of every row, and the nominal model. */
 #include "fit/fit.h"
-
 #include "model/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Settings ---------------------------------------------------------------------------------------- */
+
+static const char *const methods[] = {"posterior", "bootstrap", "distribution-free"};
+static const char *const scales[] = {"ones", "deviation", "occupancy", "sensitivity", "auto"};
+static const char *const unvisited[] = {"uniform", "pin", "absorb"};
+
+const char *nadir_fit_method_name(nadir_fit_method method)
+{
+    return methods[method];
+}
+
+const char *nadir_scales_name(int choice)
+{
+    return scales[choice];
+}
+
+bool nadir_fit_names_file(const nadir_fit_settings *settings)
+{
+    const char *successors = settings->successors;
+    return successors != NULL && strcmp(successors, "all") != 0 && strcmp(successors, "seen") != 0;
+}
+
+void nadir_fit_settings_fill(nadir_fit_settings *settings, size_t size)
+{
+    const nadir_fit_settings made = {.confidence = 0.95,
+                                     .prior = NAN,
+                                     .concentration = NAN,
+                                     .norm = 2,
+                                     .set = NADIR_SET_NONRECT,
+                                     .discount = NAN};
+    nadir_settings_give(settings, size, &made, sizeof made);
+}
+
+/* The place of the word, NULL being `unsaid`. */
+static nadir_status find_word(nadir_context *context, const char *what, const char *word, int count,
+                              const char *const words[], int unsaid, int *place)
+{
+    char expected[128] = "";
+    size_t length = 0;
+    *place = word == NULL ? unsaid : 0;
+    while (word != NULL && *place < count && strcmp(word, words[*place]) != 0) {
+        const int added = snprintf(&expected[length], sizeof expected - length, "%s%s",
+                                   *place > 0 ? ", " : "", words[*place]);
+        length += (size_t)added;
+        (*place)++;
+    }
+    return *place < count ? NADIR_OK
+                          : nadir_fail(context, NADIR_ERROR_ARGUMENT, "%s: '%s' given, expected one of %s",
+                                       what, word, expected);
+}
+
+static nadir_status check_numbers(nadir_context *context, const nadir_fit_settings *settings,
+                                  const nadir_fit_options *options, nadir_data_kind data_kind)
+{
+    if (!(settings->confidence > 0) || !(settings->confidence < 1)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "the confidence is %g; expected more than 0 and less than 1", settings->confidence);
+    }
+    if (!(settings->norm >= 1)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the norm is %g; expected 1 to infinity",
+                          settings->norm);
+    }
+    if (!isnan(settings->prior) && !isnan(settings->concentration)) {
+        return nadir_fail(
+            context, NADIR_ERROR_ARGUMENT,
+            "prior and concentration cannot both be given: one is that of a row, the other that "
+            "of each of its successors");
+    }
+    const double weight = isnan(options->concentration) ? options->prior : options->concentration;
+    const bool needed = options->method != NADIR_FIT_FREE && data_kind != NADIR_DATA_SAMPLES;
+    if (!(weight >= 0) || isinf(weight) || (needed && weight == 0)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "the weight of the prior is %g; expected a finite number%s", weight,
+                          needed ? " above 0: a posterior needs one" : ", 0 or more");
+    }
+    if (settings->states < 0 || settings->actions < 0 || settings->samples < 0) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "states, actions and samples cannot be negative");
+    }
+    if (data_kind == NADIR_DATA_SAMPLES && options->method != NADIR_FIT_POSTERIOR) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "the data are posterior samples: method %s needs observations",
+                          methods[options->method]);
+    }
+    if (data_kind == NADIR_DATA_SAMPLES && nadir_fit_names_file(settings)) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "the data are posterior samples, which say themselves what is possible: "
+                          "successors are all or seen, not a file");
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_fit_check_settings(nadir_context *context, const nadir_fit_settings *settings,
+                                      nadir_data_kind data_kind, nadir_fit_options *options)
+{
+    nadir_status status = NADIR_OK;
+    int method = 0;
+    int place = 0;
+    NADIR_CHECK(find_word(context, "method", settings->method, 3, methods, NADIR_FIT_POSTERIOR, &method));
+    NADIR_CHECK(
+        find_word(context, "scales", settings->scales, 5, scales, NADIR_SCALES_COUNT, &options->scales));
+    NADIR_CHECK(
+        find_word(context, "unvisited", settings->unvisited, 3, unvisited, NADIR_UNVISITED_UNIFORM, &place));
+    options->unvisited = (nadir_unvisited)place;
+    options->method = (nadir_fit_method)method;
+    options->confidence = settings->confidence;
+    options->norm = settings->norm;
+    options->set = settings->set == NADIR_SET_UNSAID ? NADIR_SET_NONRECT : settings->set;
+    options->samples = settings->samples;
+    options->concentration = settings->concentration;
+    options->prior = !isnan(settings->prior) ? settings->prior : method == NADIR_FIT_FREE ? 0 : 2;
+    const bool all = settings->successors == NULL ? data_kind != NADIR_DATA_SAMPLES
+                                                  : strcmp(settings->successors, "all") == 0;
+    options->domain = all ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
+    NADIR_CHECK(check_numbers(context, settings, options, data_kind));
+cleanup:
+    return status;
+}
+
+/* ---- Nominal model ----------------------------------------------------------------------------------- */
+
+/*
+ * the nominal model: posterior means, mean rewards, and how episodes began.
+ *
+ * A row without data is uniform over what it may do, or stays (unvisited absorb). Its reward is the lowest
+ * mean reward of any row: nothing is known of it, and then what is promised of a policy holds as long as no
+ * reward is lower.
+ */
+
+/* The arrays of a model in the making. */
+typedef struct parts {
+    int64_t *row_starts;
+    int32_t *columns;
+    double *probabilities;
+    double *rewards;
+    double *initial;
+} parts;
+
+static void clear_parts(nadir_context *context, parts *made)
+{
+    nadir_release(context, made->row_starts);
+    nadir_release(context, made->columns);
+    nadir_release(context, made->probabilities);
+    nadir_release(context, made->rewards);
+    nadir_release(context, made->initial);
+}
+
+static bool stays(const nadir_fit *fit, int64_t row)
+{
+    return nadir_evidence_seen(&fit->evidence, row) == 0 &&
+           (fit->evidence.samples != NULL || fit->options.unvisited == NADIR_UNVISITED_ABSORB);
+}
+
+/* Transitions of the row that have a positive mean. */
+static int64_t count_row(const nadir_fit *fit, int64_t row)
+{
+    const nadir_evidence *evidence = &fit->evidence;
+    const int64_t seen = nadir_evidence_seen(evidence, row);
+    return stays(fit, row)                                                       ? 1
+           : evidence->samples != NULL || (seen > 0 && evidence->each[row] == 0) ? seen
+                                                                                 : evidence->allowed[row];
+}
+
+/* The allowed successors, each with (a + n) / (N + A); where neither is known all are alike. */
+static void write_allowed(const nadir_evidence *evidence, int64_t row, int32_t *columns,
+                          double *probabilities)
+{
+    const nadir_counts *listed = evidence->listed;
+    const int64_t allowed = evidence->allowed[row];
+    const double total = evidence->visits[row] + evidence->each[row] * (double)allowed;
+    const int64_t end = evidence->row_starts[row + 1];
+    const bool named = allowed < evidence->states || listed != NULL;
+    const int32_t *names = !named ? NULL
+                           : listed != NULL && listed->row_starts[row + 1] > listed->row_starts[row]
+                               ? &listed->columns[listed->row_starts[row]]
+                           : listed == NULL ? &evidence->columns[evidence->row_starts[row]]
+                                            : NULL;
+    int64_t index = evidence->row_starts[row];
+    for (int64_t i = 0; i < allowed; i++) {
+        columns[i] = names != NULL ? names[i] : (int32_t)i;
+        const bool seen = index < end && evidence->columns[index] == columns[i];
+        const double weight = evidence->each[row] + (seen ? evidence->counts[index] : 0);
+        probabilities[i] = total > 0 ? weight / total : 1 / (double)allowed;
+        index += seen ? 1 : 0;
+    }
+}
+
+static void write_row(const nadir_fit *fit, int64_t state, int64_t row, int64_t count, int32_t *columns,
+                      double *probabilities)
+{
+    const nadir_evidence *evidence = &fit->evidence;
+    const int64_t start = evidence->row_starts[row];
+    if (stays(fit, row)) {
+        columns[0] = (int32_t)state;
+        probabilities[0] = 1;
+    } else if (count == evidence->allowed[row] && evidence->samples == NULL) {
+        write_allowed(evidence, row, columns, probabilities);
+    } else {
+        for (int64_t i = 0; i < count; i++) {
+            columns[i] = evidence->columns[start + i];
+            probabilities[i] = evidence->samples != NULL
+                                   ? evidence->mean[start + i]
+                                   : evidence->counts[start + i] / evidence->visits[row];
+        }
+    }
+}
+
+static nadir_status write_rows(nadir_context *context, const nadir_fit *fit, parts *made)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_evidence *evidence = &fit->evidence;
+    NADIR_NEW(context, made->row_starts, evidence->rows + 1);
+    made->row_starts[0] = 0;
+    for (int64_t row = 0; row < evidence->rows; row++) {
+        made->row_starts[row + 1] = made->row_starts[row] + count_row(fit, row);
+    }
+    NADIR_NEW(context, made->columns, made->row_starts[evidence->rows]);
+    NADIR_NEW(context, made->probabilities, made->row_starts[evidence->rows]);
+    for (int64_t state = 0; state < evidence->states; state++) {
+        for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
+            const int64_t start = made->row_starts[row];
+            write_row(fit, state, row, made->row_starts[row + 1] - start, &made->columns[start],
+                      &made->probabilities[start]);
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* Mean rewards of rows that have any; the lowest for the others. */
+static nadir_status write_rewards(nadir_context *context, const nadir_fit *fit, bool costs, parts *made)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_evidence *evidence = &fit->evidence;
+    const nadir_samples *samples = evidence->samples;
+    const double *sums = samples == NULL ? fit->data.counts->reward_sums : NULL;
+    const double sign = costs ? -1 : 1;
+    double lowest = INFINITY;
+    int64_t given = 0;
+    if (samples != NULL ? samples->rewards == NULL : sums == NULL) {
+        return NADIR_OK;
+    }
+    NADIR_NEW(context, made->rewards, evidence->rows);
+    for (int64_t row = 0; row < evidence->rows; row++) {
+        double sum = 0;
+        made->rewards[row] = NAN;
+        if (nadir_evidence_seen(evidence, row) > 0) {
+            for (int64_t i = evidence->row_starts[row]; sums != NULL && i < evidence->row_starts[row + 1];
+                 i++) {
+                sum += sums[i];
+            }
+            made->rewards[row] =
+                sign * (samples != NULL ? samples->rewards[given++] : sum / evidence->visits[row]);
+            lowest = fmin(lowest, made->rewards[row]);
+        }
+    }
+    for (int64_t row = 0; row < evidence->rows; row++) {
+        made->rewards[row] = !isnan(made->rewards[row]) ? made->rewards[row] : samples != NULL ? 0 : lowest;
+    }
+cleanup:
+    return status;
+}
+
+/* How often episodes began in each state; NULL: not known. */
+static nadir_status write_initial(nadir_context *context, const nadir_fit *fit, parts *made)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_counts *counts = fit->data.counts;
+    if (counts == NULL || counts->initial == NULL || counts->episodes == 0) {
+        return NADIR_OK;
+    }
+    NADIR_NEW(context, made->initial, counts->states);
+    for (int64_t state = 0; state < counts->states; state++) {
+        made->initial[state] = counts->initial[state] / (double)counts->episodes;
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status make_nominal(nadir_context *context, nadir_fit *fit, const nadir_fit_settings *settings)
+{
+    nadir_status status = NADIR_OK;
+    parts made = {0};
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    NADIR_CHECK(write_rows(context, fit, &made));
+    NADIR_CHECK(write_rewards(context, fit, settings->costs, &made));
+    NADIR_CHECK(write_initial(context, fit, &made));
+    data.states = fit->evidence.states;
+    data.rows = fit->evidence.rows;
+    data.discount = settings->discount;
+    data.state_rows = fit->evidence.state_rows;
+    data.row_actions = fit->evidence.row_actions;
+    data.row_starts = made.row_starts;
+    data.columns = made.columns;
+    data.probabilities = made.probabilities;
+    data.rewards = made.rewards;
+    data.initial = made.initial;
+    NADIR_CHECK(nadir_model_create(context, &data, &fit->nominal));
+cleanup:
+    clear_parts(context, &made);
+    return status;
+}
+
+/* ---- Fits -------------------------------------------------------------------------------------------- */
 
 void nadir_fit_free(nadir_fit *fit)
 {
@@ -35,14 +343,14 @@ nadir_status nadir_fit_create(nadir_context *context, nadir_data *data, nadir_da
     made->listed = *listed;
     *data = (nadir_data){0};
     *listed = (nadir_data){0};
-    NADIR_CHECK(nadir_fit_check_settings(context, settings, made->data.kind, &made->question));
-    const nadir_evidence_settings evidence = {.all = made->question.domain == NADIR_DOMAIN_SIMPLEX,
+    NADIR_CHECK(nadir_fit_check_settings(context, settings, made->data.kind, &made->options));
+    const nadir_evidence_settings evidence = {.all = made->options.domain == NADIR_DOMAIN_SIMPLEX,
                                               .listed = made->listed.counts,
-                                              .prior = made->question.prior,
-                                              .concentration = made->question.concentration,
-                                              .unvisited = made->question.unvisited};
+                                              .prior = made->options.prior,
+                                              .concentration = made->options.concentration,
+                                              .unvisited = made->options.unvisited};
     NADIR_CHECK(nadir_evidence_make(context, &made->data, &evidence, &made->evidence));
-    NADIR_CHECK(nadir_fit_make_nominal(context, made, settings));
+    NADIR_CHECK(make_nominal(context, made, settings));
     *fit = made;
     made = NULL;
 cleanup:

@@ -57,7 +57,7 @@ static nadir_status solve(nadir_context *context, const nadir_policy *policy, se
     nadir_nominal nominal = {.size = sizeof nominal};
     self->result.nominal_return = NAN;
     if (model->rewards == NULL || isnan(model->discount)) {
-        const int choice = self->fit->question.scales;
+        const int choice = self->fit->options.scales;
         return choice == NADIR_SCALES_OCCUPANCY || choice == NADIR_SCALES_SENSITIVITY
                    ? nadir_fail(context, NADIR_ERROR_MODEL,
                                 "scales %s need a discount and data with rewards; give a discount, or take "
@@ -82,7 +82,7 @@ cleanup:
 /* Which choices of scales are looked at. */
 static void list_candidates(search *self)
 {
-    const int asked = self->fit->question.scales;
+    const int asked = self->fit->options.scales;
     nadir_fit_result *result = &self->result;
     for (int choice = 0; choice < NADIR_SCALES_COUNT; choice++) {
         const bool possible = self->solver != NULL || choice == NADIR_SCALES_DEVIATION;
@@ -100,7 +100,7 @@ static nadir_status make_scales(nadir_context *context, search *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_evidence *evidence = &self->fit->evidence;
-    const double norm = self->fit->question.norm;
+    const double norm = self->fit->options.norm;
     int64_t place = 0;
     NADIR_NEW(context, self->deviation, evidence->rows);
     NADIR_NEW(context, self->x, evidence->rows);
@@ -109,7 +109,7 @@ static nadir_status make_scales(nadir_context *context, search *self)
     for (int64_t row = 0; row < evidence->rows; row++) {
         self->row_scales[row] = evidence->kinds[row] != NADIR_ROW_KNOWN ? 1 : 0;
     }
-    if (self->fit->question.method == NADIR_FIT_FREE) {
+    if (self->fit->options.method == NADIR_FIT_FREE) {
         for (int64_t row = 0; row < evidence->rows; row++) {
             self->deviation[row] = nadir_concentration_deviation(evidence, norm, row);
         }
@@ -170,30 +170,30 @@ static nadir_status choose_samples(nadir_context *context, const nadir_evidence 
 /* By draws: all at once. */
 static nadir_status draw_radii(nadir_context *context, search *self)
 {
-    const nadir_fit_options *question = &self->fit->question;
+    const nadir_fit_options *options = &self->fit->options;
     const nadir_evidence *evidence = &self->fit->evidence;
     nadir_status status = NADIR_OK;
-    int64_t own = evidence->samples != NULL ? evidence->samples->outcomes : question->samples;
+    int64_t own = evidence->samples != NULL ? evidence->samples->outcomes : options->samples;
     if (own == 0) {
-        NADIR_CHECK(choose_samples(context, evidence, question->confidence, &own));
+        NADIR_CHECK(choose_samples(context, evidence, options->confidence, &own));
     }
     const nadir_posterior_draws draws = {.evidence = evidence,
-                                         .bootstrap = question->method == NADIR_FIT_BOOTSTRAP,
-                                         .norm = question->norm,
+                                         .bootstrap = options->method == NADIR_FIT_BOOTSTRAP,
+                                         .norm = options->norm,
                                          .count = own,
                                          .seed = nadir_random_next(&context->random)};
-    nadir_draw_radii tally = {.confidence = question->confidence,
-                              .candidates = (int)self->result.candidates_count,
-                              .state_scales = self->state_scales,
-                              .state_radii = self->state_radii,
-                              .row_radii = self->row_radii};
-    for (int i = 0; i < tally.candidates; i++) {
-        tally.scales[i] = self->scales[i];
+    nadir_draw_radii radii_found = {.confidence = options->confidence,
+                                    .candidates = (int)self->result.candidates_count,
+                                    .state_scales = self->state_scales,
+                                    .state_radii = self->state_radii,
+                                    .row_radii = self->row_radii};
+    for (int i = 0; i < radii_found.candidates; i++) {
+        radii_found.scales[i] = self->scales[i];
     }
-    NADIR_CHECK(nadir_draw_radii_compute(context, &draws, &tally));
+    NADIR_CHECK(nadir_draw_radii_compute(context, &draws, &radii_found));
     self->result.samples = draws.count;
-    for (int i = 0; i < tally.candidates; i++) {
-        self->radii[i] = tally.radii[i];
+    for (int i = 0; i < radii_found.candidates; i++) {
+        self->radii[i] = radii_found.radii[i];
     }
 cleanup:
     return status;
@@ -203,8 +203,8 @@ cleanup:
 static void bound_radii(search *self)
 {
     const nadir_evidence *evidence = &self->fit->evidence;
-    const double norm = self->fit->question.norm;
-    const double risk = 1 - self->fit->question.confidence;
+    const double norm = self->fit->options.norm;
+    const double risk = 1 - self->fit->options.confidence;
     const double share = self->result.candidates_count > 1 ? risk / 3 : risk;
     double unknown = 0;
     double states = 0;
@@ -243,7 +243,7 @@ static nadir_status find_radii(nadir_context *context, search *self)
     nadir_status status = NADIR_OK;
     NADIR_NEW(context, self->state_radii, self->fit->evidence.states);
     NADIR_NEW(context, self->row_radii, self->fit->evidence.rows);
-    if (self->fit->question.method == NADIR_FIT_FREE) {
+    if (self->fit->options.method == NADIR_FIT_FREE) {
         bound_radii(self);
     } else {
         NADIR_CHECK(draw_radii(context, self));
@@ -269,8 +269,8 @@ static nadir_ball ball_of(const search *self, nadir_set set, int64_t candidate)
     nadir_ball ball;
     nadir_ball_default(&ball);
     ball.set = set;
-    ball.domain = self->fit->question.domain;
-    ball.norm = self->fit->question.norm;
+    ball.domain = self->fit->options.domain;
+    ball.norm = self->fit->options.norm;
     ball.radius = set == NADIR_SET_NONRECT ? &self->radii[candidate]
                   : set == NADIR_SET_S     ? self->state_radii
                                            : self->row_radii;
@@ -355,11 +355,11 @@ static void describe(search *self)
     result->observations = counts != NULL ? counts->observations : 0;
     result->total = counts != NULL ? counts->total : 0;
     result->episodes = counts != NULL ? counts->episodes : 0;
-    result->method = nadir_fit_method_name(fit->question.method);
-    result->confidence = fit->question.confidence;
-    result->prior = counts != NULL && isnan(fit->question.concentration) ? fit->question.prior : NAN;
-    result->domain = fit->question.domain;
-    result->norm = fit->question.norm;
+    result->method = nadir_fit_method_name(fit->options.method);
+    result->confidence = fit->options.confidence;
+    result->prior = counts != NULL && isnan(fit->options.concentration) ? fit->options.prior : NAN;
+    result->domain = fit->options.domain;
+    result->norm = fit->options.norm;
 }
 
 static nadir_status make_model(nadir_context *context, const search *self, nadir_set set, nadir_model **model)
@@ -411,5 +411,5 @@ cleanup:
 nadir_status nadir_fit_model(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
                              nadir_fit_result *result, nadir_model **model)
 {
-    return nadir_fit_models(context, fit, policy, result, 1, &fit->question.set, model);
+    return nadir_fit_models(context, fit, policy, result, 1, &fit->options.set, model);
 }

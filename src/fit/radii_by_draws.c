@@ -5,14 +5,78 @@
  * in the order of the blocks: what is kept are one number for each kernel and candidate, never a kernel.
  */
 #include "fit/radii.h"
-
-#include "fit/radii.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
 #include <math.h>
 #include <omp.h>
 #include <string.h>
+
+/* ---- Quantiles --------------------------------------------------------------------------------------- */
+
+/*
+ * quantiles of a distribution that is known by draws alone; see quantile.h.
+ *
+ * The k-th smallest of M draws is below the quantile of level c only if k draws are, which has the
+ * probability P(Bin(M, c) >= k), whatever the distribution: the rank is the least k that makes this small.
+ */
+
+static void swap(double *a, double *b)
+{
+    const double kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+double nadir_order_statistic(int64_t count, double *values, int64_t k)
+{
+    int64_t first = 0;
+    int64_t last = count - 1;
+    const int64_t wanted = k - 1;
+    while (first < last) { /* Hoare's selection: what is wanted stays in first .. last */
+        const double pivot = values[first + (last - first) / 2];
+        int64_t low = first;
+        int64_t high = last;
+        while (low <= high) {
+            while (values[low] < pivot) {
+                low++;
+            }
+            while (values[high] > pivot) {
+                high--;
+            }
+            if (low <= high) {
+                swap(&values[low++], &values[high--]);
+            }
+        }
+        if (wanted <= high) {
+            last = high;
+        } else if (wanted >= low) {
+            first = low;
+        } else {
+            return values[wanted];
+        }
+    }
+    return values[wanted];
+}
+
+int64_t nadir_quantile_rank(int64_t count, double level, double risk)
+{
+    const double n = (double)count;
+    double tail = 0; /* P(Bin >= k) */
+    int64_t k = count + 1;
+    while (k > 1) {
+        const double next = (double)(k - 1);
+        tail += exp(lgamma(n + 1) - lgamma(next + 1) - lgamma(n - next + 1) + next * log(level) +
+                    (n - next) * log1p(-level));
+        if (tail > risk) {
+            break;
+        }
+        k--;
+    }
+    return k;
+}
+
+/* ---- Radii ------------------------------------------------------------------------------------------- */
 
 /* Draws beyond the quantile of a row that its estimate shall rest on. */
 enum { TAIL_DRAWS = 20 };
@@ -31,7 +95,7 @@ typedef struct team_member {
 
 typedef struct counting {
     const nadir_posterior_draws *draws;
-    nadir_draw_radii *tally;
+    nadir_draw_radii *radii_found;
     double exponent;
     bool largest;         /* distances do not add up over rows: the largest counts (p = infinity) */
     int64_t row_rank;     /* of the quantile of a row */
@@ -105,32 +169,32 @@ static double settle(const counting *self, team_member *member, const double *po
 static void count_state(const counting *self, team_member *member, int64_t state)
 {
     const nadir_evidence *evidence = self->draws->evidence;
-    nadir_draw_radii *tally = self->tally;
+    nadir_draw_radii *radii_found = self->radii_found;
     const int64_t count = self->draws->count;
     memset(member->state, 0, (size_t)count * sizeof *member->state);
     for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
         if (evidence->kinds[row] == NADIR_ROW_KNOWN) {
-            if (tally->row_radii != NULL) {
-                tally->row_radii[row] = 0;
+            if (radii_found->row_radii != NULL) {
+                radii_found->row_radii[row] = 0;
             }
             continue;
         }
         nadir_posterior_draws_row(self->draws, row, member->room, member->powers);
-        for (int c = 0; c < tally->candidates; c++) {
-            gather(count, member->powers, weight_of(self, tally->scales[c][row]), self->largest,
+        for (int c = 0; c < radii_found->candidates; c++) {
+            gather(count, member->powers, weight_of(self, radii_found->scales[c][row]), self->largest,
                    member->sums[c]);
         }
-        if (tally->state_radii != NULL) {
-            gather(count, member->powers, weight_of(self, tally->state_scales[row]), self->largest,
+        if (radii_found->state_radii != NULL) {
+            gather(count, member->powers, weight_of(self, radii_found->state_scales[row]), self->largest,
                    member->state);
         }
-        if (tally->row_radii != NULL) {
-            tally->row_radii[row] =
+        if (radii_found->row_radii != NULL) {
+            radii_found->row_radii[row] =
                 settle(self, member, member->powers, self->row_rank, member->sums[ROWS_MOST]);
         }
     }
-    if (tally->state_radii != NULL) {
-        tally->state_radii[state] =
+    if (radii_found->state_radii != NULL) {
+        radii_found->state_radii[state] =
             settle(self, member, member->state, self->state_rank, member->sums[STATES_MOST]);
     }
 }
@@ -199,13 +263,13 @@ static void find_ranks(counting *self)
         }
         states += rows > before ? 1 : 0;
     }
-    self->row_rank = part_rank(self->draws, self->tally->confidence, rows);
-    self->state_rank = part_rank(self->draws, self->tally->confidence, states);
+    self->row_rank = part_rank(self->draws, self->radii_found->confidence, rows);
+    self->state_rank = part_rank(self->draws, self->radii_found->confidence, states);
 }
 
 /* Radii of largest entries turned into those of a p-norm, of which n entries have at most n^(1/p) times the
  * largest. */
-static void widen(const nadir_evidence *evidence, double norm, nadir_draw_radii *tally)
+static void widen(const nadir_evidence *evidence, double norm, nadir_draw_radii *radii_found)
 {
     double all = 0;
     for (int64_t state = 0; state < evidence->states; state++) {
@@ -213,17 +277,17 @@ static void widen(const nadir_evidence *evidence, double norm, nadir_draw_radii 
         for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
             const double entries = (double)evidence->allowed[row];
             own += evidence->kinds[row] != NADIR_ROW_KNOWN ? entries : 0;
-            if (tally->row_radii != NULL) {
-                tally->row_radii[row] *= pow(entries, 1 / norm);
+            if (radii_found->row_radii != NULL) {
+                radii_found->row_radii[row] *= pow(entries, 1 / norm);
             }
         }
-        if (tally->state_radii != NULL) {
-            tally->state_radii[state] *= pow(fmax(own, 1), 1 / norm);
+        if (radii_found->state_radii != NULL) {
+            radii_found->state_radii[state] *= pow(fmax(own, 1), 1 / norm);
         }
         all += own;
     }
-    for (int c = 0; c < tally->candidates; c++) {
-        tally->radii[c] *= pow(fmax(all, 1), 1 / norm);
+    for (int c = 0; c < radii_found->candidates; c++) {
+        radii_found->radii[c] *= pow(fmax(all, 1), 1 / norm);
     }
 }
 
@@ -233,7 +297,7 @@ static void widen(const nadir_evidence *evidence, double norm, nadir_draw_radii 
 static nadir_status find_rank(nadir_context *context, const counting *self, int64_t *rank)
 {
     const int64_t count = self->draws->count;
-    const double confidence = self->tally->confidence;
+    const double confidence = self->radii_found->confidence;
     const bool given = self->draws->evidence->samples != NULL;
     *rank = given ? (int64_t)ceil((double)(count + 1) * confidence * (1 - 0x1p-50))
                   : nadir_quantile_rank(count, confidence, NADIR_DRAW_RADII_RISK);
@@ -248,11 +312,11 @@ static nadir_status find_rank(nadir_context *context, const counting *self, int6
 }
 
 static nadir_status find_radii(nadir_context *context, const nadir_posterior_draws *draws,
-                               nadir_draw_radii *tally)
+                               nadir_draw_radii *radii_found)
 {
     nadir_status status = NADIR_OK;
     const nadir_evidence *evidence = draws->evidence;
-    counting run = {.draws = draws, .tally = tally};
+    counting run = {.draws = draws, .radii_found = radii_found};
     int64_t rank;
     run.exponent = nadir_distance_exponent(draws->norm);
     run.largest = isinf(draws->norm);
@@ -266,14 +330,15 @@ static nadir_status find_radii(nadir_context *context, const nadir_posterior_dra
         NADIR_CHECK(make_member(context, &run, true, &run.members[i]));
     }
     NADIR_CHECK(count_all(context, &run));
-    for (int c = 0; c < tally->candidates; c++) {
-        tally->radii[c] = pow(nadir_order_statistic(draws->count, run.all.sums[c], rank), 1 / run.exponent);
+    for (int c = 0; c < radii_found->candidates; c++) {
+        radii_found->radii[c] =
+            pow(nadir_order_statistic(draws->count, run.all.sums[c], rank), 1 / run.exponent);
     }
-    if (tally->state_radii != NULL) {
-        stretch(&run, rank, run.all.sums[STATES_MOST], evidence->states, tally->state_radii);
+    if (radii_found->state_radii != NULL) {
+        stretch(&run, rank, run.all.sums[STATES_MOST], evidence->states, radii_found->state_radii);
     }
-    if (tally->row_radii != NULL) {
-        stretch(&run, rank, run.all.sums[ROWS_MOST], evidence->rows, tally->row_radii);
+    if (radii_found->row_radii != NULL) {
+        stretch(&run, rank, run.all.sums[ROWS_MOST], evidence->rows, radii_found->row_radii);
     }
 cleanup:
     clear_member(context, &run.all);
@@ -285,14 +350,14 @@ cleanup:
 }
 
 nadir_status nadir_draw_radii_compute(nadir_context *context, const nadir_posterior_draws *draws,
-                                      nadir_draw_radii *tally)
+                                      nadir_draw_radii *radii_found)
 {
     nadir_posterior_draws use = *draws;
     const bool steep = nadir_distance_powers_overflow(draws->norm);
     use.norm = steep ? INFINITY : draws->norm;
-    const nadir_status status = find_radii(context, &use, tally);
+    const nadir_status status = find_radii(context, &use, radii_found);
     if (status == NADIR_OK && steep) {
-        widen(draws->evidence, draws->norm, tally);
+        widen(draws->evidence, draws->norm, radii_found);
     }
     return status;
 }

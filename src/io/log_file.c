@@ -539,16 +539,16 @@ nadir_status nadir_fit_read(nadir_context *context, const char *path, const nadi
     nadir_data listed = {0};
     nadir_fit *made = NULL;
     nadir_fit_settings use;
-    nadir_fit_options question;
+    nadir_fit_options options;
     nadir_fit_settings_default(&use);
     if (settings != NULL && !nadir_settings_copy(&use, sizeof use, settings)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the fit settings is not set");
     }
     /* what is wrong with any data is said before they are read */
-    NADIR_CHECK(nadir_fit_check_settings(context, &use, NADIR_DATA_TRANSITIONS, &question));
+    NADIR_CHECK(nadir_fit_check_settings(context, &use, NADIR_DATA_TRANSITIONS, &options));
     const nadir_data_settings reading = {.states = use.states, .actions = use.actions, .ragged = use.ragged};
     NADIR_CHECK(nadir_data_read(context, path, &reading, &data));
-    NADIR_CHECK(nadir_fit_check_settings(context, &use, data.kind, &question));
+    NADIR_CHECK(nadir_fit_check_settings(context, &use, data.kind, &options));
     if (nadir_fit_names_file(&use)) {
         NADIR_CHECK(read_listed(context, data.counts, &use, &listed));
     }
