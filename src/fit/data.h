@@ -93,7 +93,7 @@ void nadir_data_clear(nadir_context *context, nadir_data *data);
 /* ---- Transition table -------------------------------------------------------------------------------- */
 
 /*
- * sums over transitions, found by (state, action, successor).
+ * Sums over transitions, found by (state, action, successor).
  *
  * The transitions stand in the order in which they first came, 32 bytes each; beside them an open-addressing
  * table of their numbers, at most half full, so that a look-up takes two memory accesses.
@@ -136,7 +136,7 @@ nadir_status nadir_data_table_order(nadir_context *context, const nadir_data_tab
 /* ---- Rows of a data file, checked and added up one by one -------------------------------------------- */
 
 /*
- * rows of a data file, checked and added up one by one; then counts or samples of them.
+ * Rows of a data file, checked and added up one by one; then counts or samples of them.
  *
  * Readers give rows as they come; everything that does not depend on how the file is written is checked here.
  */

@@ -127,7 +127,7 @@ cleanup:
 /* ---- Nominal model ----------------------------------------------------------------------------------- */
 
 /*
- * the nominal model: posterior means, mean rewards, and how episodes began.
+ * The nominal model: posterior means, mean rewards, and how episodes began.
  *
  * A row without data is uniform over what it may do, or stays (unvisited absorb). Its reward is the lowest
  * mean reward of any row: nothing is known of it, and then what is promised of a policy holds as long as no

@@ -7,7 +7,7 @@
 /* ---- Row scales -------------------------------------------------------------------------------------- */
 
 /*
- * how much each row may move: the row scales alpha of a ball.
+ * How much each row may move: the row scales alpha of a ball.
  *
  * A ball of radius beta(alpha), a quantile of (sum of (|dP_sa|_p / alpha_sa)^p)^(1/p), costs a policy about
  * gamma beta(alpha) |alpha x|_q at first order, x_sa = d(s) pi(a|s) sigma_sa(v) the return lost for each unit

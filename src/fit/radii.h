@@ -10,7 +10,7 @@
 /* ---- Concentration bounds ---------------------------------------------------------------------------- */
 
 /*
- * radii that hold for every true kernel, whatever its rows are, when the successors of each
+ * Radii that hold for every true kernel, whatever its rows are, when the successors of each
  * row were observed independently of each other: no posterior, no large-sample approximation.
  */
 
@@ -53,7 +53,7 @@ int64_t nadir_stick_pieces(nadir_random *random, int64_t count, double each, dou
 
 /* ---- Quantiles --------------------------------------------------------------------------------------- */
 
-/* quantiles of a distribution that is known by draws alone. */
+/* Quantiles of a distribution that is known by draws alone. */
 
 /* The k-th smallest of the values, 1 <= k <= count; puts them in another order. */
 double nadir_order_statistic(int64_t count, double *values, int64_t k);
@@ -65,7 +65,7 @@ int64_t nadir_quantile_rank(int64_t count, double level, double risk);
 /* ---- Distances of draws ------------------------------------------------------------------------------ */
 
 /*
- * how far kernels of the posterior, or estimates of bootstrap data, are from the nominal one, row by
+ * How far kernels of the posterior, or estimates of bootstrap data, are from the nominal one, row by
  * row.
  *
  * Distances are given as powers, |P_sa - m_sa|_p^p, which add up over rows; at p = infinity as they are.
@@ -96,7 +96,7 @@ void nadir_posterior_draws_row(const nadir_posterior_draws *draws, int64_t row, 
 /* ---- Radii by draws ---------------------------------------------------------------------------------- */
 
 /*
- * the radii that hold the asked share of random kernels: those of non-rectangular balls with several
+ * The radii that hold the asked share of random kernels: those of non-rectangular balls with several
  * choices of row scales, of one s-rectangular and of one sa-rectangular set, from the same kernels.
  *
  * A non-rectangular radius is a quantile of (sum over rows of (|P_sa - m_sa|_p / alpha_sa)^p)^(1/p). Of a

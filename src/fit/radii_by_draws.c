@@ -15,7 +15,7 @@
 /* ---- Quantiles --------------------------------------------------------------------------------------- */
 
 /*
- * quantiles of a distribution that is known by draws alone; see quantile.h.
+ * Quantiles of a distribution that is known by draws alone; see quantile.h.
  *
  * The k-th smallest of M draws is below the quantile of level c only if k draws are, which has the
  * probability P(Bin(M, c) >= k), whatever the distribution: the rank is the least k that makes this small.

@@ -262,7 +262,8 @@ nadir_status nadir_csv_double(nadir_text *text, const nadir_csv_header *header, 
     return number_fail(text, header, cells, which, "a number");
 }
 
-nadir_status nadir_lookup_open(nadir_context *context, const nadir_names *names, nadir_lookup *lookup)
+/* Of two names that are the same the first counts. */
+static nadir_status open_lookup(nadir_context *context, const nadir_names *names, nadir_lookup *lookup)
 {
     nadir_status status = NADIR_OK;
     int64_t existing;
@@ -274,13 +275,9 @@ cleanup:
     return status;
 }
 
-void nadir_lookup_close(nadir_context *context, nadir_lookup *lookup)
-{
-    nadir_name_index_clear(context, &lookup->index);
-}
-
-nadir_status nadir_lookup_cell(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
-                               int which, const nadir_lookup *lookup, int64_t *number)
+/* The number that a cell gives; a number is never taken for a name. */
+static nadir_status look_up(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
+                            int which, const nadir_lookup *lookup, int64_t *number)
 {
     const nadir_cursor cell = cells[which];
     if (!nadir_cursor_is_integer(cell, number)) {
@@ -290,4 +287,51 @@ nadir_status nadir_lookup_cell(nadir_text *text, const nadir_csv_header *header,
         }
     }
     return NADIR_OK;
+}
+
+nadir_status nadir_state_table_open(nadir_context *context, const char *path, const nadir_csv_column *columns,
+                                    const nadir_names *state_names, const nadir_names *action_names,
+                                    nadir_state_table *table)
+{
+    nadir_status status = NADIR_OK;
+    table->number = 1;
+    NADIR_CHECK(nadir_text_open(context, path, &table->text));
+    NADIR_CHECK(open_lookup(context, state_names, &table->states));
+    NADIR_CHECK(open_lookup(context, action_names, &table->actions));
+    NADIR_CHECK(nadir_csv_read_header(&table->text, 3, columns, &table->header));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_state_table_next(nadir_state_table *table, bool *more)
+{
+    nadir_status status = NADIR_OK;
+    nadir_text *text = &table->text;
+    const nadir_csv_header *header = &table->header;
+    nadir_cursor cells[NADIR_CSV_COLUMNS];
+    NADIR_CHECK(nadir_csv_read_row(text, header, cells, more));
+    if (!*more) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(look_up(text, header, cells, 0, &table->states, &table->state));
+    if (header->positions[1] >= 0) {
+        NADIR_CHECK(look_up(text, header, cells, 1, &table->actions, &table->action));
+    }
+    if (header->positions[2] >= 0) {
+        NADIR_CHECK(nadir_csv_double(text, header, cells, 2, &table->number));
+    }
+cleanup:
+    return status;
+}
+
+uint32_t nadir_state_table_line(const nadir_state_table *table)
+{
+    return table->text.line < UINT32_MAX ? (uint32_t)table->text.line : UINT32_MAX;
+}
+
+void nadir_state_table_close(nadir_context *context, nadir_state_table *table)
+{
+    nadir_name_index_clear(context, &table->states.index);
+    nadir_name_index_clear(context, &table->actions.index);
+    nadir_text_close(&table->text);
 }

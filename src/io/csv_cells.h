@@ -67,13 +67,25 @@ typedef struct nadir_lookup {
     nadir_name_index index;
 } nadir_lookup;
 
-/* names are kept, not copied. Of two that are the same the first counts. */
-nadir_status nadir_lookup_open(nadir_context *context, const nadir_names *names, nadir_lookup *lookup);
-void nadir_lookup_close(nadir_context *context, nadir_lookup *lookup);
+/* A table with a number for each state, or each state and action: columns 0: the state, 1: the action, 2: the
+ * number. A column 1 without names is not looked for. A struct of zeros is closed. */
+typedef struct nadir_state_table {
+    nadir_text text;
+    nadir_csv_header header;
+    nadir_lookup states, actions;
+    int64_t state,
+        action;    /* of the line; they may lie outside the model. Without the column the action is 0 */
+    double number; /* 1 without the column */
+} nadir_state_table;
 
-/* The number that the cell of column `which` gives; a number is never taken for a name. It may lie outside
- * the model. */
-nadir_status nadir_lookup_cell(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
-                               int which, const nadir_lookup *lookup, int64_t *number);
+/* columns, [3], and names are kept, not copied. Close it in any case. */
+nadir_status nadir_state_table_open(nadir_context *context, const char *path, const nadir_csv_column *columns,
+                                    const nadir_names *state_names, const nadir_names *action_names,
+                                    nadir_state_table *table);
+/* The next line; *more is false at the end of the file. */
+nadir_status nadir_state_table_next(nadir_state_table *table, bool *more);
+/* The number of this line, for messages about later ones. */
+uint32_t nadir_state_table_line(const nadir_state_table *table);
+void nadir_state_table_close(nadir_context *context, nadir_state_table *table);
 
 #endif

@@ -8,7 +8,7 @@
 /* ---- Labels of choices: action numbers and names ----------------------------------------------------- */
 
 /*
- * from the labels that a file gives its actions to action numbers and names, and back.
+ * From the labels that a file gives its actions to action numbers and names, and back.
  *
  * A model has action numbers, unique within a state, and optionally one table of names by number. Files of
  * model checkers label each choice of a state with a word. If every choice has a label, every label is a

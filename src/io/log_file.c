@@ -201,7 +201,7 @@ cleanup:
 /* ---- Arrays ------------------------------------------------------------------------------------------ */
 
 /*
- * data as NumPy arrays, read in pieces; see format.h.
+ * Data as NumPy arrays, read in pieces; see format.h.
  *
  * The raw bytes of a piece are read (in Fortran order: a stretch of each column), each field is converted
  * in one loop, and the records go to the collector one by one.

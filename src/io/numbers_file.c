@@ -96,56 +96,32 @@ static nadir_status find_place(const reader *self, nadir_text *text, int64_t sta
     return NADIR_OK;
 }
 
-static nadir_status read_lines(reader *self, nadir_text *text, const nadir_lookup *states,
-                               const nadir_lookup *actions)
+static nadir_status read_csv(reader *self)
 {
     static const nadir_csv_column columns[] = {
         {{"idstate"}, false}, {{"idaction"}, true}, {{"value", "radius", "scale"}, false}};
     nadir_status status = NADIR_OK;
-    nadir_csv_header header;
-    nadir_cursor cells[NADIR_CSV_COLUMNS];
+    nadir_state_table table = {0};
+    const nadir_model *model = self->model;
     bool more;
-    NADIR_CHECK(nadir_csv_read_header(text, 3, columns, &header));
-    self->by_row = header.positions[1] >= 0;
-    self->count = self->by_row ? self->model->rows : self->model->states;
+    NADIR_CHECK(nadir_state_table_open(self->context, self->path, columns, &model->state_names,
+                                       &model->action_names, &table));
+    self->by_row = table.header.positions[1] >= 0;
+    self->count = self->by_row ? model->rows : model->states;
     NADIR_NEW(self->context, self->numbers, self->count);
     NADIR_NEW_ZERO(self->context, self->lines, self->count);
     for (;;) {
-        int64_t state;
-        int64_t action = 0;
         int64_t place = 0;
-        double number;
-        NADIR_CHECK(nadir_csv_read_row(text, &header, cells, &more));
+        NADIR_CHECK(nadir_state_table_next(&table, &more));
         if (!more) {
             break;
         }
-        NADIR_CHECK(nadir_lookup_cell(text, &header, cells, 0, states, &state));
-        if (self->by_row) {
-            NADIR_CHECK(nadir_lookup_cell(text, &header, cells, 1, actions, &action));
-        }
-        NADIR_CHECK(nadir_csv_double(text, &header, cells, 2, &number));
-        NADIR_CHECK(find_place(self, text, state, action, &place));
-        self->numbers[place] = number;
-        self->lines[place] = text->line < UINT32_MAX ? (uint32_t)text->line : UINT32_MAX;
+        NADIR_CHECK(find_place(self, &table.text, table.state, table.action, &place));
+        self->numbers[place] = table.number;
+        self->lines[place] = nadir_state_table_line(&table);
     }
 cleanup:
-    return status;
-}
-
-static nadir_status read_csv(reader *self)
-{
-    nadir_status status = NADIR_OK;
-    nadir_text text = {0};
-    nadir_lookup states = {0};
-    nadir_lookup actions = {0};
-    NADIR_CHECK(nadir_text_open(self->context, self->path, &text));
-    NADIR_CHECK(nadir_lookup_open(self->context, &self->model->state_names, &states));
-    NADIR_CHECK(nadir_lookup_open(self->context, &self->model->action_names, &actions));
-    NADIR_CHECK(read_lines(self, &text, &states, &actions));
-cleanup:
-    nadir_lookup_close(self->context, &states);
-    nadir_lookup_close(self->context, &actions);
-    nadir_text_close(&text);
+    nadir_state_table_close(self->context, &table);
     return status;
 }
 
@@ -343,53 +319,37 @@ cleanup:
     return status;
 }
 
-/* mu is all zero; lines, [states], too. */
-static nadir_status read_initial_rows(nadir_text *text, const nadir_model *model, const nadir_lookup *states,
-                                      uint32_t *lines, double *mu)
-{
-    static const nadir_csv_column columns[] = {{{"idstate"}, false}, {{"probability"}, false}};
-    nadir_status status = NADIR_OK;
-    nadir_csv_header header;
-    nadir_cursor cells[NADIR_CSV_COLUMNS];
-    bool more;
-    NADIR_CHECK(nadir_csv_read_header(text, 2, columns, &header));
-    for (;;) {
-        int64_t state;
-        double probability;
-        NADIR_CHECK(nadir_csv_read_row(text, &header, cells, &more));
-        if (!more) {
-            break;
-        }
-        NADIR_CHECK(nadir_lookup_cell(text, &header, cells, 0, states, &state));
-        NADIR_CHECK(nadir_csv_double(text, &header, cells, 1, &probability));
-        if (state < 0 || state >= model->states) {
-            return nadir_text_fail(text, "state %lld is not in the model; states are 0 to %lld",
-                                   (long long)state, (long long)model->states - 1);
-        }
-        if (lines[state] != 0) {
-            return nadir_text_fail(text, "state %lld was given already in line %u", (long long)state,
-                                   lines[state]);
-        }
-        lines[state] = text->line < UINT32_MAX ? (uint32_t)text->line : UINT32_MAX;
-        mu[state] = probability;
-    }
-cleanup:
-    return status;
-}
-
-/* lines: [states] the line that gave each number; 0: none. */
+/* mu is all zero; lines, [states], gets the line that gave each number, 0: none. */
 static nadir_status read_initial_csv(nadir_context *context, const nadir_model *model, const char *path,
                                      uint32_t *lines, double *mu)
 {
+    static const nadir_csv_column columns[] = {
+        {{"idstate"}, false}, {{NULL}, true}, {{"probability"}, false}};
     nadir_status status = NADIR_OK;
-    nadir_text text = {0};
-    nadir_lookup states = {0};
-    NADIR_CHECK(nadir_text_open(context, path, &text));
-    NADIR_CHECK(nadir_lookup_open(context, &model->state_names, &states));
-    NADIR_CHECK(read_initial_rows(&text, model, &states, lines, mu));
+    nadir_state_table table = {0};
+    bool more;
+    NADIR_CHECK(
+        nadir_state_table_open(context, path, columns, &model->state_names, &model->action_names, &table));
+    for (;;) {
+        NADIR_CHECK(nadir_state_table_next(&table, &more));
+        if (!more) {
+            break;
+        }
+        if (table.state < 0 || table.state >= model->states) {
+            status = nadir_text_fail(&table.text, "state %lld is not in the model; states are 0 to %lld",
+                                     (long long)table.state, (long long)model->states - 1);
+            goto cleanup;
+        }
+        if (lines[table.state] != 0) {
+            status = nadir_text_fail(&table.text, "state %lld was given already in line %u",
+                                     (long long)table.state, lines[table.state]);
+            goto cleanup;
+        }
+        lines[table.state] = nadir_state_table_line(&table);
+        mu[table.state] = table.number;
+    }
 cleanup:
-    nadir_lookup_close(context, &states);
-    nadir_text_close(&text);
+    nadir_state_table_close(context, &table);
     return status;
 }
 

@@ -114,55 +114,31 @@ static nadir_status find_row(const reader *self, nadir_text *text, int64_t state
     return NADIR_OK;
 }
 
-static nadir_status read_rows(const reader *self, nadir_text *text, const nadir_lookup *states,
-                              const nadir_lookup *actions)
+static nadir_status read_csv(reader *self)
 {
     static const nadir_csv_column columns[] = {
         {{"idstate"}, false}, {{"idaction"}, false}, {{"probability"}, true}};
     nadir_status status = NADIR_OK;
-    nadir_csv_header header;
-    nadir_cursor cells[NADIR_CSV_COLUMNS];
+    nadir_state_table table = {0};
+    const nadir_model *model = self->model;
     bool more;
-    NADIR_CHECK(nadir_csv_read_header(text, 3, columns, &header));
+    NADIR_NEW_ZERO(self->context, self->lines, model->rows);
+    NADIR_CHECK(nadir_state_table_open(self->context, self->path, columns, &model->state_names,
+                                       &model->action_names, &table));
     for (;;) {
-        int64_t state;
-        int64_t action;
         int64_t row;
-        double probability = 1;
-        NADIR_CHECK(nadir_csv_read_row(text, &header, cells, &more));
+        NADIR_CHECK(nadir_state_table_next(&table, &more));
         if (!more) {
             break;
         }
-        NADIR_CHECK(nadir_lookup_cell(text, &header, cells, 0, states, &state));
-        NADIR_CHECK(nadir_lookup_cell(text, &header, cells, 1, actions, &action));
-        if (header.positions[2] >= 0) {
-            NADIR_CHECK(nadir_csv_double(text, &header, cells, 2, &probability));
-        }
-        NADIR_CHECK(find_row(self, text, state, action, &row));
+        NADIR_CHECK(find_row(self, &table.text, table.state, table.action, &row));
         if (row >= 0) {
-            self->probabilities[row] = probability;
-            self->lines[row] = text->line < UINT32_MAX ? (uint32_t)text->line : UINT32_MAX;
+            self->probabilities[row] = table.number;
+            self->lines[row] = nadir_state_table_line(&table);
         }
     }
 cleanup:
-    return status;
-}
-
-static nadir_status read_csv(reader *self)
-{
-    nadir_status status = NADIR_OK;
-    nadir_text text = {0};
-    nadir_lookup states = {0};
-    nadir_lookup actions = {0};
-    NADIR_CHECK(nadir_text_open(self->context, self->path, &text));
-    NADIR_CHECK(nadir_lookup_open(self->context, &self->model->state_names, &states));
-    NADIR_CHECK(nadir_lookup_open(self->context, &self->model->action_names, &actions));
-    NADIR_NEW_ZERO(self->context, self->lines, self->model->rows);
-    NADIR_CHECK(read_rows(self, &text, &states, &actions));
-cleanup:
-    nadir_lookup_close(self->context, &states);
-    nadir_lookup_close(self->context, &actions);
-    nadir_text_close(&text);
+    nadir_state_table_close(self->context, &table);
     return status;
 }
 

@@ -34,7 +34,7 @@ cleanup:
 /* ---- Labels ------------------------------------------------------------------------------------------ */
 
 /*
- * the companion file with labels of the PRISM format. Only `init` is of use here: it gives
+ * The companion file with labels of the PRISM format. Only `init` is of use here: it gives
  * the initial distribution, uniform over the states that have it.
  *
  *     PRISM                            Storm
@@ -191,7 +191,7 @@ cleanup:
 /* ---- Rewards ----------------------------------------------------------------------------------------- */
 
 /*
- * the companion files with rewards of the PRISM format.
+ * The companion files with rewards of the PRISM format.
  *
  * Rewards of transitions (.trew, .trans.rew) have the columns of a transition with the reward in the place of
  * the probability; rewards of states (.srew) are lines `state reward`, earned on every transition of the
