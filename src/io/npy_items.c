@@ -221,25 +221,15 @@ static conversion to_integers(nadir_npy *npy, const nadir_npy_header *type, int6
     return round_floats(count, npy->doubles, into, bad);
 }
 
-static nadir_status piece_of_doubles(nadir_npy *npy, int64_t count, double *into)
+/* The next `count` <= PIECE items as doubles or as integers; the other array is NULL. */
+static nadir_status convert_piece(nadir_npy *npy, int64_t count, double *doubles, int64_t *integers)
 {
     nadir_status status = NADIR_OK;
     const int64_t first = npy->taken;
     int64_t bad = 0;
     NADIR_CHECK(read_piece(npy, count));
-    const conversion found = to_doubles(npy, &npy->header, count, into, &bad);
-    status = found == FINE ? NADIR_OK : conversion_fail(npy, found, first + bad);
-cleanup:
-    return status;
-}
-
-static nadir_status piece_of_integers(nadir_npy *npy, int64_t count, int64_t *into)
-{
-    nadir_status status = NADIR_OK;
-    const int64_t first = npy->taken;
-    int64_t bad = 0;
-    NADIR_CHECK(read_piece(npy, count));
-    const conversion found = to_integers(npy, &npy->header, count, into, &bad);
+    const conversion found = doubles != NULL ? to_doubles(npy, &npy->header, count, doubles, &bad)
+                                             : to_integers(npy, &npy->header, count, integers, &bad);
     status = found == FINE ? NADIR_OK : conversion_fail(npy, found, first + bad);
 cleanup:
     return status;
@@ -251,32 +241,31 @@ static bool is_plain(const nadir_npy *npy, nadir_npy_kind kind, size_t size)
     return npy->header.kind == kind && npy->header.item_bytes == (int64_t)size && !npy->header.swapped;
 }
 
-nadir_status nadir_npy_doubles(nadir_npy *npy, int64_t count, double *into)
+/* doubles or integers: [count]; the other is NULL. */
+static nadir_status read_numbers(nadir_npy *npy, int64_t count, double *doubles, int64_t *integers)
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(check_numbers(npy));
-    if (is_plain(npy, NADIR_NPY_FLOAT, sizeof *into)) {
-        return read_bytes(npy, into, count);
+    if (is_plain(npy, doubles != NULL ? NADIR_NPY_FLOAT : NADIR_NPY_SIGNED, 8)) {
+        return read_bytes(npy, doubles != NULL ? (void *)doubles : (void *)integers, count);
     }
     for (int64_t done = 0; done < count; done += PIECE) {
-        NADIR_CHECK(piece_of_doubles(npy, count - done < PIECE ? count - done : PIECE, into + done));
+        NADIR_CHECK(convert_piece(npy, count - done < PIECE ? count - done : PIECE,
+                                  doubles != NULL ? doubles + done : NULL,
+                                  integers != NULL ? integers + done : NULL));
     }
 cleanup:
     return status;
 }
 
+nadir_status nadir_npy_doubles(nadir_npy *npy, int64_t count, double *into)
+{
+    return read_numbers(npy, count, into, NULL);
+}
+
 nadir_status nadir_npy_int64s(nadir_npy *npy, int64_t count, int64_t *into)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(check_numbers(npy));
-    if (is_plain(npy, NADIR_NPY_SIGNED, sizeof *into)) {
-        return read_bytes(npy, into, count);
-    }
-    for (int64_t done = 0; done < count; done += PIECE) {
-        NADIR_CHECK(piece_of_integers(npy, count - done < PIECE ? count - done : PIECE, into + done));
-    }
-cleanup:
-    return status;
+    return read_numbers(npy, count, NULL, into);
 }
 
 nadir_status nadir_npy_int32s(nadir_npy *npy, int64_t count, int32_t *into)
@@ -290,7 +279,7 @@ nadir_status nadir_npy_int32s(nadir_npy *npy, int64_t count, int32_t *into)
     for (int64_t done = 0; done < count; done += PIECE) {
         const int64_t first = npy->taken;
         const int64_t piece = count - done < PIECE ? count - done : PIECE;
-        NADIR_CHECK(piece_of_integers(npy, piece, npy->integers));
+        NADIR_CHECK(convert_piece(npy, piece, NULL, npy->integers));
         for (int64_t i = 0; i < piece; i++) {
             if (npy->integers[i] < INT32_MIN || npy->integers[i] > INT32_MAX) {
                 return conversion_fail(npy, TOO_LARGE, first + i);

@@ -91,18 +91,6 @@ static const char *list_formats(char text[512])
     return text;
 }
 
-static void fail_unknown(nadir_context *context, const char *path, size_t length)
-{
-    char list[512];
-    if (length == 0) {
-        (void)nadir_fail(context, NADIR_ERROR_FORMAT, "%s: the file is empty", path);
-    } else {
-        (void)nadir_fail(context, NADIR_ERROR_FORMAT,
-                         "%s: the content is of no known model format, nor is the ending; known are %s", path,
-                         list_formats(list));
-    }
-}
-
 /* *format is not NULL when all is well. */
 static nadir_status find_format(nadir_context *context, const char *path, const nadir_format **format)
 {
@@ -120,8 +108,13 @@ static nadir_status find_format(nadir_context *context, const char *path, const 
         *format = format_by_ending(path);
     }
     if (*format == NULL) {
-        status = NADIR_ERROR_FORMAT;
-        fail_unknown(context, path, length);
+        char list[512];
+        status =
+            length == 0
+                ? nadir_fail(context, NADIR_ERROR_FORMAT, "%s: the file is empty", path)
+                : nadir_fail(context, NADIR_ERROR_FORMAT,
+                             "%s: the content is of no known model format, nor is the ending; known are %s",
+                             path, list_formats(list));
     }
 cleanup:
     nadir_input_close(&input);
@@ -222,68 +215,30 @@ cleanup:
     return status;
 }
 
-/* Whether mu is the one that is assumed where a file says nothing. */
-static bool is_initial_uniform(const nadir_model *model)
-{
-    for (int64_t s = 1; s < model->states; s++) {
-        if (model->initial[s] != model->initial[0]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool is_ragged(const nadir_model *model)
-{
-    for (int64_t s = 0; s < model->states; s++) {
-        if (model->state_rows[s + 1] - model->state_rows[s] != model->state_rows[1]) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Scales that are not just the pinned rows of terminal states. */
-static bool has_scales_beyond_terminal(const nadir_model *model)
-{
-    for (int64_t s = 0; model->scales != NULL && s < model->states; s++) {
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            if (model->scales[row] != 1 && !nadir_model_is_terminal(model, s)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static bool has_terminal(const nadir_model *model)
-{
-    for (int64_t s = 0; model->scales != NULL && s < model->states; s++) {
-        if (nadir_model_is_terminal(model, s)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* What of NADIR_HOLDS_... a model needs. */
 static unsigned needs(const nadir_model *model)
 {
+    const bool ball = model->radius_count > 0 || !isnan(model->norm) || model->set != NADIR_SET_UNSAID ||
+                      model->domain != NADIR_DOMAIN_UNSAID;
     unsigned bits = 0;
     bits |= model->rewards != NULL ? NADIR_HOLDS_REWARDS : 0;
     bits |= model->transition_rewards != NULL ? NADIR_HOLDS_TRANSITION_REWARDS : 0;
     bits |= !isnan(model->discount) ? NADIR_HOLDS_DISCOUNT : 0;
-    bits |= !is_initial_uniform(model) ? NADIR_HOLDS_INITIAL : 0;
-    bits |= has_scales_beyond_terminal(model) ? NADIR_HOLDS_SCALES : 0;
     bits |= model->state_names.count > 0 ? NADIR_HOLDS_STATE_NAMES : 0;
     bits |= model->action_names.count > 0 ? NADIR_HOLDS_ACTION_NAMES : 0;
     bits |= model->row_actions != NULL ? NADIR_HOLDS_ACTION_NUMBERS : 0;
-    bits |= is_ragged(model) ? NADIR_HOLDS_RAGGED : 0;
-    bits |= model->radius_count > 0 || !isnan(model->norm) || model->set != NADIR_SET_UNSAID ||
-                    model->domain != NADIR_DOMAIN_UNSAID
-                ? NADIR_HOLDS_BALL
-                : 0;
-    bits |= has_terminal(model) ? NADIR_HOLDS_TERMINAL : 0;
+    bits |= ball ? NADIR_HOLDS_BALL : 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t first = model->state_rows[s];
+        const int64_t end = model->state_rows[s + 1];
+        bits |= model->initial[s] != model->initial[0] ? NADIR_HOLDS_INITIAL : 0; /* uniform is the default */
+        bits |= end - first != model->state_rows[1] ? NADIR_HOLDS_RAGGED : 0;
+        const bool terminal = model->scales != NULL && nadir_model_is_terminal(model, s);
+        bits |= terminal ? NADIR_HOLDS_TERMINAL : 0; /* its rows are pinned: no scales of their own */
+        for (int64_t row = first; model->scales != NULL && !terminal && row < end; row++) {
+            bits |= model->scales[row] != 1 ? NADIR_HOLDS_SCALES : 0;
+        }
+    }
     return bits;
 }
 
