@@ -1,5 +1,5 @@
 /*
- * concentration.c: radii that hold for every true kernel; see concentration.h.
+ * concentration.c: radii that hold for every true kernel; see radii.h.
  *
  * With f the observed frequencies of N visits, K successors, u uniform and w = N / (N + A), the nominal row
  * is m = w f + (1 - w) u, so |m - P| <= w |f - P| + (1 - w) |u - P|, and |u - P| <= reach = |u - e_1|.

@@ -1,5 +1,5 @@
 /*
- * count_transitions.c: rows of a data file, checked and added up; see count_transitions.h.
+ * count_transitions.c: rows of a data file, checked and added up; see data.h.
  *
  * Step t of an episode says (s_t, a_t, r_t); the transition it belongs to ends in s_{t+1}, which is the
  * state of the next row, or the next state of its own. A step is therefore kept until the next one comes.

@@ -1,5 +1,5 @@
 /*
- * posterior_draws.c: distances of random kernels from the nominal one; see posterior_draws.h.
+ * posterior_draws.c: distances of random kernels from the nominal one; see radii.h.
  *
  * A Dirichlet row is a set of gamma variates of shapes a + n_t over their sum. Of the successors that were
  * not seen, all of shape a, only the sizes matter: their total is gamma of shape (their number) a, and where
@@ -17,7 +17,7 @@
 /* ---- Variates ---------------------------------------------------------------------------------------- */
 
 /*
- * gamma, binomial and Dirichlet variates; see variates.h.
+ * Gamma, binomial and Dirichlet variates.
  *
  * Gamma: Marsaglia and Tsang (2000): with d = shape - 1/3, c = 1/sqrt(9 d), x normal and v = (1 + c x)^3, the
  * number d v is accepted with probability exp(x^2/2 + d - d v + d log v). Below shape 1 it is

@@ -1,5 +1,5 @@
 /*
- * radii_by_draws.c: radii that hold the asked share of random kernels; see radii_by_draws.h.
+ * radii_by_draws.c: radii that hold the asked share of random kernels; see radii.h.
  *
  * States are taken in blocks of a fixed size, each block by one thread with sums of its own, which are added
  * in the order of the blocks: what is kept are one number for each kernel and candidate, never a kernel.
@@ -15,7 +15,7 @@
 /* ---- Quantiles --------------------------------------------------------------------------------------- */
 
 /*
- * Quantiles of a distribution that is known by draws alone; see quantile.h.
+ * Quantiles of a distribution that is known by draws alone.
  *
  * The k-th smallest of M draws is below the quantile of level c only if k draws are, which has the
  * probability P(Bin(M, c) >= k), whatever the distribution: the rank is the least k that makes this small.

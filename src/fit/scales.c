@@ -1,5 +1,5 @@
 /*
- * scales.c: how much each row may move; see scales.h.
+ * scales.c: how much each row may move; see fit.h.
  *
  * A row that the policy does not reach has x = 0, and would get an infinite scale: moving it costs nothing at
  * first order. But a kernel of the ball may go there, and other policies too, so x is not let fall below a

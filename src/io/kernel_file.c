@@ -12,7 +12,7 @@
 /* ---- Reading, without trust -------------------------------------------------------------------------- */
 
 /*
- * A kernel from a NumPy archive, without trust; see result_files.h.
+ * A kernel from a NumPy archive, without trust.
  *
  * The shapes of all arrays are compared with the model before any is read. npz.h has checked that the file
  * can hold them.
@@ -366,7 +366,7 @@ cleanup:
 /* ---- Writing ----------------------------------------------------------------------------------------- */
 
 /*
- * A kernel as a NumPy archive; see result_files.h.
+ * A kernel as a NumPy archive.
  *
  * Rows are made twice more after they were counted, once for their values and once for their columns, so that
  * a kernel whose rows are full where the model's are sparse takes no memory but for one row.
