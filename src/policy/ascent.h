@@ -15,10 +15,9 @@
 #ifndef NADIR_POLICY_ASCENT_H
 #define NADIR_POLICY_ASCENT_H
 
+#include "policy/ascent.h"
 #include "policy/checkpoint.h"
-#include "policy/dual_bound.h"
-#include "policy/lbfgs.h"
-#include "policy/response.h"
+#include "policy/minmax.h"
 
 typedef enum nadir_ascent_kind {
     NADIR_ASCENT_QUASI_NEWTON,

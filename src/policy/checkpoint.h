@@ -5,7 +5,7 @@
 #ifndef NADIR_POLICY_CHECKPOINT_H
 #define NADIR_POLICY_CHECKPOINT_H
 
-#include "policy/lbfgs.h"
+#include "policy/ascent.h"
 #include "sets/uncertainty.h"
 
 /* An array of it. */

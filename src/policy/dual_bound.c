@@ -6,7 +6,7 @@
  * kernel to another V* is a continuous function of one number; it is followed down by a golden section, which
  * asks for nothing more.
  */
-#include "policy/dual_bound.h"
+#include "policy/minmax.h"
 
 #include "proof/membership.h"
 #include "search/kernel_solver.h"

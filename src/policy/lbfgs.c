@@ -1,5 +1,5 @@
 /* lbfgs.c: a quadratic model of the worst return, and its best policy; see lbfgs.h. */
-#include "policy/lbfgs.h"
+#include "policy/ascent.h"
 
 #include "linalg/distributed.h"
 #include "linalg/matrix.h"

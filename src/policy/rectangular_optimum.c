@@ -16,7 +16,7 @@
 #include "policy/rectangular_optimum.h"
 
 #include "linalg/distributed.h"
-#include "policy/robust_bellman.h"
+#include "policy/rectangular_optimum.h"
 #include "proof/bellman_bound.h"
 #include "proof/free_bounds.h"
 #include "proof/membership.h"

@@ -1,5 +1,5 @@
 /* rectangular_search.c: robust policy iteration as long work; see rectangular_search.h. */
-#include "policy/rectangular_search.h"
+#include "policy/rectangular_optimum.h"
 
 #include "core/context.h"
 #include "linalg/distributed.h"

@@ -1,5 +1,5 @@
 /* response.c: a policy and what the adversary makes of it; see response.h. */
-#include "policy/response.h"
+#include "policy/minmax.h"
 
 #include "linalg/distributed.h"
 #include "robust/robust.h"

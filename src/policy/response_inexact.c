@@ -7,7 +7,7 @@
  */
 #include "linalg/threads.h"
 #include "linalg/vector.h"
-#include "policy/response.h"
+#include "policy/minmax.h"
 #include "search/frank_wolfe.h"
 #include "solve/bellman.h"
 

@@ -1,5 +1,5 @@
 /* robust_bellman.c: the robust Bellman operator over rows and policies; see robust_bellman.h. */
-#include "policy/robust_bellman.h"
+#include "policy/rectangular_optimum.h"
 
 #include "linalg/gstd.h"
 #include "linalg/threads.h"

@@ -11,7 +11,7 @@
 #ifndef NADIR_POLICY_ROBUST_BELLMAN_H
 #define NADIR_POLICY_ROBUST_BELLMAN_H
 
-#include "policy/srect_update.h"
+#include "policy/rectangular_optimum.h"
 #include "sets/lmo.h"
 #include "sets/uncertainty.h"
 

@@ -4,7 +4,7 @@
 #include "linalg/distributed.h"
 #include "policy/ascent.h"
 #include "policy/checkpoint.h"
-#include "policy/rectangular_search.h"
+#include "policy/rectangular_optimum.h"
 #include "robust/robust.h"
 #include "robust/worst.h"
 #include "solve/nominal_optimum.h"

@@ -7,7 +7,7 @@
  * and so on: Newton's method, the two levels meet after a few rounds. Below the level that the best action
  * keeps when all of beta is spent on it alone there is nothing to look for.
  */
-#include "policy/srect_update.h"
+#include "policy/rectangular_optimum.h"
 
 #include "linalg/root.h"
 #include "linalg/vector.h"

@@ -7,7 +7,7 @@
  */
 #include "support/support.h"
 
-#include "support/hunt.h"
+#include "support/kernel_descent.h"
 #include "support/reference.h"
 
 #include <math.h>

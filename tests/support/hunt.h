@@ -1,8 +1,8 @@
 /*
  * hunt.h: from one kernel of a set to lower and lower ones, by brute force. Include support/support.h first.
  */
-#ifndef NADIR_TESTS_HUNT_H
-#define NADIR_TESTS_HUNT_H
+#ifndef NADIR_TESTS_KERNEL_DESCENT_H
+#define NADIR_TESTS_KERNEL_DESCENT_H
 
 #include "support/oracle.h"
 

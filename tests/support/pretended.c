@@ -1,7 +1,7 @@
 /* pretended.c: see pretended.h. */
 #include "support/support.h"
 
-#include "support/pretended.h"
+#include "support/fake_device.h"
 
 #include "core/context.h"
 #include "core/device.h"

@@ -4,8 +4,8 @@
  * of which it averages, solves, centres and keeps vectors; what else is asked of it is left to the processor.
  * Include support/support.h first.
  */
-#ifndef NADIR_TESTS_PRETENDED_H
-#define NADIR_TESTS_PRETENDED_H
+#ifndef NADIR_TESTS_FAKE_DEVICE_H
+#define NADIR_TESTS_FAKE_DEVICE_H
 
 #include "nadir.h"
 

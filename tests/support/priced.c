@@ -1,7 +1,7 @@
 /* priced.c: the Lagrangian of a non-rectangular ball from its definition; see priced.h. */
 #include "support/support.h"
 
-#include "support/priced.h"
+#include "support/penalized.h"
 
 #include "support/miniature.h"
 #include "support/naive_rows.h"

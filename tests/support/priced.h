@@ -2,8 +2,8 @@
  * priced.h: tiny problems with a bound on occupancies, and the Lagrangian of a non-rectangular ball from its
  * definition. Include support/support.h first.
  */
-#ifndef NADIR_TESTS_PRICED_H
-#define NADIR_TESTS_PRICED_H
+#ifndef NADIR_TESTS_PENALIZED_H
+#define NADIR_TESTS_PENALIZED_H
 
 #include "core/random.h"
 #include "support/oracle.h"

@@ -1,7 +1,7 @@
 /* team.c: processes played by threads; see team.h. */
 #include "support/support.h"
 
-#include "support/team.h"
+#include "support/thread_processes.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * team.h: a vector spread over several processes, played by threads of this one. Include support/support.h
  * first.
  */
-#ifndef NADIR_TESTS_TEAM_H
-#define NADIR_TESTS_TEAM_H
+#ifndef NADIR_TESTS_THREAD_PROCESSES_H
+#define NADIR_TESTS_THREAD_PROCESSES_H
 
 #include "core/context.h"
 

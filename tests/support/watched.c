@@ -1,7 +1,7 @@
 /* watched.c: see watched.h. */
 #include "support/support.h"
 
-#include "support/watched.h"
+#include "support/device_counts.h"
 
 #include "core/context.h"
 #include "core/device.h"

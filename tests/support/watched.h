@@ -2,8 +2,8 @@
  * watched.h: counts what is asked of the device of a context, so that tests can tell that it was used.
  * Include support/support.h first.
  */
-#ifndef NADIR_TESTS_WATCHED_H
-#define NADIR_TESTS_WATCHED_H
+#ifndef NADIR_TESTS_DEVICE_COUNTS_H
+#define NADIR_TESTS_DEVICE_COUNTS_H
 
 #include "nadir.h"
 

@@ -8,7 +8,7 @@
  */
 #include "support/support.h"
 
-#include "support/hunt.h"
+#include "support/kernel_descent.h"
 #include "support/miniature.h"
 #include "support/reference.h"
 #include "support/robust.h"

@@ -1,8 +1,8 @@
-/* test_ceiling.c: upper bounds on the worst return of every policy: of one kernel, of mixtures, of kernels
+/* test_dual_bound.c: upper bounds on the worst return of every policy: of one kernel, of mixtures, of kernels
  * that are none. */
 #include "support/support.h"
 
-#include "policy/dual_bound.h"
+#include "policy/minmax.h"
 #include "support/problem.h"
 
 #include <math.h>

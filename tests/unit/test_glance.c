@@ -1,10 +1,10 @@
 /*
- * test_glance.c: responses at a glance: what they say of the kernel they find, the systems they solve through
+ * test_response_inexact.c: responses at a glance: what they say of the kernel they find, the systems they solve through
  * others, and the optimum that they lead to against the search without them.
  */
 #include "support/support.h"
 
-#include "policy/response.h"
+#include "policy/minmax.h"
 #include "search/frank_wolfe.h"
 #include "solve/bellman.h"
 #include "solve/nominal_optimum.h"

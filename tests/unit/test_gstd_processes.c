@@ -3,7 +3,7 @@
 
 #include "support/gstd.h"
 #include "support/norms.h"
-#include "support/team.h"
+#include "support/thread_processes.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "core/context.h"
 #include "core/random.h"
 #include "linalg/gstd.h"
+#include "support/device_counts.h"
 #include "support/reference.h"
-#include "support/watched.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "io/npz.h"
 #include "model/policy.h"
 #include "support/bytes.h"
-#include "support/team.h"
+#include "support/thread_processes.h"
 
 #include <math.h>
 #include <string.h>

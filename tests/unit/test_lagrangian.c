@@ -6,7 +6,7 @@
 #include "search/lagrangian_search.h"
 #include "support/families.h"
 #include "support/golden.h"
-#include "support/priced.h"
+#include "support/penalized.h"
 #include "support/reference.h"
 #include "support/scarce.h"
 #include "support/tiny.h"

@@ -7,7 +7,7 @@
 #include "search/lagrangian_search.h"
 #include "support/generated.h"
 #include "support/miniature.h"
-#include "support/priced.h"
+#include "support/penalized.h"
 #include "support/reference.h"
 #include "support/tiny.h"
 

@@ -1,7 +1,7 @@
 /*
  * Lanczos iterations with their vectors on a device against the same with vectors in memory, and what is
  * proven by them. The device is that of the engine that NADIR_TEST_ENGINE names, or else one that is
- * pretended (support/pretended.h): whoever touches its vectors from here ends the test.
+ * pretended (support/fake_device.h): whoever touches its vectors from here ends the test.
  */
 #include "proof/breakdown.h"
 #include "support/support.h"
@@ -10,13 +10,13 @@
 #include "core/device.h"
 #include "linalg/lanczos.h"
 #include "model/average.h"
+#include "support/device_counts.h"
+#include "support/fake_device.h"
 #include "support/generated.h"
-#include "support/pretended.h"
 #include "support/problem.h"
 #include "support/reference.h"
 #include "support/robust.h"
 #include "support/scarce.h"
-#include "support/watched.h"
 
 #include <math.h>
 #include <stdlib.h>

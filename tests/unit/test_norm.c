@@ -4,7 +4,7 @@
 #include "core/random.h"
 #include "linalg/vector.h"
 #include "support/norms.h"
-#include "support/team.h"
+#include "support/thread_processes.h"
 
 #include <float.h>
 #include <math.h>

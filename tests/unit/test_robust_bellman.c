@@ -6,7 +6,6 @@
 #include "support/support.h"
 
 #include "policy/rectangular_optimum.h"
-#include "policy/robust_bellman.h"
 #include "support/generated.h"
 #include "support/miniature.h"
 #include "support/reference.h"

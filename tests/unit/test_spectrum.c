@@ -1,4 +1,4 @@
-/* test_spectrum.c: eigenpairs of symmetric matrices: residuals, orthogonality, how many and which. */
+/* test_eigen.c: eigenpairs of symmetric matrices: residuals, orthogonality, how many and which. */
 #include "support/support.h"
 
 #include "linalg/eigen.h"

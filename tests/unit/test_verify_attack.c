@@ -14,7 +14,7 @@
 #include "io/npz.h"
 #include "io/result_files.h"
 #include "model/policy.h"
-#include "support/hunt.h"
+#include "support/kernel_descent.h"
 #include "support/miniature.h"
 #include "support/reference.h"
 #include "support/robust.h"
