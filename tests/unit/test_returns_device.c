@@ -1,5 +1,5 @@
 /*
- * test_returns_remote.c: returns of many policies on a device: with a table of the test's own, which does
+ * test_returns_device.c: returns of many policies on a device: with a table of the test's own, which does
  * what an engine does, and with NADIR_TEST_ENGINE on a real one.
  */
 #include "support/support.h"

@@ -1,5 +1,5 @@
 /*
- * pretended.h: a device (core/device.h) that is none: it does its work in memory of its own, which is closed
+ * fake_device.h: a device (core/device.h) that is none: it does its work in memory of its own, which is closed
  * to everyone else. Whoever touches a vector that lies there ends the test. For models on the domain support
  * of which it averages, solves, centres and keeps vectors; what else is asked of it is left to the processor.
  * Include support/support.h first.

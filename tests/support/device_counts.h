@@ -1,5 +1,5 @@
 /*
- * watched.h: counts what is asked of the device of a context, so that tests can tell that it was used.
+ * device_counts.h: counts what is asked of the device of a context, so that tests can tell that it was used.
  * Include support/support.h first.
  */
 #ifndef NADIR_TESTS_DEVICE_COUNTS_H

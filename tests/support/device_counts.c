@@ -1,4 +1,4 @@
-/* watched.c: see watched.h. */
+/* device_counts.c: see device_counts.h. */
 #include "support/support.h"
 
 #include "support/device_counts.h"

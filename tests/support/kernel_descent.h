@@ -1,5 +1,5 @@
 /*
- * hunt.h: from one kernel of a set to lower and lower ones, by brute force. Include support/support.h first.
+ * kernel_descent.h: from one kernel of a set to lower and lower ones, by brute force. Include support/support.h first.
  */
 #ifndef NADIR_TESTS_KERNEL_DESCENT_H
 #define NADIR_TESTS_KERNEL_DESCENT_H

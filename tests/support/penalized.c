@@ -1,4 +1,4 @@
-/* priced.c: the Lagrangian of a non-rectangular ball from its definition; see priced.h. */
+/* penalized.c: the Lagrangian of a non-rectangular ball from its definition; see penalized.h. */
 #include "support/support.h"
 
 #include "support/penalized.h"

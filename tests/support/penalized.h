@@ -1,5 +1,5 @@
 /*
- * priced.h: tiny problems with a bound on occupancies, and the Lagrangian of a non-rectangular ball from its
+ * penalized.h: tiny problems with a bound on occupancies, and the Lagrangian of a non-rectangular ball from its
  * definition. Include support/support.h first.
  */
 #ifndef NADIR_TESTS_PENALIZED_H

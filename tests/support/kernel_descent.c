@@ -1,5 +1,5 @@
 /*
- * hunt.c: lower and lower kernels; see hunt.h.
+ * kernel_descent.c: lower and lower kernels; see kernel_descent.h.
  *
  * Steps need not be the best there are: what lies in the set and has a lower return is enough. The first are
  * along the gradient, P <- pull(P - eta G), eta growing while the return falls; the others move mass between

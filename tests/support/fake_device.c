@@ -1,4 +1,4 @@
-/* pretended.c: see pretended.h. */
+/* fake_device.c: see fake_device.h. */
 #include "support/support.h"
 
 #include "support/fake_device.h"

@@ -1,5 +1,5 @@
 /*
- * team.h: a vector spread over several processes, played by threads of this one. Include support/support.h
+ * thread_processes.h: a vector spread over several processes, played by threads of this one. Include support/support.h
  * first.
  */
 #ifndef NADIR_TESTS_THREAD_PROCESSES_H

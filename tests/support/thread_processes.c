@@ -1,4 +1,4 @@
-/* team.c: processes played by threads; see team.h. */
+/* thread_processes.c: processes played by threads; see thread_processes.h. */
 #include "support/support.h"
 
 #include "support/thread_processes.h"
