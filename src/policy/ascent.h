@@ -1,23 +1,88 @@
 /*
- * ascent.h: the robust policy by projected gradients: policies one after another, each the response of the
- * last one's gradient, until no policy can be better by more than the gap that is wanted.
+ * ascent.h: the robust policy by projected-gradient ascent on the worst return, until no policy can be better by
+ * more than the wanted gap.
  *
- * In the metric sum over s of d(s)^METRIC |delta_s|^2 the gradient d(s) Q(s, a) of the worst return has steps
+ * In the metric sum over s of d(s)^METRIC |delta_s|^2 the gradient d(s) Q(s, a) of the worst return gives steps
  *
  *     pi_s <- Proj(pi_s + alpha d(s)^(1 - METRIC) Q(s, .)),
  *
- * alpha by Barzilai and Borwein ("spectral"), or the step is the best policy of a quadratic model that the
- * last steps have taught (lbfgs.h, "quasi-newton"). METRIC is 2 where rows have all successors. Either is
- * taken whole unless the return falls below the worst of the last few. The paper's Algorithm 3 takes pi_s <-
- * Proj(pi_s + alpha d(s) Q(s, .)) with the alpha given and asks nothing, its n-th kernel being good to
- * gamma^n.
+ * with alpha by Barzilai and Borwein ("spectral"), or the step maximises an L-BFGS model of the worst return
+ * ("quasi-newton"). Either step is taken whole unless the return falls below the lowest of the last few. The
+ * paper's Algorithm 3 ("paper") steps pi_s <- Proj(pi_s + alpha d(s) Q(s, .)) with a given alpha and no line
+ * search; its n-th kernel is exact to gamma^n.
  */
 #ifndef NADIR_POLICY_ASCENT_H
 #define NADIR_POLICY_ASCENT_H
 
-#include "policy/ascent.h"
 #include "policy/checkpoint.h"
 #include "policy/minmax.h"
+
+/* ------------------------------------------------------------------------------------------- L-BFGS */
+
+/*
+ * A quadratic model of the worst return from the last steps,
+ *
+ *     J(pi + delta) ~ J + g . delta - delta . B delta / 2,
+ *
+ * B by the BFGS formula from pairs s = step, y = decrease of the gradient, starting from a diagonal. The step
+ * maximises the model over all policies: it takes products with the pairs and projections, and no evaluation.
+ * A struct of zeros holds nothing.
+ */
+typedef struct nadir_lbfgs {
+    const nadir_model *model;
+    int64_t rows;
+    int most;                      /* pairs that are kept; 0: the diagonal alone */
+    int count;                     /* pairs now, oldest first */
+    double *s[NADIR_LBFGS_PAIRS];  /* [rows] each, owned; NULL: not needed yet */
+    double *y[NADIR_LBFGS_PAIRS];  /* the same */
+    double *b[NADIR_LBFGS_PAIRS];  /* B s, with B of the pairs before */
+    double s_y[NADIR_LBFGS_PAIRS]; /* s . y > 0 */
+    double s_b[NADIR_LBFGS_PAIRS]; /* s . b > 0 */
+    const double *metric;          /* [states] the diagonal is metric[s] / alpha; not owned */
+    double alpha;
+    double *work[3];    /* [rows] each; NULL before the first pair */
+    double *projection; /* work, one number for each action of any state */
+} nadir_lbfgs;
+
+/* The gradient of the worst return, d(s) (Q(s, a) - v(s)). Plain data. */
+typedef struct nadir_policy_gradient {
+    const double *d; /* [states] */
+    const double *q; /* [rows] */
+    const double *v; /* [states]; NULL: zeros */
+    double least;    /* d of smaller size counts as this; minus infinity: d as it is */
+} nadir_policy_gradient;
+
+static inline double nadir_policy_gradient_occupancy(const nadir_policy_gradient *gradient, int64_t state)
+{
+    const double d = gradient->d[state];
+    return d < -gradient->least || d > gradient->least ? d : gradient->least;
+}
+
+static inline double nadir_policy_gradient_entry(const nadir_policy_gradient *gradient, int64_t state,
+                                                 int64_t row)
+{
+    return nadir_policy_gradient_occupancy(gradient, state) *
+           (gradient->q[row] - (gradient->v != NULL ? gradient->v[state] : 0));
+}
+
+nadir_status nadir_lbfgs_make(nadir_context *context, const nadir_model *model, int most, nadir_lbfgs *lbfgs);
+void nadir_lbfgs_clear(nadir_context *context, nadir_lbfgs *lbfgs);
+/* Drops all pairs and their memory. */
+void nadir_lbfgs_forget(nadir_context *context, nadir_lbfgs *lbfgs);
+/* Memory for `pairs` pairs, three vectors of [rows] each; otherwise it is allocated with each pair. */
+nadir_status nadir_lbfgs_reserve(nadir_context *context, nadir_lbfgs *lbfgs, int pairs);
+/* Adds a pair, dropping the oldest if necessary: the caller fills s[count - 1] and y[count - 1]. most > 0. */
+nadir_status nadir_lbfgs_push(nadir_context *context, nadir_lbfgs *lbfgs);
+/* Computes B from the pairs and the diagonal metric[s] / alpha. Pairs of too little curvature are damped.
+ * metric: [states], positive; not copied. */
+void nadir_lbfgs_prepare(const nadir_context *context, nadir_lbfgs *lbfgs, const double *metric,
+                         double alpha);
+/* The step from pi: [rows] to the policy that maximises the model with gradient g, by projected gradients.
+ * delta: [rows], out. */
+nadir_status nadir_lbfgs_step(nadir_context *context, nadir_lbfgs *lbfgs, const double *pi,
+                              const nadir_policy_gradient *g, double *delta);
+
+/* ------------------------------------------------------------------------------------------- ascent */
 
 typedef enum nadir_ascent_kind {
     NADIR_ASCENT_QUASI_NEWTON,
@@ -25,104 +90,101 @@ typedef enum nadir_ascent_kind {
     NADIR_ASCENT_PAPER
 } nadir_ascent_kind;
 
-/* Chances below this are none. */
-#define NADIR_ASCENT_SMALLEST_PROBABILITY 1e-12
-
-/* The first response is found to this share of the penalty: what that policy is worth is told to the user. */
+/* Tolerance of the first response, relative to the penalty: its return is reported to the user. */
 #define NADIR_ASCENT_FIRST_TOLERANCE 1e-6
 
-/* Steps whose returns are remembered. */
+/* Returns that the line search compares with. */
 enum { NADIR_ASCENT_HISTORY = 8 };
 
-/* Where an ascent stands: all that it takes to go on as if nothing had been. */
+/* All numbers, besides the arrays of nadir_ascent, that it takes to resume. Written to checkpoints as it is. */
 typedef struct nadir_ascent_state {
     int64_t iterations;
     int64_t evaluations;
     double alpha;                         /* 0: none yet */
-    double tolerance;                     /* of the response to the policy at hand */
-    double history[NADIR_ASCENT_HISTORY]; /* in a circle */
-    int64_t followed;                     /* 1: that response was found from near_v, near_d */
+    double tolerance;                     /* of the current response; infinity: inexact */
+    double history[NADIR_ASCENT_HISTORY]; /* returns, a ring buffer */
+    int64_t warm_started;                 /* 1: the current response was found from warm_v, warm_d */
     double initial;                       /* worst return of the first policy */
     double best;                          /* worst return of the best policy */
-    double best_nominal;                  /* nominal return of it */
-    double asked;                         /* the ceiling is not asked before the advantage is this small */
+    double best_nominal;                  /* its nominal return */
+    double dual_advantage;                /* the dual bound is tried once the advantage is this small */
     double least;                         /* smallest advantage so far */
-    double risen;                         /* return when it was last seen to rise */
-    int64_t idle;                         /* steps since either has changed */
-    double offered;                       /* advantage of the first policy */
-    int64_t inexact_steps;                /* 1: responses are looked at in passing, see ascent.c */
+    double risen;                         /* return when it last rose */
+    int64_t idle;                         /* steps since `least` or `risen` changed */
+    double first_advantage;               /* of the first policy */
+    int64_t inexact_steps;                /* 1: responses are inexact */
 } nadir_ascent_state;
 
-/* A struct of zeros with the first five set is ready to begin. */
+/* Start: zeros with the first five set. */
 typedef struct nadir_ascent {
     nadir_context *context;
     nadir_minmax minmax;
     const nadir_robust_optimum_settings *settings;
     nadir_ascent_kind kind;
     double nominal_optimum;
-    char identity[65]; /* of model, ball and method: what a checkpoint is good for */
+    char identity[65]; /* of checkpoints: model, ball and method */
     nadir_checkpoint_store store;
     nadir_ascent_state state;
     nadir_dual_bound dual_bound;
-    nadir_response *current, *next; /* owned; at the policy at hand, and at the one tried last */
+    nadir_response *current, *next; /* owned: of the current policy, and of the last one tried */
     double *warm_v, *warm_d;        /* [states] */
     nadir_policy *best;             /* retained; NULL: none yet */
-    nadir_policy_gradient slope;    /* at the policy at hand */
-    double *direction;              /* [rows]; NULL until a step is proposed */
+    nadir_policy_gradient gradient; /* at the current policy */
+    double *direction;              /* [rows]; NULL before the first step */
     double *metric;                 /* [states] */
     nadir_lbfgs lbfgs;
-    double advantage; /* of the policy at hand */
+    double advantage; /* of the current policy */
     double begun;     /* seconds on the clock */
     double saved;     /* when the last checkpoint was written */
     const char *stop_reason;
 } nadir_ascent;
 
-/* What the gap is measured by. */
+/* The scale of the relative gap. */
 double nadir_ascent_scale(const nadir_ascent *ascent);
 
-/* From the policy `start`, which is retained, or from the checkpoint of the store, to the end,
- * which stop_reason tells; `best` is the policy then. An interruption is NADIR_ERROR_INTERRUPTED, with the
- * best policy so far if there is one. */
+/* Runs from the policy `start` (retained), or from the store's checkpoint, to the end: stop_reason says why it
+ * stopped, `best` is the policy. NADIR_ERROR_INTERRUPTED: `best` is the best policy so far, or NULL. */
 nadir_status nadir_ascent_run(nadir_ascent *ascent, nadir_policy *start);
 
-/* Goes on from the best policy, whose worst kernel is looked for from nothing: another one may be worse. */
+/* Continues from the best policy, with a cold search for its worst kernel: another kernel may be worse. */
 nadir_status nadir_ascent_restart(nadir_ascent *ascent);
 
-/* Gives back what nothing but further steps would need; nadir_ascent_restart makes it anew. */
+/* Frees what only further steps need; nadir_ascent_restart allocates it again. */
 void nadir_ascent_release_work(nadir_ascent *ascent);
 
 void nadir_ascent_clear(nadir_ascent *ascent);
 
-/* Gradient and metric at the policy at hand; a first alpha that fits the curvature, if that is known, or
- * takes the widest choice all the way. */
+/* Gradient and metric at the current policy; a first alpha, from the curvature if that is known, or else the
+ * one that moves the state with the widest gradient from one action to another. */
 void nadir_ascent_measure(nadir_ascent *self);
 
 /*
- * Anderson's mixing of a step at a glance, F(pi) = pi + step being what the steps make of a policy: with the
- * policy and the step before, (pi', step'),
+ * Anderson acceleration, of depth one, of an inexact step, F(pi) = pi + step being the fixed-point map: with the
+ * previous policy and step (pi', step'),
  *
- *     step <- step - t (pi - pi' + step - step'),     t making |step - t (step - step')| least in the metric.
+ *     step <- step - t (pi - pi' + step - step'),     t minimises |step - t (step - step')| in the metric.
  *
- * Both are kept as pairs of the secants, which glances have no other use for: so a step that was proposed and
- * interrupted is proposed again as it was.
+ * Both are kept as pairs of the L-BFGS model, which inexact steps do not use. So checkpoints hold them, and an
+ * interrupted step is computed again with the same numbers.
  */
 nadir_status nadir_ascent_anderson(nadir_ascent *self);
 
-/* Barzilai and Borwein, and a pair for the model, from the step just taken to `there`. */
+/* Barzilai-Borwein alpha and an L-BFGS pair from the step to `next`. */
 nadir_status nadir_ascent_update_model(nadir_ascent *self);
 
-/* The response to the policy t of the way along the direction, in `there`. */
+/* next <- the response to the policy `t` times the direction away. */
 nadir_status nadir_ascent_try_step(nadir_ascent *self, double t);
-/* In place of *policy the best policy of the ascent, without chances that are rounding. */
+
+/* Replaces *policy by the best policy, without probabilities at rounding level. */
 nadir_status nadir_ascent_take_best(const nadir_ascent *ascent, nadir_policy **policy);
 
-/* Writes a checkpoint to the store, if there is one and it is time for one or must be `now`. */
+/* Writes a checkpoint, if it is time for one or `now`. */
 nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now);
 
 /* The response to the first policy. */
 nadir_status nadir_ascent_respond(nadir_ascent *self, nadir_policy *start, nadir_response *response);
 
-/* The state of the checkpoint that the store reads, and the response to its policy as it was. */
+/* Reads the checkpoint, and finds the response to its policy again. */
 nadir_status nadir_ascent_resume(nadir_ascent *self, nadir_policy *start);
 
 #endif

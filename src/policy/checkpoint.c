@@ -1,6 +1,8 @@
-/* checkpoint.c: what a checkpoint is good for, one model, ball and method, and what it may hold. */
-#include "policy/checkpoint.h"
+/* checkpoint.c: the identity of a search, its progress, and the checkpoints of an ascent; see checkpoint.h and
+ * ascent.h. */
+#include "policy/ascent.h"
 
+#include "core/context.h"
 #include "core/file.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
@@ -14,8 +16,8 @@ static void add_numbers(nadir_sha256 *sha, const double *numbers, int64_t count)
     nadir_sha256_update(sha, numbers, (size_t)count * sizeof *numbers);
 }
 
-/* One number of a model, told apart from all others by what it is (a letter) and its place. */
-static uint64_t mix(uint64_t kind, int64_t row, int64_t column, double value)
+/* A hash of one number of a model, its kind (a letter), row and column. */
+static uint64_t hash_entry(uint64_t kind, int64_t row, int64_t column, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -30,8 +32,8 @@ static uint64_t mix(uint64_t kind, int64_t row, int64_t column, double value)
     return mixed;
 }
 
-/* The sum of all processes, modulo 2^64: in pieces whose sums are exact. */
-static uint64_t join(const nadir_context *context, uint64_t own)
+/* The sum over processes modulo 2^64, in pieces whose sums are exact. */
+static uint64_t allreduce_hash(const nadir_context *context, uint64_t own)
 {
     uint64_t sum = 0;
     for (int shift = 0; shift < 64; shift += 16) {
@@ -40,28 +42,28 @@ static uint64_t join(const nadir_context *context, uint64_t own)
     return sum;
 }
 
-/* What a model and a ball that are spread over processes say, however they are: a sum over all numbers. */
-static void add_spread(const nadir_context *context, const nadir_model *model, const nadir_uncertainty *set,
-                       nadir_sha256 *sha)
+/* Model and ball distributed over processes: a sum of hashes, the same for every distribution. */
+static void add_distributed(const nadir_context *context, const nadir_model *model,
+                            const nadir_uncertainty *set, nadir_sha256 *sha)
 {
     const int64_t first = nadir_model_first(model);
     const int64_t first_row = nadir_global_first(context, model->rows);
     uint64_t own = 0;
     for (int64_t s = 0; s < model->states; s++) {
-        own += mix('m', first + s, 0, model->initial[s]);
+        own += hash_entry('m', first + s, 0, model->initial[s]);
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             const nadir_row entries = nadir_model_row(model, row);
-            const int64_t place = first_row + row;
+            const int64_t global_row = first_row + row;
             for (int64_t i = 0; i < entries.count; i++) {
                 const int64_t column = nadir_exchange_index(model->exchange, nadir_row_column(&entries, i));
-                own += mix('P', place, column, entries.values[i]);
+                own += hash_entry('P', global_row, column, entries.values[i]);
             }
-            own += mix('R', place, first + s, model->rewards[row]);
-            own += mix('a', place, 0, nadir_uncertainty_scale(set, row));
-            own += mix('b', place, 0, nadir_uncertainty_radius(set, s, row));
+            own += hash_entry('R', global_row, first + s, model->rewards[row]);
+            own += hash_entry('a', global_row, 0, nadir_uncertainty_scale(set, row));
+            own += hash_entry('b', global_row, 0, nadir_uncertainty_radius(set, s, row));
         }
     }
-    const uint64_t all = join(context, own);
+    const uint64_t all = allreduce_hash(context, own);
     const int64_t sizes[] = {nadir_model_total(model), nadir_global_count(context, model->rows)};
     nadir_sha256_update(sha, &all, sizeof all);
     nadir_sha256_update(sha, sizes, sizeof sizes);
@@ -74,7 +76,7 @@ nadir_status nadir_search_identify(nadir_context *context, const nadir_model *mo
     nadir_status status = NADIR_OK;
     const int64_t kinds[] = {(int64_t)set->set, (int64_t)set->domain, method};
     char of_model[65];
-    const bool spread = model->exchange != NULL;
+    const bool distributed = model->exchange != NULL;
     unsigned char digest[NADIR_SHA256_BYTES];
     nadir_sha256 sha;
     memset(of_model, 0, sizeof of_model);
@@ -83,13 +85,13 @@ nadir_status nadir_search_identify(nadir_context *context, const nadir_model *mo
     nadir_sha256_update(&sha, of_model, sizeof of_model);
     nadir_sha256_update(&sha, kinds, sizeof kinds);
     add_numbers(&sha, (const double[]){set->p, set->radius}, 2);
-    if (spread) {
-        add_spread(context, model, set, &sha);
+    if (distributed) {
+        add_distributed(context, model, set, &sha);
     }
-    if (set->radii != NULL && !spread) {
+    if (set->radii != NULL && !distributed) {
         add_numbers(&sha, set->radii, set->set == NADIR_SET_S ? model->states : model->rows);
     }
-    if (set->scales != NULL && !spread) {
+    if (set->scales != NULL && !distributed) {
         add_numbers(&sha, set->scales, model->rows);
     }
     nadir_sha256_finish(&sha, digest);
@@ -112,4 +114,130 @@ nadir_status nadir_checkpoint_refuse(nadir_context *context, const nadir_checkpo
 {
     return nadir_fail(context, NADIR_ERROR_FORMAT,
                       "%s: the checkpoint holds numbers that no search has; begin without it", store->name);
+}
+
+nadir_status nadir_checkpoint_save(nadir_context *context, const nadir_checkpoint_store *store,
+                                   const nadir_checkpoint *checkpoint, double seconds, double *saved)
+{
+    if (store->write == NULL) {
+        return NADIR_OK;
+    }
+    if (nadir_allreduce_maximum(context, nadir_clock_seconds() - *saved) < seconds) {
+        return NADIR_OK;
+    }
+    const nadir_status status = store->write(store->user, context, checkpoint);
+    *saved = nadir_clock_seconds();
+    return status;
+}
+
+nadir_status nadir_search_report(nadir_context *context, const nadir_robust_optimum_settings *settings,
+                                 const nadir_robust_optimum_step *step)
+{
+    const bool stopped = settings->watch != NULL && settings->watch(settings->watch_user, step) != 0;
+    return stopped ? nadir_fail(context, NADIR_ERROR_INTERRUPTED, "interrupted") : NADIR_OK;
+}
+
+/* -------------------------------------------------------------------------------- checkpoints of an ascent */
+
+/* policy, best: [rows] the current and the best policy. */
+static nadir_checkpoint list_parts(nadir_ascent *ascent, double *policy, double *best)
+{
+    const size_t states = (size_t)ascent->minmax.model->states * sizeof(double);
+    const size_t rows = (size_t)ascent->minmax.model->rows * sizeof(double);
+    nadir_checkpoint made = {.identity = ascent->identity,
+                             .pairs = ascent->lbfgs.count,
+                             .pairs_most = ascent->lbfgs.most,
+                             .fixed = 5,
+                             .parts = {{&ascent->state, sizeof ascent->state},
+                                       {policy, rows},
+                                       {ascent->warm_v, states},
+                                       {ascent->warm_d, states},
+                                       {best, rows}}};
+    for (int i = 0; i < ascent->lbfgs.most; i++) {
+        made.parts[made.fixed + 2 * i] = (nadir_checkpoint_part){ascent->lbfgs.s[i], rows};
+        made.parts[made.fixed + 2 * i + 1] = (nadir_checkpoint_part){ascent->lbfgs.y[i], rows};
+    }
+    return made;
+}
+
+nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now)
+{
+    const nadir_checkpoint checkpoint =
+        list_parts(ascent, ascent->current->policy->probabilities, ascent->best->probabilities);
+    return nadir_checkpoint_save(ascent->context, &ascent->store, &checkpoint,
+                                 now ? 0 : ascent->settings->checkpoint_seconds, &ascent->saved);
+}
+
+/* Whether a search can produce these numbers. Policies are checked when they are made. */
+static bool is_plausible(const nadir_ascent *ascent)
+{
+    const nadir_ascent_state *state = &ascent->state;
+    const int64_t states = ascent->minmax.model->states;
+    const int64_t rows = ascent->minmax.model->rows;
+    const double numbers[] = {state->alpha,           state->initial, state->best,
+                              state->first_advantage, state->least,   state->risen};
+    bool good = nadir_checkpoint_is_count(state->iterations) &&
+                nadir_checkpoint_is_count(state->evaluations) && nadir_checkpoint_is_count(state->idle) &&
+                state->alpha >= 0 && state->tolerance > 0 && !isnan(state->dual_advantage) &&
+                !isinf(state->best_nominal) && /* NaN after an inexact response */
+                nadir_checkpoint_are_finite(sizeof numbers / sizeof *numbers, numbers) &&
+                nadir_checkpoint_are_finite(NADIR_ASCENT_HISTORY, state->history) &&
+                nadir_checkpoint_are_finite(states, ascent->warm_v) &&
+                nadir_checkpoint_are_finite(states, ascent->warm_d);
+    for (int i = 0; i < ascent->lbfgs.count && good; i++) {
+        good = nadir_checkpoint_are_finite(rows, ascent->lbfgs.s[i]) &&
+               nadir_checkpoint_are_finite(rows, ascent->lbfgs.y[i]);
+    }
+    return good;
+}
+
+/* Fills state, warm_v, warm_d, best, L-BFGS pairs and the current policy. */
+static nadir_status restore(nadir_ascent *ascent, nadir_policy **policy)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = ascent->context;
+    const nadir_model *model = ascent->minmax.model;
+    double *read = NULL;
+    NADIR_NEW(context, read, 2 * model->rows);
+    NADIR_CHECK(nadir_lbfgs_reserve(context, &ascent->lbfgs, ascent->lbfgs.most));
+    nadir_checkpoint checkpoint = list_parts(ascent, read, read + model->rows);
+    NADIR_CHECK(ascent->store.read(ascent->store.user, context, &checkpoint));
+    ascent->lbfgs.count = (int)checkpoint.pairs;
+    NADIR_CHECK(is_plausible(ascent) ? NADIR_OK : nadir_checkpoint_refuse(context, &ascent->store));
+    NADIR_CHECK(nadir_policy_create(context, model, read, policy));
+    NADIR_CHECK(nadir_policy_create(context, model, read + model->rows, &ascent->best));
+cleanup:
+    nadir_release(context, read);
+    return status;
+}
+
+nadir_status nadir_ascent_respond(nadir_ascent *self, nadir_policy *start, nadir_response *response)
+{
+    return nadir_response_find_first(self->context, &self->minmax, start, self->settings->start == NULL,
+                                     NADIR_ASCENT_FIRST_TOLERANCE, response);
+}
+
+nadir_status nadir_ascent_resume(nadir_ascent *self, nadir_policy *start)
+{
+    nadir_status status = NADIR_OK;
+    nadir_policy *policy = NULL;
+    NADIR_CHECK(restore(self, &policy));
+    const bool inexact = isinf(self->state.tolerance);
+    if (inexact) { /* the first response prepares inexact ones */
+        NADIR_CHECK(nadir_ascent_respond(self, start, self->next));
+        NADIR_CHECK(nadir_response_allows_inexact(self->next)
+                        ? NADIR_OK
+                        : nadir_checkpoint_refuse(self->context, &self->store));
+        NADIR_CHECK(nadir_minmax_prepare(self->context, &self->minmax, self->next));
+        nadir_response_recycle(self->context, &self->minmax, self->next);
+    }
+    self->minmax.evaluations = self->state.evaluations - 1;
+    NADIR_CHECK(inexact ? nadir_response_find_inexact(self->context, &self->minmax, policy, self->warm_v,
+                                                      self->warm_d, NULL, self->current)
+                        : nadir_response_find(self->context, &self->minmax, policy,
+                                              self->state.warm_started != 0 ? self->warm_v : NULL,
+                                              self->warm_d, self->state.tolerance, self->current));
+cleanup:
+    nadir_policy_free(policy);
+    return status;
 }

@@ -1,10 +1,9 @@
 /*
- * dual_bound.c: upper bounds on the worst return of every policy; see dual_bound.h.
+ * dual_bound.c: upper bounds on the worst return of every policy; see minmax.h.
  *
- * Where several kernels are equally bad for the best policy, none of them alone has an optimum as low as its
- * return: against each there is a better policy, and only a mixture is bad for all. Along the way from one
- * kernel to another V* is a continuous function of one number; it is followed down by a golden section, which
- * asks for nothing more.
+ * Where several kernels are equally bad for the best policy, the optimum of each alone is higher than the saddle
+ * value: against each there is a better policy, and only a mixture is bad for all. Along the segment between
+ * two kernels V* is a continuous function of one number, which a golden-section search minimises.
  */
 #include "policy/minmax.h"
 
@@ -15,11 +14,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Points of a golden section: the way is known to 0.618^POINTS of its length. */
+/* Points of a golden-section search: the minimiser is known to 0.618^POINTS of the segment. */
 enum { POINTS = 24 };
 #define GOLDEN 0.6180339887498949
 
-/* Rounds over all kernels that are kept. */
+/* Rounds over the kept kernels. */
 enum { ROUNDS = 12 };
 
 void nadir_dual_bound_clear(nadir_context *context, nadir_dual_bound *dual_bound)
@@ -44,25 +43,24 @@ nadir_status nadir_dual_bound_of_kernel(nadir_context *context, const nadir_dual
     settings.tolerance = dual_bound->tolerance;
     nadir_status status = nadir_optimum_warm_started(context, kernel, dual_bound->model->discount, &settings,
                                                      dual_bound->base, value, q, value, &policy, &result);
-    if (policy != NULL && status == NADIR_ERROR_NOT_CONVERGED) { /* its bounds hold all the same */
+    if (policy != NULL && status == NADIR_ERROR_NOT_CONVERGED) { /* the bounds hold nevertheless */
         status = NADIR_OK;
     }
     *upper = policy != NULL ? result.upper_bound : INFINITY;
     nadir_policy_free(policy);
-    return status == NADIR_ERROR_ARGUMENT ? NADIR_OK
-                                          : status; /* a negative entry; nothing else is asked for */
+    return status == NADIR_ERROR_ARGUMENT ? NADIR_OK : status; /* ARGUMENT: a negative entry */
 }
 
 static void keep(nadir_dual_bound *dual_bound, nadir_kernel *kernel)
 {
-    nadir_kernel **place = &dual_bound->kept[dual_bound->tried++ % NADIR_DUAL_BOUND_KERNELS];
-    nadir_kernel_free(*place);
-    *place = kernel;
+    nadir_kernel **slot = &dual_bound->kept[dual_bound->tried++ % NADIR_DUAL_BOUND_KERNELS];
+    nadir_kernel_free(*slot);
+    *slot = kernel;
 }
 
-/* kernel and value are taken over; the kernel before becomes one of those that were tried. */
-static void lower(nadir_context *context, nadir_dual_bound *dual_bound, nadir_kernel *kernel, double *value,
-                  double upper)
+/* Takes kernel and value; the previous kernel becomes a kept one. */
+static void replace(nadir_context *context, nadir_dual_bound *dual_bound, nadir_kernel *kernel, double *value,
+                    double upper)
 {
     if (dual_bound->kernel != NULL) {
         keep(dual_bound, dual_bound->kernel);
@@ -84,7 +82,7 @@ nadir_status nadir_dual_bound_add_kernel(nadir_context *context, nadir_dual_boun
     memcpy(value, v, (size_t)states * sizeof *v);
     NADIR_CHECK(nadir_dual_bound_of_kernel(context, dual_bound, *kernel, q, value, &upper));
     if (upper < dual_bound->upper) {
-        lower(context, dual_bound, *kernel, value, upper);
+        replace(context, dual_bound, *kernel, value, upper);
         dual_bound->mixed = 1;
         value = NULL;
     } else if (isfinite(upper)) {
@@ -98,15 +96,15 @@ cleanup:
     return status;
 }
 
-/* A point of the way from the ceiling's kernel to another. */
+/* A point on the segment from the kernel of the bound to another. */
 typedef struct point {
     double t;
     double upper;
     nadir_kernel *kernel;
 } point;
 
-static nadir_status look(nadir_context *context, const nadir_dual_bound *dual_bound, const nadir_kernel *to,
-                         double t, double *value, point *self)
+static nadir_status evaluate_point(nadir_context *context, const nadir_dual_bound *dual_bound,
+                                   const nadir_kernel *to, double t, double *value, point *self)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel_free(self->kernel);
@@ -118,9 +116,9 @@ cleanup:
     return status;
 }
 
-/* The lowest point of the way to another kernel. *fallen: by how much the ceiling came down. */
+/* Minimises over the segment to another kernel. *decrease: of the bound. */
 static nadir_status mix_with(nadir_context *context, nadir_dual_bound *dual_bound, const nadir_kernel *to,
-                             double *fallen)
+                             double *decrease)
 {
     nadir_status status = NADIR_OK;
     double low = 0;
@@ -128,11 +126,11 @@ static nadir_status mix_with(nadir_context *context, nadir_dual_bound *dual_boun
     point a = {0};
     point b = {0};
     double *value = NULL;
-    *fallen = 0;
+    *decrease = 0;
     NADIR_NEW(context, value, dual_bound->model->states);
     memcpy(value, dual_bound->value, (size_t)dual_bound->model->states * sizeof *value);
-    NADIR_CHECK(look(context, dual_bound, to, 1 - GOLDEN, value, &a));
-    NADIR_CHECK(look(context, dual_bound, to, GOLDEN, value, &b));
+    NADIR_CHECK(evaluate_point(context, dual_bound, to, 1 - GOLDEN, value, &a));
+    NADIR_CHECK(evaluate_point(context, dual_bound, to, GOLDEN, value, &b));
     for (int i = 2; i < POINTS; i++) {
         NADIR_CHECK(nadir_progress(context, "mixing kernels", -1));
         const point spare = a.upper <= b.upper ? b : a;
@@ -140,21 +138,21 @@ static nadir_status mix_with(nadir_context *context, nadir_dual_bound *dual_boun
             high = b.t;
             b = a;
             a = spare;
-            NADIR_CHECK(look(context, dual_bound, to, high - GOLDEN * (high - low), value, &a));
+            NADIR_CHECK(evaluate_point(context, dual_bound, to, high - GOLDEN * (high - low), value, &a));
         } else {
             low = a.t;
             a = b;
             b = spare;
-            NADIR_CHECK(look(context, dual_bound, to, low + GOLDEN * (high - low), value, &b));
+            NADIR_CHECK(evaluate_point(context, dual_bound, to, low + GOLDEN * (high - low), value, &b));
         }
     }
     point *best = a.upper <= b.upper ? &a : &b;
     if (best->upper < dual_bound->upper) {
         NADIR_CHECK(nadir_dual_bound_of_kernel(context, dual_bound, best->kernel, NULL, value, &best->upper));
-        *fallen = dual_bound->upper - best->upper;
+        *decrease = dual_bound->upper - best->upper;
         nadir_kernel_free(dual_bound->kernel);
         dual_bound->kernel = NULL;
-        lower(context, dual_bound, best->kernel, value, best->upper);
+        replace(context, dual_bound, best->kernel, value, best->upper);
         dual_bound->mixed++;
         best->kernel = NULL;
         value = NULL;
@@ -169,15 +167,15 @@ cleanup:
 nadir_status nadir_dual_bound_mix_kernels(nadir_context *context, nadir_dual_bound *dual_bound, double worth)
 {
     nadir_status status = NADIR_OK;
-    double fallen = INFINITY;
-    for (int round = 0; round < ROUNDS && dual_bound->kernel != NULL && fallen > worth; round++) {
-        fallen = 0;
+    double decrease = INFINITY;
+    for (int round = 0; round < ROUNDS && dual_bound->kernel != NULL && decrease > worth; round++) {
+        decrease = 0;
         for (int i = 0; i < NADIR_DUAL_BOUND_KERNELS; i++) {
             double step = 0;
             if (dual_bound->kept[i] != NULL) {
                 NADIR_CHECK(mix_with(context, dual_bound, dual_bound->kept[i], &step));
             }
-            fallen += step;
+            decrease += step;
         }
     }
 cleanup:

@@ -2,8 +2,8 @@
  * gradient.c: the gradient of the worst return in the probabilities of the policy, in two ways.
  *
  * J_U is the least of the returns of fixed kernels, so its gradient is that of the return under the worst one
- * (Danskin): dJ/dpi(a|s) = d_P(s) Q_P(s, a). For P = Phat - b k^T the same number can be had from the nominal
- * kernel alone. With v_b = D b^pi, J_b = d . b^pi and z = 1 + gamma k . v_b
+ * (Danskin): dJ/dpi(a|s) = d_P(s) Q_P(s, a). For P = Phat - b k^T the nominal kernel alone gives the same
+ * number. With v_b = D b^pi, J_b = d . b^pi and z = 1 + gamma k . v_b
  *
  *     v_P = v - gamma (k . v / z) v_b,      Q_P = Q_R - gamma (k . v / z) Q_b,
  *     d_P = d - gamma (J_b / z) D^T k,      Q_R = R + gamma Phat v,   Q_b = b + gamma Phat v_b
@@ -51,7 +51,7 @@ cleanup:
     return status;
 }
 
-/* What the formula is made of, all under the nominal kernel. */
+/* Terms of the formula, all under the nominal kernel. */
 typedef struct nominal_terms {
     double *v, *v_b;      /* [states] D R^pi, D b^pi */
     double *d, *d_k;      /* [states] D^T mu, D^T k */
@@ -60,7 +60,7 @@ typedef struct nominal_terms {
     double exposure;      /* gamma J_b / z */
 } nominal_terms;
 
-/* R^pi, b^pi, mu and k, and what D and its transpose make of them. */
+/* D and D^T applied to R^pi, b^pi, mu and k. */
 static nadir_status solve_terms(nadir_context *context, const nadir_worst *worst, const nadir_kernel *nominal,
                                 const double *b, const double *k, nominal_terms *terms)
 {

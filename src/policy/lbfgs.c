@@ -1,4 +1,4 @@
-/* lbfgs.c: a quadratic model of the worst return, and its best policy; see lbfgs.h. */
+/* lbfgs.c: the L-BFGS model of the worst return, and its maximiser over policies; see ascent.h. */
 #include "policy/ascent.h"
 
 #include "linalg/distributed.h"
@@ -8,14 +8,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Projected gradients of the model: at most so many, or until a step promises this share of the first. */
+/* Projected-gradient steps on the model: at most so many, or until the gain is this share of the first. */
 enum { STEPS = 60 };
-#define ENOUGH 1e-8
-/* A gradient that falls by less than this share of what the model had foreseen is taken to fall by that
- * (Powell): so the model forgets a curvature that is no longer there, if not at once. */
-#define LEAST 0.05
-/* Beyond this an action is hopeless anyway, and squares stay finite. */
-#define FAR 1e6
+#define SMALL_GAIN 1e-8
+/* Powell's damping: a curvature of less than this share of the model's counts as that share. So the model
+ * forgets old curvature within a few steps. */
+#define LEAST_CURVATURE 0.05
+/* Limit of a step to an action's probability, so that squares stay finite; its probability becomes 0 anyway. */
+#define LONGEST_DECREASE 1e6
 
 nadir_status nadir_lbfgs_make(nadir_context *context, const nadir_model *model, int most, nadir_lbfgs *lbfgs)
 {
@@ -28,7 +28,7 @@ nadir_status nadir_lbfgs_make(nadir_context *context, const nadir_model *model, 
     lbfgs->model = model;
     lbfgs->rows = model->rows;
     lbfgs->most = most;
-    NADIR_NEW(context, lbfgs->room, actions);
+    NADIR_NEW(context, lbfgs->projection, actions);
 cleanup:
     return status;
 }
@@ -72,7 +72,7 @@ void nadir_lbfgs_forget(nadir_context *context, nadir_lbfgs *lbfgs)
 void nadir_lbfgs_clear(nadir_context *context, nadir_lbfgs *lbfgs)
 {
     nadir_lbfgs_forget(context, lbfgs);
-    nadir_release(context, lbfgs->room);
+    nadir_release(context, lbfgs->projection);
     *lbfgs = (nadir_lbfgs){0};
 }
 
@@ -127,20 +127,19 @@ static void multiply(const nadir_context *context, const nadir_lbfgs *lbfgs, int
     }
 }
 
-/* The products of a pair whose b is there; y is bent towards b where it shows too little curvature. False: no
- * curvature at all, the pair is of no use. */
-static bool settle(const nadir_context *context, nadir_lbfgs *lbfgs, int i)
+/* The inner products of a pair whose b is known; damps y. False: no curvature, drop the pair. */
+static bool finish_pair(const nadir_context *context, nadir_lbfgs *lbfgs, int i)
 {
     const int64_t rows = lbfgs->rows;
     double *y = lbfgs->y[i];
     lbfgs->s_b[i] = nadir_blocks_dot(context, rows, lbfgs->s[i], lbfgs->b[i]);
     lbfgs->s_y[i] = nadir_blocks_dot(context, rows, lbfgs->s[i], y);
-    if (lbfgs->s_y[i] < LEAST * lbfgs->s_b[i]) {
-        const double share = (1 - LEAST) * lbfgs->s_b[i] / (lbfgs->s_b[i] - lbfgs->s_y[i]);
+    if (lbfgs->s_y[i] < LEAST_CURVATURE * lbfgs->s_b[i]) {
+        const double share = (1 - LEAST_CURVATURE) * lbfgs->s_b[i] / (lbfgs->s_b[i] - lbfgs->s_y[i]);
         for (int64_t row = 0; row < rows; row++) {
             y[row] = share * y[row] + (1 - share) * lbfgs->b[i][row];
         }
-        lbfgs->s_y[i] = LEAST * lbfgs->s_b[i];
+        lbfgs->s_y[i] = LEAST_CURVATURE * lbfgs->s_b[i];
     }
     return lbfgs->s_b[i] > 0 && lbfgs->s_y[i] > 0;
 }
@@ -154,56 +153,55 @@ void nadir_lbfgs_prepare(const nadir_context *context, nadir_lbfgs *lbfgs, const
         swap(&lbfgs->s[count], &lbfgs->s[i]);
         swap(&lbfgs->y[count], &lbfgs->y[i]);
         multiply(context, lbfgs, count, lbfgs->s[count], lbfgs->b[count]);
-        count += settle(context, lbfgs, count);
+        count += finish_pair(context, lbfgs, count);
     }
     lbfgs->count = count;
 }
 
-/* Where a look for a step starts: the gradient of the model there, by rows or, where that is NULL, as it is
- * said. */
-typedef struct looking {
+/* A policy pi + delta and the gradient of the model there. */
+typedef struct model_point {
     const double *pi;    /* [rows] */
-    const double *delta; /* [rows] from there; NULL: zeros */
-    const double *slope; /* [rows] */
+    const double *delta; /* [rows]; NULL: zeros */
+    const double *slope; /* [rows] the gradient; NULL: g */
     const nadir_policy_gradient *g;
-} looking;
+} model_point;
 
-static double slope_at(const looking *from, int64_t s, int64_t row)
+static double slope_entry(const model_point *point, int64_t s, int64_t row)
 {
-    return from->slope != NULL ? from->slope[row] : nadir_policy_gradient_entry(from->g, s, row);
+    return point->slope != NULL ? point->slope[row] : nadir_policy_gradient_entry(point->g, s, row);
 }
 
-static double chance_at(const looking *from, int64_t row)
+static double probability(const model_point *point, int64_t row)
 {
-    return from->delta != NULL ? from->pi[row] + from->delta[row] : from->pi[row];
+    return point->delta != NULL ? point->pi[row] + point->delta[row] : point->pi[row];
 }
 
-/* way = Proj(pi + delta + alpha slope / metric) - pi - delta; returns its first-order promise. */
-static double look(const nadir_context *context, const nadir_lbfgs *lbfgs, double alpha, const looking *from,
-                   double *way)
+/* step = Proj(pi + delta + alpha slope / metric) - pi - delta; returns its first-order gain. */
+static double project_step(const nadir_context *context, const nadir_lbfgs *lbfgs, double alpha,
+                           const model_point *point, double *step)
 {
     const nadir_model *model = lbfgs->model;
-    double promise = 0;
+    double gain = 0;
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t first = model->state_rows[s];
         const int64_t count = model->state_rows[s + 1] - first;
-        const double step = alpha / lbfgs->metric[s];
+        const double factor = alpha / lbfgs->metric[s];
         double largest = -INFINITY;
         for (int64_t row = first; row < first + count; row++) {
-            const double slope = slope_at(from, s, row);
+            const double slope = slope_entry(point, s, row);
             largest = slope > largest ? slope : largest;
         }
         for (int64_t row = first; row < first + count; row++) {
-            const double fall = step * (slope_at(from, s, row) - largest);
-            way[row] = chance_at(from, row) + (fall > -FAR ? fall : -FAR);
+            const double change = factor * (slope_entry(point, s, row) - largest);
+            step[row] = probability(point, row) + (change > -LONGEST_DECREASE ? change : -LONGEST_DECREASE);
         }
-        nadir_simplex_project(count, way + first, lbfgs->room);
+        nadir_simplex_project(count, step + first, lbfgs->projection);
         for (int64_t row = first; row < first + count; row++) {
-            way[row] -= chance_at(from, row);
-            promise += way[row] * slope_at(from, s, row);
+            step[row] -= probability(point, row);
+            gain += step[row] * slope_entry(point, s, row);
         }
     }
-    return nadir_allreduce_sum(context, promise);
+    return nadir_allreduce_sum(context, gain);
 }
 
 /* slope <- g. */
@@ -222,34 +220,34 @@ nadir_status nadir_lbfgs_step(nadir_context *context, nadir_lbfgs *lbfgs, const 
     nadir_status status = NADIR_OK;
     const nadir_model *model = lbfgs->model;
     double *slope = lbfgs->work[0]; /* of the model at delta */
-    double *way = lbfgs->work[1];
+    double *step = lbfgs->work[1];
     double *product = lbfgs->work[2];
     double alpha = lbfgs->alpha;
     double first = 0;
-    if (lbfgs->count == 0) { /* states are apart, and one projection is the best */
-        const looking from = {.pi = pi, .g = g};
-        (void)look(context, lbfgs, alpha, &from, delta);
+    if (lbfgs->count == 0) { /* the model is separable, and one projection maximises it */
+        const model_point point = {.pi = pi, .g = g};
+        (void)project_step(context, lbfgs, alpha, &point, delta);
         return nadir_progress(context, "improving the policy", -1);
     }
-    const looking from = {pi, delta, slope, g};
+    const model_point point = {pi, delta, slope, g};
     memset(delta, 0, (size_t)lbfgs->rows * sizeof *delta);
     write_slope(model, g, slope);
     for (int i = 0; i < STEPS; i++) {
-        const double promise = look(context, lbfgs, alpha, &from, way);
-        first = i == 0 ? promise : first;
-        if (!(promise > ENOUGH * first)) {
+        const double gain = project_step(context, lbfgs, alpha, &point, step);
+        first = i == 0 ? gain : first;
+        if (!(gain > SMALL_GAIN * first)) {
             break;
         }
         NADIR_CHECK(nadir_progress(context, "improving the policy", -1));
-        multiply(context, lbfgs, lbfgs->count, way, product);
-        const double curvature = nadir_blocks_dot(context, lbfgs->rows, way, product);
-        const double t = curvature > promise ? promise / curvature : 1;
+        multiply(context, lbfgs, lbfgs->count, step, product);
+        const double curvature = nadir_blocks_dot(context, lbfgs->rows, step, product);
+        const double t = curvature > gain ? gain / curvature : 1;
         double length = 0;
         for (int64_t s = 0; s < model->states; s++) {
             for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-                delta[row] += t * way[row];
+                delta[row] += t * step[row];
                 slope[row] -= t * product[row];
-                length += lbfgs->metric[s] * way[row] * way[row];
+                length += lbfgs->metric[s] * step[row] * step[row];
             }
         }
         length = nadir_allreduce_sum(context, length);

@@ -1,22 +1,22 @@
 /*
  * rectangular_optimum.c: the best policy against a rectangular set; see rectangular_optimum.h.
  *
- * Simplex and support: v* = T v*. With the answers of T at v, a policy pi and rows X of all actions, the
- * value of pi under X is the next v (Newton's method on both players' choices): a few steps, but nothing
- * promises that they come closer. Where they do not, v is from then on the worst value of pi, found by the
- * adversary's own iteration: it never falls from step to step. Any v proves with pi and X
+ * Simplex and support: v* = T v*. T at v gives a policy pi and worst rows X of all actions; the next v is the
+ * value of pi under X (Newton's method on both players' choices). This takes a few steps, but need not converge.
+ * Where it does not, v is from then on the worst value of pi by the adversary's own policy iteration, which
+ * never falls from step to step. Any v proves with pi and X
  *
  *     worst return of pi >= mu . v - c,    c (1 - gamma) >= max (v - T^pi v), weak duality for the rows;
  *     worst return of any policy <= the optimum under X <= mu . v + c,    c (1 - gamma) >= max (T_X v - v).
  *
- * Free domain: v is the fixed point of T^pi, of which there is one below breakdown, pi the best mixture at
- * the last v, and the best policy that was met is the answer. Its lower bound is that of its own evaluation.
- * The free set is larger than that of the simplex, whose optimum is therefore an upper bound.
+ * Free domain: v is the fixed point of T^pi, unique below breakdown, pi the best mixture at the last v, and the
+ * best policy met is the result. Its lower bound is that of its evaluation. The free set contains that of the
+ * simplex, whose optimum is therefore an upper bound.
  */
 #include "policy/rectangular_optimum.h"
 
+#include "core/context.h"
 #include "linalg/distributed.h"
-#include "policy/rectangular_optimum.h"
 #include "proof/bellman_bound.h"
 #include "proof/free_bounds.h"
 #include "proof/membership.h"
@@ -35,26 +35,38 @@
 #define EVALUATION  1e-13 /* tolerance of the worst value of a policy, relative to its penalty */
 
 enum {
-    NEWTON_PATIENCE = 8, /* steps that need not come closer, before the sure way is taken */
-    FREE_PATIENCE = 50   /* and after which there is no hope on the free domain */
+    NEWTON_PATIENCE = 8, /* steps without a smaller residual, before the monotone iteration is used */
+    FREE_PATIENCE = 50   /* the same before the iteration on the free domain stops */
 };
+
+/* All numbers, besides v, best and policy, that it takes to resume. Written to checkpoints as it is. */
+typedef struct rectangular_state {
+    int64_t iterations;
+    int64_t evaluations;
+    int64_t waited;   /* steps since the residual was halved */
+    int64_t monotone; /* 1: values of policies by the adversary's own iteration */
+    double least;     /* smallest residual */
+    double J;         /* free domain: mu . v of the best policy */
+} rectangular_state;
 
 typedef struct optimum {
     nadir_context *context;
     nadir_model *model;
     const nadir_ball *ball;
     const nadir_rectangular_optimum_settings *settings;
-    nadir_rectangular_state state;
+    rectangular_state state;
     nadir_kernel *nominal;
-    nadir_policy *policy; /* of the last application of T; free domain: the best one that was met */
+    nadir_policy *policy; /* of the last application of T; free domain: the best one */
     nadir_uncertainty set;
     nadir_robust_bellman bellman;
-    nadir_kernel *worst; /* of the answers */
+    nadir_kernel *worst; /* of the row solutions */
     double *v;           /* [states] */
     double *R;           /* [states] work */
     double residual;     /* max |Tv - v| */
     double size;         /* the largest |v| */
     double *best;        /* [states] free domain: the value of the best policy */
+    double begun;        /* seconds on the clock */
+    double saved;        /* when the last checkpoint was written */
 } optimum;
 
 static void clear(optimum *self)
@@ -85,7 +97,7 @@ static nadir_status start(optimum *self)
                        "sa, or norm inf");
         goto cleanup;
     }
-    if (self->set.domain == NADIR_DOMAIN_FREE) { /* its upper bound is one of domain simplex */
+    if (self->set.domain == NADIR_DOMAIN_FREE) {
         NADIR_CHECK(nadir_model_check_one_process(context, model, "method bellman on domain free"));
     }
     NADIR_CHECK(nadir_kernel_create(context, model, &self->nominal));
@@ -99,7 +111,7 @@ cleanup:
     return status;
 }
 
-/* The policy that T has chosen. */
+/* The policy of the last application of T. */
 static nadir_status take_policy(const optimum *self, nadir_policy **policy)
 {
     nadir_policy *made = NULL;
@@ -127,13 +139,13 @@ cleanup:
     return status;
 }
 
-/* v of the last policy and answers. */
-static nadir_status solve_answers(optimum *self)
+/* v <- the value of the policy under the row solutions of T. */
+static nadir_status solve_solutions(optimum *self)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = self->context;
     nadir_occupancy *occupancy = NULL;
-    NADIR_CHECK(nadir_lmo_kernel(context, &self->bellman.rows, self->bellman.answers, &self->worst));
+    NADIR_CHECK(nadir_lmo_kernel(context, &self->bellman.rows, self->bellman.solutions, &self->worst));
     NADIR_CHECK(nadir_occupancy_create(context, self->worst, self->policy, self->model->discount,
                                        self->settings->backend, 0, &occupancy));
     nadir_average_rewards(self->model, self->policy, self->R);
@@ -143,40 +155,40 @@ cleanup:
     return status;
 }
 
-/* A policy, made into a question of the adversary. */
-typedef struct posed {
+/* The evaluation of a policy. */
+typedef struct evaluation {
     nadir_solver *solver;
-    nadir_setup asked;
-} posed;
+    nadir_setup setup;
+} evaluation;
 
-static nadir_status pose(const optimum *self, const nadir_policy *policy, posed *question)
+static nadir_status evaluation_make(const optimum *self, const nadir_policy *policy, evaluation *made)
 {
     nadir_status status = NADIR_OK;
     nadir_solver_settings settings;
     nadir_solver_settings_default(&settings);
     settings.backend = self->settings->backend;
-    NADIR_CHECK(nadir_solver_create(self->context, self->model, policy, &settings, &question->solver));
-    NADIR_CHECK(nadir_setup_make(self->context, question->solver, self->ball, false, &question->asked));
+    NADIR_CHECK(nadir_solver_create(self->context, self->model, policy, &settings, &made->solver));
+    NADIR_CHECK(nadir_setup_make(self->context, made->solver, self->ball, false, &made->setup));
 cleanup:
     return status;
 }
 
-static void unpose(const optimum *self, posed *question)
+static void evaluation_clear(const optimum *self, evaluation *made)
 {
-    nadir_setup_clear(self->context, &question->asked);
-    nadir_solver_free(question->solver);
+    nadir_setup_clear(self->context, &made->setup);
+    nadir_solver_free(made->solver);
 }
 
-/* The worst value of the policy, on any domain. */
+/* The worst value of the policy. */
 static nadir_status solve_policy(optimum *self, const nadir_policy *policy, double *v, double *J)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = self->context;
-    posed question = {0};
+    evaluation made = {0};
     nadir_candidate candidate = {0};
     const double factor = 1;
-    NADIR_CHECK(pose(self, policy, &question));
-    const nadir_problem *problem = &question.asked.problem;
+    NADIR_CHECK(evaluation_make(self, policy, &made));
+    const nadir_problem *problem = &made.setup.problem;
     if (self->set.idle) {
         memcpy(v, problem->v, (size_t)problem->states * sizeof *v);
         *J = problem->J;
@@ -192,11 +204,11 @@ static nadir_status solve_policy(optimum *self, const nadir_policy *policy, doub
     *J = candidate.J;
 cleanup:
     nadir_candidate_clear(context, &candidate);
-    unpose(self, &question);
+    evaluation_clear(self, &made);
     return status;
 }
 
-/* The fixed point of T^pi at the policy that T has chosen; the best one is kept. */
+/* v <- the fixed point of T^pi at the policy of T; the best policy is kept. */
 static nadir_status step_free(optimum *self)
 {
     nadir_status status = NADIR_OK;
@@ -225,14 +237,14 @@ static nadir_status step(optimum *self)
         return step_free(self);
     }
     NADIR_CHECK(take_policy(self, &self->policy));
-    NADIR_CHECK(self->state.sure != 0 ? solve_policy(self, self->policy, self->v, &J) : solve_answers(self));
+    NADIR_CHECK(self->state.monotone != 0 ? solve_policy(self, self->policy, self->v, &J)
+                                          : solve_solutions(self));
 cleanup:
     return status;
 }
 
-/* Whether v is as good as it gets, and why; before: the residual of the step before. Rounding, and errors of
- * the solves, keep the residual from vanishing: where it is as small as these can be, and does not get
- * smaller any more, that is all there is. */
+/* Why to stop, or NULL. before: the previous residual. Rounding and errors of the solves keep the residual from
+ * vanishing: it is "stable" once it is that small and no longer decreases. */
 static const char *reason_to_stop(const optimum *self, double before, double tolerance)
 {
     if (self->residual <= tolerance * (1 - self->model->discount) * self->size) {
@@ -249,67 +261,121 @@ static double return_of(const optimum *self, const double *v)
     return nadir_global_dot(self->context, self->model->states, self->model->initial, v, &error);
 }
 
-/* What those who watch may see and fill. */
-static nadir_rectangular_pause show(optimum *self)
+/* ------------------------------------------------------------------------- checkpoints and progress */
+
+static nadir_checkpoint list_parts(optimum *self)
 {
-    return (nadir_rectangular_pause){
-        .state = &self->state,
-        .v = self->v,
-        .best = self->best,
-        .policy = self->policy->probabilities,
-        .J = return_of(self, self->v),
-        .gap = self->residual / (1 - self->model->discount),
-    };
+    const size_t states = (size_t)self->model->states * sizeof(double);
+    const size_t rows = (size_t)self->model->rows * sizeof(double);
+    return (nadir_checkpoint){.identity = self->settings->identity,
+                              .fixed = 4,
+                              .parts = {{&self->state, sizeof self->state},
+                                        {self->v, states},
+                                        {self->best, states},
+                                        {self->policy->probabilities, rows}}};
 }
 
-static nadir_status watch(optimum *self, const char **reason)
+/* Whether an iteration can produce these numbers. */
+static bool is_plausible(const optimum *self)
+{
+    const rectangular_state *state = &self->state;
+    return nadir_checkpoint_is_count(state->iterations) && nadir_checkpoint_is_count(state->evaluations) &&
+           nadir_checkpoint_is_count(state->waited) && state->least >= 0 && !isnan(state->J) &&
+           nadir_checkpoint_are_finite(self->model->states, self->v) &&
+           nadir_checkpoint_are_finite(self->model->states, self->best) &&
+           nadir_checkpoint_are_finite(self->model->rows, self->policy->probabilities);
+}
+
+static nadir_status resume(optimum *self)
 {
     nadir_status status = NADIR_OK;
-    nadir_rectangular_pause pause = show(self);
+    const nadir_checkpoint_store *store = self->settings->store;
+    if (self->settings->search == NULL || store->read == NULL) {
+        return NADIR_OK;
+    }
+    nadir_checkpoint checkpoint = list_parts(self);
+    NADIR_CHECK(store->read(store->user, self->context, &checkpoint));
+    NADIR_CHECK(is_plausible(self) ? NADIR_OK : nadir_checkpoint_refuse(self->context, store));
+cleanup:
+    return status;
+}
+
+static nadir_status save(optimum *self, bool now)
+{
+    const nadir_checkpoint checkpoint = list_parts(self);
+    return nadir_checkpoint_save(self->context, self->settings->store, &checkpoint,
+                                 now ? 0 : self->settings->search->checkpoint_seconds, &self->saved);
+}
+
+/* Checkpoint, progress and the time limit. */
+static nadir_status report(optimum *self, bool *time_is_up)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_robust_optimum_settings *search = self->settings->search;
+    /* the same on all processes */
+    const double seconds = nadir_allreduce_maximum(self->context, nadir_clock_seconds() - self->begun);
+    *time_is_up = seconds >= search->time_limit;
+    if (self->state.iterations == 0) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(save(self, *time_is_up || self->state.iterations >= search->evaluations_limit));
+    const double J = return_of(self, self->v);
+    const nadir_robust_optimum_step step = {
+        .size = sizeof step,
+        .iteration = self->state.iterations,
+        .evaluations = self->state.evaluations,
+        .robust_return = J,
+        .gap = self->residual / (1 - self->model->discount) /
+               fmax(fabs(self->settings->nominal_optimum), fabs(J)),
+        .seconds = seconds,
+    };
+    NADIR_CHECK(nadir_search_report(self->context, search, &step));
+cleanup:
+    return status;
+}
+
+static nadir_status check_limits(optimum *self, const char **reason)
+{
+    nadir_status status = NADIR_OK;
+    bool time_is_up = false;
     NADIR_CHECK(nadir_progress(self->context, "robust policy iteration", -1));
-    if (self->settings->pause != NULL) {
-        NADIR_CHECK(self->settings->pause(self->settings->user, &pause));
+    if (self->settings->search != NULL) {
+        NADIR_CHECK(report(self, &time_is_up));
     }
     if (self->state.iterations >= self->settings->iterations_limit && self->state.iterations > 0) {
         *reason = "iterations";
-    } else if (pause.is_over && self->state.iterations > 0) {
+    } else if (time_is_up && self->state.iterations > 0) {
         *reason = "time";
     }
 cleanup:
     return status;
 }
 
-/* Interrupted: the last moment to keep what there is. */
-static nadir_status tell_cut(optimum *self)
+/* The checkpoint of an interrupted iteration. */
+static nadir_status save_interrupted(optimum *self)
 {
-    nadir_status status = NADIR_OK;
-    if (self->model->exchange != NULL) { /* others may go on: the last checkpoint stays */
-        return NADIR_ERROR_INTERRUPTED;
-    }
-    nadir_rectangular_pause pause = show(self);
-    pause.is_cut = true;
-    if (self->settings->pause != NULL) {
-        status = self->settings->pause(self->settings->user, &pause);
-    }
+    /* other processes may continue: the last checkpoint stays */
+    const bool alone = self->model->exchange == NULL;
+    const bool saves = alone && self->settings->search != NULL && self->state.iterations > 0;
+    const nadir_status status = saves ? save(self, true) : NADIR_OK;
     return status != NADIR_OK ? status : NADIR_ERROR_INTERRUPTED;
 }
 
-/* Steps until v stays, or until a limit. */
+/* ------------------------------------------------------------------------------------- the iteration */
+
+/* Steps until convergence or a limit. */
 static nadir_status iterate(optimum *self, const char **reason)
 {
     nadir_status status = NADIR_OK;
-    nadir_rectangular_state *state = &self->state;
+    rectangular_state *state = &self->state;
     const bool is_free = self->set.domain == NADIR_DOMAIN_FREE;
     const int patience = is_free ? FREE_PATIENCE : NEWTON_PATIENCE;
     *reason = NULL;
-    if (self->settings->begin != NULL) {
-        nadir_rectangular_pause pause = show(self);
-        NADIR_CHECK(self->settings->begin(self->settings->user, &pause));
-    }
+    NADIR_CHECK(resume(self));
     NADIR_CHECK(apply(self));
     for (;;) {
         const double before = state->iterations > 0 ? self->residual : INFINITY;
-        NADIR_CHECK(watch(self, reason));
+        NADIR_CHECK(check_limits(self, reason));
         if (*reason != NULL) {
             break;
         }
@@ -319,7 +385,7 @@ static nadir_status iterate(optimum *self, const char **reason)
         *reason = reason_to_stop(self, before, self->settings->tolerance);
         state->waited = self->residual < state->least / 2 ? 0 : state->waited + 1;
         state->least = fmin(state->least, self->residual);
-        state->sure = state->sure != 0 || state->waited >= patience;
+        state->monotone = state->monotone != 0 || state->waited >= patience;
         if (*reason == NULL && is_free && state->waited >= patience) {
             *reason = "iterations";
         }
@@ -330,12 +396,14 @@ static nadir_status iterate(optimum *self, const char **reason)
 cleanup:
     if (status == NADIR_ERROR_INTERRUPTED) {
         *reason = "interrupted";
-        return tell_cut(self);
+        return save_interrupted(self);
     }
     return status;
 }
 
-/* mu . v + c: no policy does better under the kernel, which lies in the set. */
+/* ---------------------------------------------------------------------------------------- the bounds */
+
+/* mu . v + c: no policy does better under the worst kernel, which is checked to be in the set. */
 static nadir_status bound_above(optimum *self, double *upper)
 {
     nadir_status status = NADIR_OK;
@@ -348,7 +416,7 @@ static nadir_status bound_above(optimum *self, double *upper)
     double error;
     NADIR_NEW(context, choice, model->states);
     memcpy(choice, model->state_rows, (size_t)model->states * sizeof *choice);
-    NADIR_CHECK(nadir_lmo_kernel(context, &self->bellman.rows, self->bellman.answers, &self->worst));
+    NADIR_CHECK(nadir_lmo_kernel(context, &self->bellman.rows, self->bellman.solutions, &self->worst));
     NADIR_CHECK(nadir_membership_check(context, self->worst, &self->set, 1, &membership));
     nadir_kernel_measure(context, self->worst, &size);
     nadir_bellman_maximise(context, self->worst, model->discount, self->v, 0, NULL, 0, choice, self->R,
@@ -400,25 +468,24 @@ static nadir_status bound_free(optimum *self, nadir_rectangular_optimum_result *
     nadir_rectangular_optimum_settings settings = *self->settings;
     nadir_policy *policy = NULL;
     nadir_ball ball;
-    posed question = {0};
+    evaluation made = {0};
     bool exact;
     double breakdown;
-    NADIR_CHECK(pose(self, self->policy, &question));
-    NADIR_CHECK(nadir_rectangular_free_bound(context, &question.asked.problem, 1, self->best, &exact,
+    NADIR_CHECK(evaluation_make(self, self->policy, &made));
+    NADIR_CHECK(nadir_rectangular_free_bound(context, &made.setup.problem, 1, self->best, &exact,
                                              &result->lower, &breakdown));
     nadir_ball_default(&ball);
     ball = self->ball != NULL ? *self->ball : ball;
     ball.domain = NADIR_DOMAIN_SIMPLEX;
-    settings.begin = NULL;
-    settings.pause = NULL;
-    status = nadir_rectangular_optimum(context, self->model, &ball, &settings, self->R, &policy, &above);
+    settings.search = NULL;
+    status = nadir_rectangular_optimum(context, self->model, &ball, &settings, NULL, &policy, &above);
     result->upper = above.upper;
-    if (status == NADIR_ERROR_NOT_CONVERGED) { /* a bound all the same */
+    if (status == NADIR_ERROR_NOT_CONVERGED) { /* the bound holds nevertheless */
         status = NADIR_OK;
     }
 cleanup:
     nadir_policy_free(policy);
-    unpose(self, &question);
+    evaluation_clear(self, &made);
     return status;
 }
 
@@ -432,19 +499,21 @@ static nadir_status bound(optimum *self, nadir_rectangular_optimum_result *resul
         NADIR_CHECK(bound_below(self, &result->lower));
         NADIR_CHECK(bound_above(self, &result->upper));
     }
-    /* the policy attains the lower bound: it is below every upper bound, but for a rounding of both */
+    /* the policy attains the lower bound, so only rounding can make it exceed the upper one */
     result->upper = fmax(result->upper, result->lower);
 cleanup:
     return status;
 }
 
-/* What was found, to the caller. */
+/* Hands the result to the caller. */
 static void give(optimum *self, nadir_rectangular_optimum_result *made, double *value, nadir_policy **policy,
                  nadir_rectangular_optimum_result *result)
 {
     const nadir_model *model = self->model;
     const double *v = self->set.domain == NADIR_DOMAIN_FREE ? self->best : self->v;
-    memcpy(value, v, (size_t)model->states * sizeof *value);
+    if (value != NULL) {
+        memcpy(value, v, (size_t)model->states * sizeof *value);
+    }
     made->J = return_of(self, v);
     made->evaluations = self->state.evaluations;
     made->iterations = self->state.iterations;
@@ -459,15 +528,19 @@ nadir_status nadir_rectangular_optimum(nadir_context *context, nadir_model *mode
 {
     nadir_status status = NADIR_OK;
     nadir_rectangular_optimum_result made = {.lower = -INFINITY, .upper = INFINITY};
-    optimum run = {.context = context, .model = model, .ball = ball, .settings = settings};
+    optimum run = {.context = context,
+                   .model = model,
+                   .ball = ball,
+                   .settings = settings,
+                   .begun = nadir_clock_seconds()};
     NADIR_CHECK(start(&run));
     status = iterate(&run, &made.stop_reason);
     if (status == NADIR_OK) {
         status = bound(&run, &made);
     }
-    const bool is_cut =
+    const bool interrupted =
         status == NADIR_ERROR_INTERRUPTED && run.state.iterations > 0 && model->exchange == NULL;
-    if (is_cut || status == NADIR_OK) {
+    if (interrupted || status == NADIR_OK) {
         give(&run, &made, value, policy, result);
     }
     if (status == NADIR_OK &&

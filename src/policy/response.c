@@ -1,21 +1,50 @@
-/* response.c: a policy and what the adversary makes of it; see response.h. */
+/*
+ * response.c: worst kernels of policies, exact and inexact; see minmax.h.
+ *
+ * While the policy still moves, its exact worst kernel is not needed: an inexact response is one Frank-Wolfe
+ * step from the value and occupancy of the response before. The factors of the first kernel under the first
+ * policy precondition all solves, so that nothing is factored again.
+ */
 #include "policy/minmax.h"
 
 #include "linalg/distributed.h"
+#include "linalg/threads.h"
+#include "linalg/vector.h"
 #include "robust/robust.h"
 #include "search/frank_wolfe.h"
 #include "search/kernel_solver.h"
+#include "solve/bellman.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Of searches that converge so fast that there is nothing to be saved by stopping early. */
+/* Tolerance of searches that converge so fast that stopping early saves nothing. */
 #define FINE 1e-10
+
+struct nadir_inexact_response {
+    nadir_solver *solver; /* of the first policy, with its factors */
+    nadir_uncertainty uncertainty;
+    double *R; /* [states] */
+    double largest_reward;
+    nadir_problem problem;
+    nadir_frank_wolfe *frank_wolfe;
+};
+
+static void inexact_free(nadir_context *context, nadir_inexact_response *inexact)
+{
+    if (inexact != NULL) {
+        nadir_frank_wolfe_free(context, inexact->frank_wolfe);
+        nadir_uncertainty_clear(context, &inexact->uncertainty);
+        nadir_solver_free(inexact->solver);
+        nadir_release(context, inexact->R);
+        nadir_release(context, inexact);
+    }
+}
 
 void nadir_response_clear(nadir_context *context, nadir_response *response)
 {
     nadir_evaluation_clear(context, &response->evaluation);
-    nadir_setup_clear(context, &response->asked);
+    nadir_setup_clear(context, &response->setup);
     nadir_solver_free(response->solver);
     nadir_policy_free(response->policy);
     nadir_release(context, response->v);
@@ -37,7 +66,7 @@ void nadir_response_recycle(nadir_context *context, nadir_minmax *minmax, nadir_
 
 void nadir_minmax_clear(nadir_context *context, nadir_minmax *minmax)
 {
-    nadir_inexact_response_free(context, minmax->inexact);
+    inexact_free(context, minmax->inexact);
     minmax->inexact = NULL;
     nadir_occupancy_free(context, minmax->occupancy);
     minmax->occupancy = NULL;
@@ -47,8 +76,8 @@ void nadir_minmax_clear(nadir_context *context, nadir_minmax *minmax)
     }
 }
 
-/* Whether the search can start from the response to another policy. */
-static bool can_follow(const nadir_uncertainty *set)
+/* Whether the search for a worst kernel can start warm. */
+static bool can_start_warm(const nadir_uncertainty *set)
 {
     return !set->idle && set->set == NADIR_SET_NONRECT && set->domain != NADIR_DOMAIN_FREE;
 }
@@ -57,13 +86,13 @@ static nadir_status search(nadir_context *context, nadir_minmax *minmax, const d
                            const double *warm_d, double tolerance, nadir_response *response)
 {
     nadir_status status = NADIR_OK;
-    const nadir_problem *problem = &response->asked.problem;
+    const nadir_problem *problem = &response->setup.problem;
     nadir_candidate *candidate = &response->evaluation.candidate;
     const double factor = 1;
-    if (can_follow(problem->uncertainty) && warm_v != NULL) {
+    if (can_start_warm(problem->uncertainty) && warm_v != NULL) {
         NADIR_CHECK(nadir_frank_wolfe_warm(context, problem, problem->uncertainty->radius, warm_v, warm_d,
                                            tolerance, minmax->iterations_limit, minmax->spare, candidate));
-    } else if (can_follow(problem->uncertainty)) {
+    } else if (can_start_warm(problem->uncertainty)) {
         NADIR_CHECK(nadir_multistart_run(context, problem, problem->uncertainty->radius, NULL, tolerance,
                                          minmax->iterations_limit, candidate));
     } else {
@@ -80,11 +109,11 @@ cleanup:
     return status;
 }
 
-/* Value and occupancy under the kernel, where the search has not left them behind. */
+/* Value and occupancy under the kernel, unless the search computed them. */
 static nadir_status solve(nadir_context *context, nadir_response *response)
 {
     nadir_status status = NADIR_OK;
-    const nadir_problem *problem = &response->asked.problem;
+    const nadir_problem *problem = &response->setup.problem;
     nadir_candidate *candidate = &response->evaluation.candidate;
     nadir_kernel_solver operator= {.problem = problem};
     if (candidate->v != NULL && candidate->d != NULL) {
@@ -118,18 +147,16 @@ nadir_status nadir_response_find(nadir_context *context, nadir_minmax *minmax, n
     nadir_occupancy *none = NULL;
     NADIR_CHECK(nadir_solver_create_from(context, minmax->model, response->policy, &settings,
                                          same ? &minmax->occupancy : &none, &response->solver));
-    NADIR_CHECK(nadir_setup_make(context, response->solver, minmax->ball, false, &response->asked));
+    NADIR_CHECK(nadir_setup_make(context, response->solver, minmax->ball, false, &response->setup));
     NADIR_CHECK(search(context, minmax, warm_v, warm_d, tolerance, response));
     NADIR_CHECK(solve(context, response));
     NADIR_NEW(context, response->q, minmax->model->rows);
     nadir_value_q(context, response->evaluation.candidate.kernel, minmax->model->discount, response->v,
                   response->q);
     response->J = response->evaluation.candidate.J;
-    response->lost = response->asked.problem.J - response->J;
-    const double penalty = fabs(response->lost);
-    const double gap = response->evaluation.candidate.gap;
-    response->error =
-        gap >= 0 ? gap : tolerance * penalty; /* NaN: the search tells none, but was asked for */
+    response->penalty = response->setup.problem.J - response->J;
+    const double gap = response->evaluation.candidate.gap; /* NaN: the search met the tolerance */
+    response->error = gap >= 0 ? gap : tolerance * fabs(response->penalty);
 cleanup:
     if (status != NADIR_OK) {
         nadir_response_clear(context, response);
@@ -153,7 +180,7 @@ cleanup:
 
 double nadir_response_advantage(const nadir_context *context, const nadir_response *response)
 {
-    const nadir_model *model = response->asked.problem.model;
+    const nadir_model *model = response->setup.problem.model;
     double sum = 0;
     for (int64_t s = 0; s < model->states; s++) {
         const double d = response->d[s];
@@ -167,4 +194,168 @@ double nadir_response_advantage(const nadir_context *context, const nadir_respon
         sum += best - d * mean;
     }
     return nadir_allreduce_sum(context, sum);
+}
+
+/* ------------------------------------------------------------------------------- inexact responses */
+
+nadir_occupancy *nadir_minmax_base(const nadir_minmax *minmax)
+{
+    return minmax->inexact != NULL ? minmax->inexact->solver->occupancy : NULL;
+}
+
+const struct nadir_frank_wolfe *nadir_minmax_frank_wolfe(const nadir_minmax *minmax)
+{
+    return minmax->inexact != NULL ? minmax->inexact->frank_wolfe : NULL;
+}
+
+bool nadir_response_allows_inexact(const nadir_response *response)
+{
+    const nadir_problem *problem = &response->setup.problem;
+    const nadir_uncertainty *set = problem->uncertainty;
+    return problem->model->dense != NULL && problem->model->exchange == NULL && !set->idle &&
+           set->set == NADIR_SET_NONRECT && set->domain != NADIR_DOMAIN_FREE && set->p == 2 &&
+           (response->solver == NULL || !nadir_occupancy_iterates(response->solver->occupancy));
+}
+
+nadir_status nadir_minmax_prepare(nadir_context *context, nadir_minmax *minmax, nadir_response *first)
+{
+    nadir_status status = NADIR_OK;
+    if (minmax->inexact != NULL) {
+        return NADIR_OK;
+    }
+    nadir_model *model = minmax->model;
+    nadir_inexact_response *made = NULL;
+    NADIR_NEW_ZERO(context, made, 1);
+    NADIR_CHECK(nadir_uncertainty_make(context, model, first->policy, minmax->ball, &made->uncertainty));
+    NADIR_NEW(context, made->R, model->states);
+    made->largest_reward = nadir_vector_largest(model->rows, model->rewards);
+    made->problem = (nadir_problem){
+        .model = model,
+        .kernel = first->solver->kernel,
+        .policy = first->policy,
+        .occupancy = first->solver->occupancy,
+        .uncertainty = &made->uncertainty,
+        .states = model->states,
+        .rows = model->rows,
+        .gamma = model->discount,
+        .sign = 1,
+        .rewards = model->rewards,
+        .R = made->R,
+        .mu = model->initial,
+        .J = NAN,
+    };
+    NADIR_CHECK(nadir_frank_wolfe_create(context, &made->problem, NULL, &made->frank_wolfe));
+    made->solver = first->solver;
+    first->solver = NULL;
+    minmax->inexact = made;
+    made = NULL;
+cleanup:
+    inexact_free(context, made);
+    return status;
+}
+
+/* Q of all rows, from that of the response before. */
+typedef struct q_update {
+    const nadir_response *before;
+    const nadir_kernel *kernel;
+    nadir_kernel_vector vector; /* v */
+    double rise;                /* at least gamma max (v - v before), rounding of both products included */
+} q_update;
+
+static double compute_row(const q_update *self, const nadir_response *response, int64_t row)
+{
+    const nadir_model *model = response->setup.problem.model;
+    double product;
+    nadir_kernel_multiply_rows(self->kernel, &self->vector, row, row + 1, &product);
+    return model->rewards[row] + model->discount * product;
+}
+
+/* Q of one state. A row of probability zero, now and before, rises by at most `rise`. If that upper bound is
+ * below Q of all chosen rows it is good enough: no step of the policy moves towards the row. */
+static void update_state(const q_update *self, nadir_response *response, int64_t s)
+{
+    const int64_t *bounds = response->setup.problem.model->state_rows;
+    const double *pi = response->policy->probabilities;
+    const double *before = self->before->policy->probabilities;
+    double least = INFINITY;
+    for (int64_t row = bounds[s]; row < bounds[s + 1]; row++) {
+        if (pi[row] > 0) {
+            response->q[row] = compute_row(self, response, row);
+            least = fmin(least, response->q[row]);
+        }
+    }
+    for (int64_t row = bounds[s]; row < bounds[s + 1]; row++) {
+        if (!(pi[row] > 0)) {
+            const double most = self->before->q[row] + self->rise;
+            response->q[row] = before[row] > 0 || !(most < least) ? compute_row(self, response, row) : most;
+        }
+    }
+}
+
+/* The largest rise of Q between two responses, in a product with a nominal row. */
+static double bound_rise(const nadir_inexact_response *inexact, const nadir_response *before,
+                         const nadir_response *response)
+{
+    const nadir_model *model = response->setup.problem.model;
+    const nadir_row_limits *limits = &model->limits;
+    const nadir_kernel_size size = {limits->sum_low, limits->sum_high, limits->sum_high, limits->rounding};
+    const double largest = fmax(nadir_vector_largest(model->states, response->v),
+                                nadir_vector_largest(model->states, before->v));
+    double most = -INFINITY;
+    for (int64_t s = 0; s < model->states; s++) {
+        most = fmax(most, response->v[s] - before->v[s]);
+    }
+    return model->discount * most * (most > 0 ? size.sum_high : size.sum_low) +
+           4 * nadir_bellman_rounding(&size, model->discount, 1, inexact->largest_reward, largest);
+}
+
+static void update_q(nadir_context *context, const nadir_inexact_response *inexact,
+                     const nadir_response *before, nadir_response *response)
+{
+    const nadir_model *model = response->setup.problem.model;
+    const nadir_kernel *kernel = response->evaluation.candidate.kernel;
+    const int threads = nadir_threads_for(context, model->rows * model->states);
+    const q_update run = {before, kernel, nadir_kernel_prepare(context, kernel, response->v),
+                          bound_rise(inexact, before, response)};
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int64_t s = 0; s < model->states; s++) {
+        update_state(&run, response, s);
+    }
+}
+
+nadir_status nadir_response_find_inexact(nadir_context *context, nadir_minmax *minmax, nadir_policy *policy,
+                                         const double *warm_v, const double *warm_d,
+                                         const nadir_response *before, nadir_response *response)
+{
+    nadir_status status = NADIR_OK;
+    nadir_inexact_response *inexact = minmax->inexact;
+    nadir_candidate *candidate = &response->evaluation.candidate;
+    minmax->evaluations++;
+    response->policy = nadir_policy_retain(policy);
+    inexact->problem.policy = response->policy;
+    nadir_average_rewards(minmax->model, response->policy, inexact->R);
+    nadir_frank_wolfe_exchange_kernels(inexact->frank_wolfe, minmax->spare);
+    status = nadir_frank_wolfe_inexact(context, inexact->frank_wolfe, inexact->uncertainty.radius, warm_v,
+                                       warm_d, candidate);
+    nadir_frank_wolfe_exchange_kernels(inexact->frank_wolfe, minmax->spare);
+    NADIR_CHECK(status);
+    response->setup.problem = inexact->problem;
+    response->v = candidate->v;
+    response->d = candidate->d;
+    candidate->v = NULL;
+    candidate->d = NULL;
+    response->J = candidate->J;
+    response->penalty = candidate->lambda;
+    response->error = candidate->gap;
+    NADIR_NEW(context, response->q, minmax->model->rows);
+    if (before != NULL) {
+        update_q(context, inexact, before, response);
+    } else {
+        nadir_value_q(context, candidate->kernel, minmax->model->discount, response->v, response->q);
+    }
+cleanup:
+    if (status != NADIR_OK) {
+        nadir_response_clear(context, response);
+    }
+    return status;
 }

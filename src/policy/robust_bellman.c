@@ -1,12 +1,257 @@
-/* robust_bellman.c: the robust Bellman operator over rows and policies; see robust_bellman.h. */
+/* robust_bellman.c: the robust Bellman operator of a rectangular set; see rectangular_optimum.h. */
 #include "policy/rectangular_optimum.h"
 
 #include "linalg/gstd.h"
+#include "linalg/root.h"
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 #include "solve/value.h"
 
+#include <float.h>
 #include <math.h>
 #include <omp.h>
+
+/* ------------------------------------------------------------------------------------- set s: mixtures */
+
+/*
+ * The gains lie below their tangents. With tangents in place of gains x solves a scalar equation, whose root lies
+ * at or below the true x; its radii are within the budget, so the largest value to which they really bring the
+ * actions lies at or above it. The gains there give new tangents, and so on: Newton's method, both values meet
+ * after a few rounds. x is at least what the best action keeps when all of beta is spent on it.
+ */
+
+enum { ROUNDS = 100, ROOT_STEPS = 200 };
+
+#define ROUNDING (4 * DBL_EPSILON)
+#define CLOSE    1e-9 /* relative: closer values of x may be stopped by rounding */
+
+/* Keeps a new tangent, in place of the one that touches farthest away if there are too many. */
+static void keep_tangent(nadir_srect_action *self)
+{
+    int slot = self->tangents;
+    if (!(self->now.slope > 0)) {
+        return;
+    }
+    if (self->tangents == NADIR_SRECT_TANGENTS) {
+        slot = 0;
+        for (int i = 1; i < NADIR_SRECT_TANGENTS; i++) {
+            slot =
+                fabs(self->touch[i] - self->now.norm) > fabs(self->touch[slot] - self->now.norm) ? i : slot;
+        }
+    } else {
+        self->tangents++;
+    }
+    self->touch[slot] = self->now.norm;
+    self->slope[slot] = self->now.slope;
+    self->start[slot] = self->now.gain - self->now.slope * self->now.norm;
+}
+
+static void query(const nadir_srect_update *update, int64_t action, double radius)
+{
+    nadir_srect_action *self = &update->actions[action];
+    self->now = update->oracle(update->user, action, radius);
+    keep_tangent(self);
+}
+
+/* A tangent closer to radius 0, for a gain so small that all tangents reach it there: at the chord from 0 to the
+ * nearest touching point, which lies below the gain. */
+static void probe(const nadir_srect_update *update, int64_t action, double wanted)
+{
+    const nadir_srect_action *self = &update->actions[action];
+    int nearest = 0;
+    for (int i = 1; i < self->tangents; i++) {
+        nearest = self->touch[i] < self->touch[nearest] ? i : nearest;
+    }
+    const double gain = self->start[nearest] + self->slope[nearest] * self->touch[nearest];
+    query(update, action, self->touch[nearest] * (wanted / gain));
+}
+
+/* Whether bringing an action down to x takes all of beta, up to rounding. */
+static bool takes_all(const nadir_srect_update *self, int64_t action, double x)
+{
+    const double rounding = ROUNDING * (fabs(self->q[action]) + fabs(x));
+    return self->q[action] - x >= self->gamma * self->actions[action].most.gain - rounding;
+}
+
+/* c_a(x) by the tangents, and -gamma times its derivative. */
+static double radius_at(const nadir_srect_update *update, int64_t action, double x, double *derivative)
+{
+    const nadir_srect_action *self = &update->actions[action];
+    const double wanted = (update->q[action] - x) / update->gamma;
+    double radius = 0;
+    *derivative = 0;
+    if (!(wanted > 0)) {
+        return 0;
+    }
+    for (int i = 0; i < self->tangents; i++) {
+        const double next = (wanted - self->start[i]) / self->slope[i];
+        if (next > radius) {
+            radius = next;
+            *derivative = 1 / self->slope[i];
+        }
+    }
+    if (takes_all(update, action, x)) {
+        radius = fmax(radius, self->most.norm);
+    }
+    return radius;
+}
+
+/* |c(x)|_p by the tangents, and -gamma times its derivative. */
+static double spend(const nadir_srect_update *self, double x, double *derivative)
+{
+    double largest = 0;
+    double sum = 0;
+    double slope = 0;
+    double part;
+    for (int64_t a = 0; a < self->count; a++) {
+        largest = fmax(largest, radius_at(self, a, x, &part));
+    }
+    for (int64_t a = 0; a < self->count && largest > 0; a++) {
+        const double share = radius_at(self, a, x, &part) / largest;
+        if (share > 0) {
+            const double power = nadir_power(share, self->p - 1);
+            sum += power * share;
+            slope += power * part;
+        }
+    }
+    *derivative = largest > 0 ? slope * nadir_power(sum, 1 / self->p - 1) : 0;
+    return largest > 0 ? largest * nadir_power(sum, 1 / self->p) : 0;
+}
+
+/* The least x >= low at which the tangents spend beta; at `high` they spend nothing. */
+static double solve_tangents(const nadir_srect_update *self, double low, double high)
+{
+    nadir_bracket bracket = {low, high};
+    double x = low;
+    for (int i = 0; i < ROOT_STEPS; i++) {
+        double derivative;
+        const double over = spend(self, x, &derivative) - self->beta;
+        if ((x == bracket.low && over <= ROUNDING * self->beta) || fabs(over) <= DBL_EPSILON * self->beta) {
+            break;
+        }
+        nadir_bracket_narrow(&bracket, x, over > 0);
+        if (!nadir_bracket_step(&bracket, x + self->gamma * over / derivative, &x)) {
+            return bracket.high; /* within the budget */
+        }
+    }
+    return x;
+}
+
+/* pi_a proportional to the derivative of c_a^p; false: all are zero. */
+static bool mix(const nadir_srect_update *self, double *pi)
+{
+    double largest = 0;
+    double sum = 0;
+    double least = INFINITY; /* scales the inverses, which may overflow */
+    for (int64_t a = 0; a < self->count; a++) {
+        const nadir_srect_response *now = &self->actions[a].now;
+        largest = fmax(largest, now->norm);
+        least = now->slope > 0 && now->norm > 0 ? fmin(least, now->slope) : least;
+    }
+    for (int64_t a = 0; a < self->count; a++) {
+        const nadir_srect_response *now = &self->actions[a].now;
+        pi[a] = now->slope > 0 && now->norm > 0
+                    ? nadir_power(now->norm / largest, self->p - 1) * (least / now->slope)
+                    : 0;
+        sum += pi[a];
+    }
+    for (int64_t a = 0; a < self->count; a++) {
+        pi[a] = sum > 0 ? pi[a] / sum : 0;
+    }
+    return sum > 0;
+}
+
+/* Evaluates the gain of an action at the radius of the tangents; returns what the action is worth then. */
+static double evaluate_action(const nadir_srect_update *self, int64_t action, double x)
+{
+    double derivative;
+    const double radius = radius_at(self, action, x, &derivative);
+    query(self, action, radius > 0 && takes_all(self, action, x) ? self->beta : radius);
+    const double worth = self->q[action] - self->gamma * self->actions[action].now.gain;
+    if (radius == 0 && worth > x && self->actions[action].tangents > 0) {
+        probe(self, action, (self->q[action] - x) / self->gamma);
+    }
+    return worth;
+}
+
+/* Scales the radii back into the budget, should rounding have left it. */
+static void stay_within(const nadir_srect_update *self)
+{
+    double largest = 0;
+    double sum = 0;
+    for (int64_t a = 0; a < self->count; a++) {
+        largest = fmax(largest, self->actions[a].now.norm);
+    }
+    for (int64_t a = 0; a < self->count && largest > 0; a++) {
+        sum += nadir_power(self->actions[a].now.norm / largest, self->p);
+    }
+    const double spent = largest * nadir_power(sum, 1 / self->p);
+    for (int64_t a = 0; a < self->count && spent > self->beta * (1 + ROUNDING); a++) {
+        query(self, a, self->actions[a].now.norm * (self->beta / spent));
+    }
+}
+
+/* x >= low, what the best action keeps in any case. Rounding keeps the two values from meeting: it stops when
+ * they are close and no longer approach each other. */
+static double solve_mixture(const nadir_srect_update *self, double low, double high)
+{
+    double size = fabs(low) + fabs(high);
+    double before = INFINITY;
+    double x = low;
+    for (int64_t a = 0; a < self->count; a++) {
+        const nadir_srect_response *most = &self->actions[a].most;
+        size = fmax(size, fabs(self->q[a]) + self->gamma * most->gain);
+        if (self->q[a] > low &&
+            self->actions[a].tangents == 0) { /* beta is more than it takes: slope 0 there */
+            query(self, a, most->norm / 2);
+        }
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        double reached = low;
+        x = solve_tangents(self, x, high);
+        for (int64_t a = 0; a < self->count; a++) {
+            reached = fmax(reached, evaluate_action(self, a, x));
+        }
+        const double apart = reached - x;
+        if (apart <= ROUNDING * size || (apart <= CLOSE * size && apart >= before / 2)) {
+            break;
+        }
+        before = apart;
+    }
+    stay_within(self);
+    return x;
+}
+
+double nadir_srect_update_solve(const nadir_srect_update *self, double *pi)
+{
+    int64_t best = 0;
+    double low = -INFINITY;
+    double high = -INFINITY;
+    for (int64_t a = 0; a < self->count; a++) {
+        self->actions[a].tangents = 0;
+        query(self, a, self->beta);
+        self->actions[a].most = self->actions[a].now;
+        const double left = self->q[a] - self->gamma * self->actions[a].now.gain;
+        best = left > low ? a : best;
+        low = fmax(low, left);
+        high = fmax(high, self->q[a]);
+        pi[a] = 0;
+    }
+    double x = low;
+    if (isfinite(self->p) && self->gamma > 0) {
+        x = solve_mixture(self, low, high);
+    } else if (isfinite(self->p)) {
+        for (int64_t a = 0; a < self->count; a++) {
+            query(self, a, 0);
+        }
+    }
+    if (!(x > low) || !mix(self, pi)) {
+        pi[best] = 1;
+    }
+    return x;
+}
+
+/* ------------------------------------------------------------------------------------------ set-up */
 
 static void measure(nadir_robust_bellman *bellman)
 {
@@ -15,10 +260,10 @@ static void measure(nadir_robust_bellman *bellman)
         const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
         bellman->actions_each = actions > bellman->actions_each ? actions : bellman->actions_each;
     }
-    bellman->room_each = 1;
+    bellman->work_each = 1;
     for (int64_t row = 0; bellman->set->domain != NADIR_DOMAIN_FREE && row < model->rows; row++) {
-        const int64_t room = nadir_lmo_work_size(&bellman->rows, row, row + 1);
-        bellman->room_each = room > bellman->room_each ? room : bellman->room_each;
+        const int64_t size = nadir_lmo_work_size(&bellman->rows, row, row + 1);
+        bellman->work_each = size > bellman->work_each ? size : bellman->work_each;
     }
 }
 
@@ -40,11 +285,11 @@ nadir_status nadir_robust_bellman_make(nadir_context *context, nadir_model *mode
     bellman->order.unsorted = model->exchange != NULL && !isinf(set->p);
     measure(bellman);
     bellman->threads = nadir_threads_for(context, 4 * entries);
-    NADIR_NEW_ZERO(context, bellman->answers, model->rows);
+    NADIR_NEW_ZERO(context, bellman->solutions, model->rows);
     NADIR_NEW(context, bellman->q, model->rows);
     NADIR_NEW(context, bellman->policy, model->rows);
     NADIR_NEW(context, bellman->value, model->states);
-    NADIR_NEW(context, bellman->room, bellman->threads * bellman->room_each);
+    NADIR_NEW(context, bellman->work, bellman->threads * bellman->work_each);
     NADIR_NEW(context, bellman->actions, bellman->threads * bellman->actions_each);
 cleanup:
     if (status != NADIR_OK) {
@@ -56,23 +301,25 @@ cleanup:
 void nadir_robust_bellman_clear(nadir_context *context, nadir_robust_bellman *bellman)
 {
     nadir_value_order_clear(context, &bellman->order);
-    nadir_release(context, bellman->answers);
+    nadir_release(context, bellman->solutions);
     nadir_release(context, bellman->q);
     nadir_release(context, bellman->policy);
     nadir_release(context, bellman->value);
-    nadir_release(context, bellman->room);
+    nadir_release(context, bellman->work);
     nadir_release(context, bellman->actions);
     *bellman = (nadir_robust_bellman){0};
 }
 
-/* The rows of a state, as srect_update.h asks about them. */
+/* ------------------------------------------------------------------------------------- the operator */
+
+/* The rows of a state: the user of a nadir_srect_oracle. */
 typedef struct state_rows {
     nadir_robust_bellman *bellman;
     int64_t first;
-    double *room;
+    double *work;
 } state_rows;
 
-static nadir_srect_response ask_free(void *user, int64_t action, double radius)
+static nadir_srect_response respond_free(void *user, int64_t action, double radius)
 {
     const state_rows *self = user;
     const double slope =
@@ -80,29 +327,30 @@ static nadir_srect_response ask_free(void *user, int64_t action, double radius)
     return (nadir_srect_response){radius * slope, slope, slope > 0 ? radius : 0};
 }
 
-/* Rows beside each other have similar answers: one without any starts from that of the row before. */
-static nadir_srect_response ask_valid(void *user, int64_t action, double radius)
+/* Neighbouring rows have similar solutions: a cold row starts from that of the row before. */
+static nadir_srect_response respond_valid(void *user, int64_t action, double radius)
 {
     const state_rows *self = user;
     const nadir_lmo *rows = &self->bellman->rows;
     const int64_t row = self->first + action;
     const double weight = 1;
-    nadir_lmo_solution *answer = &self->bellman->answers[row];
+    nadir_lmo_solution *solution = &self->bellman->solutions[row];
     nadir_lmo_budget budget;
-    if (action > 0 && !(answer->step > 0)) {
-        *answer = answer[-1];
+    if (action > 0 && !(solution->step > 0)) {
+        *solution = solution[-1];
     }
-    nadir_lmo_solve(rows, row, row + 1, &weight, radius, self->room, answer, &budget);
-    if (!(answer->gain > 0) || self->bellman->set->set != NADIR_SET_S) { /* no slope is wanted */
-        return (nadir_srect_response){.gain = answer->gain};
+    nadir_lmo_solve(rows, row, row + 1, &weight, radius, self->work, solution, &budget);
+    if (!(solution->gain > 0) || self->bellman->set->set != NADIR_SET_S) { /* the slope is not needed */
+        return (nadir_srect_response){.gain = solution->gain};
     }
-    const nadir_lmo_row_bound bound = nadir_lmo_bound(rows, row, answer, self->room);
+    const nadir_lmo_row_bound bound = nadir_lmo_bound(rows, row, solution, self->work);
     const double alpha = nadir_uncertainty_scale(self->bellman->set, row);
-    return (nadir_srect_response){answer->gain, isinf(answer->step) ? 0 : alpha * bound.slope, answer->norm};
+    return (nadir_srect_response){solution->gain, isinf(solution->step) ? 0 : alpha * bound.slope,
+                                  solution->norm};
 }
 
-/* Every row has a budget of its own: the best action in its own worst case. */
-static double choose(const nadir_robust_bellman *bellman, int64_t state, nadir_srect_oracle ask,
+/* Set sa: the action with the best worst case. */
+static double choose(const nadir_robust_bellman *bellman, int64_t state, nadir_srect_oracle oracle,
                      state_rows *user)
 {
     const int64_t *bounds = bellman->model->state_rows;
@@ -110,7 +358,7 @@ static double choose(const nadir_robust_bellman *bellman, int64_t state, nadir_s
     double most = -INFINITY;
     for (int64_t row = bounds[state]; row < bounds[state + 1]; row++) {
         const double radius = nadir_uncertainty_radius(bellman->set, state, row);
-        const double left = bellman->q[row] - bellman->gamma * ask(user, row - user->first, radius).gain;
+        const double left = bellman->q[row] - bellman->gamma * oracle(user, row - user->first, radius).gain;
         best = left > most ? row : best;
         most = fmax(most, left);
         bellman->policy[row] = 0;
@@ -119,26 +367,27 @@ static double choose(const nadir_robust_bellman *bellman, int64_t state, nadir_s
     return most;
 }
 
-static double solve_state(nadir_robust_bellman *bellman, int64_t state, double *room,
+static double solve_state(nadir_robust_bellman *bellman, int64_t state, double *work,
                           nadir_srect_action *actions)
 {
     const int64_t first = bellman->model->state_rows[state];
-    state_rows user = {bellman, first, room};
-    const nadir_srect_oracle ask = bellman->set->domain == NADIR_DOMAIN_FREE ? ask_free : ask_valid;
+    state_rows user = {bellman, first, work};
+    const nadir_srect_oracle oracle =
+        bellman->set->domain == NADIR_DOMAIN_FREE ? respond_free : respond_valid;
     if (bellman->set->set != NADIR_SET_S) {
-        return choose(bellman, state, ask, &user);
+        return choose(bellman, state, oracle, &user);
     }
-    const nadir_srect_update level = {
+    const nadir_srect_update update = {
         .count = bellman->model->state_rows[state + 1] - first,
         .q = bellman->q + first,
         .gamma = bellman->gamma,
         .beta = nadir_uncertainty_radius(bellman->set, state, first),
         .p = bellman->set->p,
-        .ask = ask,
+        .oracle = oracle,
         .user = &user,
         .actions = actions,
     };
-    return nadir_srect_update_solve(&level, bellman->policy + first);
+    return nadir_srect_update_solve(&update, bellman->policy + first);
 }
 
 nadir_status nadir_robust_bellman_apply(nadir_context *context, nadir_robust_bellman *bellman,
@@ -157,12 +406,12 @@ nadir_status nadir_robust_bellman_apply(nadir_context *context, nadir_robust_bel
     }
 #pragma omp parallel num_threads(bellman->threads)
     {
-        double *room = bellman->room + bellman->room_each * omp_get_thread_num();
+        double *work = bellman->work + bellman->work_each * omp_get_thread_num();
         nadir_srect_action *actions = bellman->actions + bellman->actions_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic)
         for (int64_t s = 0; s < states; s++) {
             if (nadir_progress_team(context, "robust policy iteration", -1, &status)) {
-                bellman->value[s] = solve_state(bellman, s, room, actions);
+                bellman->value[s] = solve_state(bellman, s, work, actions);
             }
         }
     }

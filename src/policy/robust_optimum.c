@@ -1,9 +1,8 @@
-/* robust_optimum.c: the public search for the robust policy: settles what is asked, chooses the method, evaluates
- * the policy found with proof, and puts the bounds together. */
+/* robust_optimum.c: robust optimisation: checks the settings, chooses the method, evaluates the policy found with
+ * its proof, and combines the bounds. */
 #include "core/context.h"
 #include "linalg/distributed.h"
 #include "policy/ascent.h"
-#include "policy/checkpoint.h"
 #include "policy/rectangular_optimum.h"
 #include "robust/robust.h"
 #include "robust/worst.h"
@@ -12,30 +11,31 @@
 #include <math.h>
 #include <string.h>
 
-/* Of each search for a worst kernel. */
+/* Limit of each search for a worst kernel. */
 #define SEARCH_ITERATIONS 10000
-/* No evaluation is asked to be better. */
-#define FINEST 1e-12
-/* How often a worst kernel found from nothing may send the search back. */
-enum { AGAIN = 3 };
+/* Smallest tolerance of the final evaluation. */
+#define SMALLEST_TOLERANCE 1e-12
+/* Tolerance of robust policy iteration, relative to the gap. */
+#define BELLMAN_SHARE 0.1
+/* Restarts of the ascent after a cold search found a worse kernel. */
+enum { RESTARTS = 3 };
 
 typedef struct optimization {
     nadir_context *context;
     nadir_model *model;
     const nadir_ball *ball;
     nadir_robust_optimum_settings settings;
-    nadir_policy *start; /* owned */
-    nadir_occupancy
-        *occupancy;      /* of the nominal optimum, if it is there; the duel's from when there is one */
-    nadir_policy *found; /* owned */
+    nadir_policy *start;        /* owned */
+    nadir_occupancy *occupancy; /* of the nominal optimum, or NULL; ascent.minmax takes it */
+    nadir_policy *found;        /* owned */
     nadir_uncertainty uncertainty;
     nadir_ascent ascent;
     bool bellman;
-    double upper;                /* no policy's worst return is above */
-    double known;                /* worst return of the policy found, as far as the search knows */
-    double known_nominal;        /* its nominal return; NaN: not known */
+    double upper;                /* no policy has a worst return above */
+    double known;                /* worst return of the policy found, by the search */
+    double known_nominal;        /* its nominal return; NaN: not computed */
     nadir_solver *solver;        /* of the policy found */
-    nadir_warm_start warm_start; /* of its evaluation: what the ascent found last */
+    nadir_warm_start warm_start; /* of its evaluation, from the last response of the ascent */
     nadir_robust evaluation;
     nadir_worst *worst;
     nadir_robust_optimum_result result;
@@ -51,7 +51,7 @@ void nadir_robust_optimum_settings_fill(nadir_robust_optimum_settings *settings,
     nadir_settings_give(settings, size, &made, sizeof made);
 }
 
-/* ---------------------------------------------------------------------------------------- the question */
+/* --------------------------------------------------------------------------------------------- set-up */
 
 static nadir_status check_settings(const optimization *self)
 {
@@ -108,7 +108,7 @@ static nadir_status choose_method(optimization *self)
     return NADIR_OK;
 }
 
-/* The nominal optimum, which is also where the search begins unless the caller knows better. */
+/* The nominal optimum, also the first policy unless the settings name one. */
 static nadir_status solve_nominal(optimization *self)
 {
     nadir_status status = NADIR_OK;
@@ -135,7 +135,7 @@ cleanup:
 
 /* ---------------------------------------------------------------------------------------- the search */
 
-/* The worst return of the policy that the user would have begun with, which this search has no use for. */
+/* The worst return of the first policy, for the report; robust policy iteration does not need it. */
 static nadir_status measure_start(optimization *self)
 {
     nadir_status status = NADIR_OK;
@@ -143,7 +143,7 @@ static nadir_status measure_start(optimization *self)
     nadir_minmax *minmax = &self->ascent.minmax;
     status = nadir_response_find(self->context, minmax, self->start, NULL, NULL, 1e-9, &first);
     minmax->evaluations = 0;
-    if (status == NADIR_ERROR_ILL_POSED) { /* it breaks down; others may not */
+    if (status == NADIR_ERROR_ILL_POSED) { /* this policy breaks down; others may not */
         self->result.initial_robust_return = NAN;
         return NADIR_OK;
     }
@@ -158,15 +158,18 @@ static nadir_status search_bellman(optimization *self)
 {
     nadir_status status = NADIR_OK;
     nadir_rectangular_optimum_result found = {0};
-    nadir_bellman_search search = {.context = self->context,
-                                   .model = self->model,
-                                   .ball = self->ball,
-                                   .settings = &self->settings,
-                                   .identity = self->ascent.identity,
-                                   .store = &self->ascent.store,
-                                   .nominal_optimum = self->result.nominal_optimum};
+    const nadir_rectangular_optimum_settings settings = {
+        .backend = self->settings.backend,
+        .tolerance = BELLMAN_SHARE * self->settings.gap,
+        .iterations_limit = self->settings.evaluations_limit,
+        .search = &self->settings,
+        .store = &self->ascent.store,
+        .identity = self->ascent.identity,
+        .nominal_optimum = self->result.nominal_optimum,
+    };
     NADIR_CHECK(measure_start(self));
-    status = nadir_bellman_search_run(&search, &self->found, &found);
+    status = nadir_rectangular_optimum(self->context, self->model, self->ball, &settings, NULL, &self->found,
+                                       &found);
     if (self->found == NULL) {
         goto cleanup;
     }
@@ -180,7 +183,7 @@ static nadir_status search_bellman(optimization *self)
         : strcmp(found.stop_reason, "tolerance") == 0 || strcmp(found.stop_reason, "stable") == 0
             ? "gap"
             : found.stop_reason;
-    if (status == NADIR_ERROR_NOT_CONVERGED) { /* the evaluation is still to come */
+    if (status == NADIR_ERROR_NOT_CONVERGED) { /* the evaluation follows */
         status = NADIR_OK;
     } else if (status == NADIR_ERROR_INTERRUPTED) {
         self->result.stop_reason = "interrupted";
@@ -189,7 +192,7 @@ cleanup:
     return status;
 }
 
-/* Half a range of rewards over the effective horizon: a step that changes policies, and not at once. */
+/* (1 - gamma) / (range of rewards). */
 static double default_step(const nadir_context *context, const nadir_model *model)
 {
     double low = INFINITY;
@@ -223,9 +226,9 @@ static nadir_status search_ascent(optimization *self)
     return status;
 }
 
-/* ---------------------------------------------------------------------------------------- the answer */
+/* --------------------------------------------------------------------------------- evaluation, bounds */
 
-/* The solver of the policy found: that of the search, if it has one. */
+/* The solver of the policy found, taken from the last response if that has the same policy. */
 static nadir_status take_solver(optimization *self)
 {
     nadir_status status = NADIR_OK;
@@ -260,7 +263,7 @@ static nadir_status evaluate(optimization *self)
     nadir_robust_settings_default(&settings);
     settings.certify = self->settings.certify;
     settings.width = fmin(settings.width, self->settings.gap);
-    settings.tolerance = fmin(settings.tolerance, fmax(0.1 * self->settings.gap, FINEST));
+    settings.tolerance = fmin(settings.tolerance, fmax(0.1 * self->settings.gap, SMALLEST_TOLERANCE));
     nadir_worst_free(self->worst);
     self->worst = NULL;
     NADIR_CHECK(take_solver(self));
@@ -277,12 +280,12 @@ static double scale(const optimization *self)
     return fmax(fabs(self->result.nominal_optimum), fabs(self->evaluation.robust_return));
 }
 
-/* Where the search from nothing found a worse kernel than the ascent had followed, the ascent goes on. */
+/* Where the cold search of the evaluation found a worse kernel than the ascent, the ascent restarts. */
 static nadir_status evaluate_again(optimization *self)
 {
     nadir_status status = NADIR_OK;
     const double wanted = 0.5 * self->settings.gap * scale(self);
-    for (int i = 0; i < AGAIN && !self->bellman && strcmp(self->ascent.stop_reason, "gap") == 0 &&
+    for (int i = 0; i < RESTARTS && !self->bellman && strcmp(self->ascent.stop_reason, "gap") == 0 &&
                     self->evaluation.robust_return < self->ascent.state.best - wanted;
          i++) {
         NADIR_CHECK(nadir_ascent_restart(&self->ascent));
@@ -295,7 +298,7 @@ cleanup:
     return status;
 }
 
-/* What the search knows to be an upper bound already, if it is low enough. */
+/* Takes the dual bound of the ascent if it is at most `wanted`. */
 static nadir_status take_dual_bound(optimization *self, double wanted, bool *enough)
 {
     nadir_status status = NADIR_OK;
@@ -313,8 +316,8 @@ cleanup:
     return status;
 }
 
-/* The upper bound: the optimum of the worst kernel, which has been found to be in the set; if that is not low
- * enough, of those that the search has met, and mixtures of them. */
+/* The upper bound: the optimum of the worst kernel, which the evaluation checked to be in the set; if that is not
+ * low enough, of the kernels of the ascent and mixtures of them. */
 static nadir_status bound(optimization *self)
 {
     nadir_status status = NADIR_OK;
@@ -351,11 +354,11 @@ static int64_t count_stochastic(const nadir_model *model, const nadir_policy *po
 {
     int64_t count = 0;
     for (int64_t s = 0; s < model->states; s++) {
-        int64_t chances = 0;
+        int64_t chosen = 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            chances += policy->probabilities[row] > 0;
+            chosen += policy->probabilities[row] > 0;
         }
-        count += chances > 1;
+        count += chosen > 1;
     }
     return count;
 }
@@ -365,7 +368,7 @@ static void conclude(optimization *self)
     nadir_robust_optimum_result *result = &self->result;
     const nadir_robust *evaluation = &self->evaluation;
     const bool evaluated = evaluation->stop_reason != NULL;
-    const bool process = evaluation->domain != NADIR_DOMAIN_FREE || evaluation->kernel_valid;
+    const bool valid = evaluation->domain != NADIR_DOMAIN_FREE || evaluation->kernel_valid;
     result->robust_return = evaluated ? evaluation->robust_return : self->known;
     const bool solved = self->solver != NULL && self->solver->value.v != NULL;
     result->nominal_return = evaluated ? evaluation->nominal_return
@@ -374,16 +377,16 @@ static void conclude(optimization *self)
     result->lower_bound = evaluated ? evaluation->lower_bound : -INFINITY;
     result->optimality_upper_bound = fmax(self->upper, result->robust_return);
     result->optimality_gap = result->optimality_upper_bound - result->lower_bound;
-    result->certified = evaluated && evaluation->certified && process &&
+    result->certified = evaluated && evaluation->certified && valid &&
                         result->optimality_gap <= self->settings.gap * scale(self) * (1 + 1e-9);
-    result->certificate = evaluated && process ? evaluation->certificate : "none";
+    result->certificate = evaluated && valid ? evaluation->certificate : "none";
     result->stochastic_states = nadir_global_count(self->context, count_stochastic(self->model, self->found));
     if (!self->bellman) {
         result->stop_reason = self->ascent.stop_reason;
         result->iterations = self->ascent.state.iterations;
         result->evaluations = self->ascent.minmax.evaluations;
     }
-    /* Only the last evaluation, and the mixtures after it, tell whether the bounds have met. */
+    /* the final bounds decide whether the gap is closed */
     const bool is_met =
         result->optimality_upper_bound - result->robust_return <= self->settings.gap * scale(self);
     const bool is_done =
@@ -431,8 +434,8 @@ cleanup:
     return status;
 }
 
-/* Limits are no failures of the search, but the caller must know. */
-static nadir_status judge(const optimization *self)
+/* A limit is an error to the caller. */
+static nadir_status status_of_limits(const optimization *self)
 {
     const char *reason = self->result.stop_reason;
     if (strcmp(reason, "evaluations") == 0 || strcmp(reason, "time") == 0) {
@@ -462,7 +465,7 @@ nadir_status nadir_robust_optimum_run(nadir_context *context, nadir_model *model
     if (work.found != NULL &&
         (status == NADIR_OK || status == NADIR_ERROR_INTERRUPTED || status == NADIR_ERROR_NOT_CONVERGED)) {
         conclude(&work);
-        status = status == NADIR_OK ? judge(&work) : status;
+        status = status == NADIR_OK ? status_of_limits(&work) : status;
         *policy = work.found;
         work.found = NULL;
         if (!nadir_result_copy(result, &work.result, sizeof work.result) ||

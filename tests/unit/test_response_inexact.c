@@ -1,6 +1,6 @@
 /*
- * test_response_inexact.c: responses at a glance: what they say of the kernel they find, the systems they solve through
- * others, and the optimum that they lead to against the search without them.
+ * test_response_inexact.c: inexact responses: their kernel, its gap and Q against exact solves, the systems they
+ * solve with another operator as preconditioner, and the optimum found with and without them.
  */
 #include "support/support.h"
 
@@ -116,37 +116,37 @@ static void test_approach(void **state)
     nadir_context_free(context);
 }
 
-/* J, v and the gap of a glance against those of its kernel, solved to the end; q of every row. */
-static void check_glance(nadir_context *context, nadir_model *model, const nadir_ball *ball,
-                         const nadir_response *before, const nadir_response *glance)
+/* J, v and the gap of an inexact response against those of its kernel, solved exactly; q of every row. */
+static void check_inexact(nadir_context *context, nadir_model *model, const nadir_ball *ball,
+                          const nadir_response *before, const nadir_response *inexact)
 {
     nadir_policy *policy = NULL;
     nadir_candidate exact = {0};
-    assert_ok(context, nadir_policy_create(context, model, glance->policy->probabilities, &policy));
+    assert_ok(context, nadir_policy_create(context, model, inexact->policy->probabilities, &policy));
     test_problem made = test_problem_make(context, nadir_model_retain(model), policy, ball, "lapack", 1);
     const nadir_problem *problem = test_problem_view(&made);
     assert_ok(context, nadir_frank_wolfe_run(context, problem, *ball->radius,
-                                             glance->evaluation.candidate.kernel, NULL, 1e-9, 0, &exact));
+                                             inexact->evaluation.candidate.kernel, NULL, 1e-9, 0, &exact));
     const double lost = problem->J - exact.J;
-    assert_close(glance->J, exact.J, 1e-4 * lost);
-    assert_close(glance->lost, lost, 0.3 * lost);
-    assert_that(exact.gap <= glance->error * (1 + 1e-2) + 1e-10 * lost,
-                "the gap is %g, its bound %g, the penalty %g", exact.gap, glance->error, lost);
-    assert_that(glance->error <= 20 * exact.gap + 1e-8 * lost, "the gap is %g, its bound %g", exact.gap,
-                glance->error);
+    assert_close(inexact->J, exact.J, 1e-4 * lost);
+    assert_close(inexact->penalty, lost, 0.3 * lost);
+    assert_that(exact.gap <= inexact->error * (1 + 1e-2) + 1e-10 * lost,
+                "the gap is %g, its bound %g, the penalty %g", exact.gap, inexact->error, lost);
+    assert_that(inexact->error <= 20 * exact.gap + 1e-8 * lost, "the gap is %g, its bound %g", exact.gap,
+                inexact->error);
     double *q = test_new(model->rows, sizeof *q);
-    nadir_value_q(context, glance->evaluation.candidate.kernel, 0.9, glance->v, q);
+    nadir_value_q(context, inexact->evaluation.candidate.kernel, 0.9, inexact->v, q);
     for (int64_t s = 0; s < model->states; s++) {
         double least = INFINITY;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            least = glance->policy->probabilities[row] > 0 ? fmin(least, q[row]) : least;
+            least = inexact->policy->probabilities[row] > 0 ? fmin(least, q[row]) : least;
         }
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const bool chosen = glance->policy->probabilities[row] > 0;
-            const bool same = fabs(glance->q[row] - q[row]) <= 1e-12;
-            assert_that(same ||
-                            (!chosen && before != NULL && glance->q[row] > q[row] && glance->q[row] < least),
-                        "row %d: %.17g, expected %.17g", (int)row, glance->q[row], q[row]);
+            const bool chosen = inexact->policy->probabilities[row] > 0;
+            const bool same = fabs(inexact->q[row] - q[row]) <= 1e-12;
+            assert_that(
+                same || (!chosen && before != NULL && inexact->q[row] > q[row] && inexact->q[row] < least),
+                "row %d: %.17g, expected %.17g", (int)row, inexact->q[row], q[row]);
         }
     }
     free(q);
@@ -169,27 +169,27 @@ static void test_responses(void **state)
             scales[row] = row % 7 == 0 ? 0 : 0.5 + nadir_random_uniform(&random);
         }
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radii[i / 2], i < 3 ? scales : NULL);
-        nadir_minmax duel = {.model = model, .ball = &ball, .backend = "lapack", .iterations_limit = 1000};
+        nadir_minmax minmax = {.model = model, .ball = &ball, .backend = "lapack", .iterations_limit = 1000};
         nadir_response first = {0};
         test_note("seed %d, %s", SEED + i, test_ball_name(&ball));
         nadir_policy *start = make_policy(context, model, &random, 0.1);
-        assert_ok(context, nadir_response_find(context, &duel, start, NULL, NULL, 1e-6, &first));
+        assert_ok(context, nadir_response_find(context, &minmax, start, NULL, NULL, 1e-6, &first));
         assert_true(nadir_response_allows_inexact(&first));
-        assert_null(nadir_minmax_base(&duel));
-        assert_ok(context, nadir_minmax_prepare(context, &duel, &first));
+        assert_null(nadir_minmax_base(&minmax));
+        assert_ok(context, nadir_minmax_prepare(context, &minmax, &first));
         for (int step = 0; step < 4; step++) {
-            nadir_response glance = {0};
+            nadir_response inexact = {0};
             nadir_policy *policy = make_policy(context, model, &random, 0.1 + 0.05 * step);
             const nadir_response *before = step % 2 == 0 ? &first : NULL;
-            assert_ok(context,
-                      nadir_response_find_inexact(context, &duel, policy, first.v, first.d, before, &glance));
-            check_glance(context, model, &ball, before, &glance);
-            nadir_response_recycle(context, &duel, &glance);
+            assert_ok(context, nadir_response_find_inexact(context, &minmax, policy, first.v, first.d, before,
+                                                           &inexact));
+            check_inexact(context, model, &ball, before, &inexact);
+            nadir_response_recycle(context, &minmax, &inexact);
             nadir_policy_free(policy);
         }
-        assert_int_equal(duel.evaluations, 5);
+        assert_int_equal(minmax.evaluations, 5);
         nadir_response_clear(context, &first);
-        nadir_minmax_clear(context, &duel);
+        nadir_minmax_clear(context, &minmax);
         nadir_policy_free(start);
         free(scales);
         nadir_model_free(model);
@@ -198,7 +198,7 @@ static void test_responses(void **state)
     test_note_clear();
 }
 
-/* With glances and without: one optimum, and each one's upper bound is above what the other attains. */
+/* With inexact responses and without: one optimum, and each one's upper bound is above what the other attains. */
 static void test_same_optimum(void **state)
 {
     (void)state;
