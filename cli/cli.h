@@ -14,7 +14,7 @@
 /* Exit statuses beside those that follow from a nadir_status. */
 enum { CLI_EXIT_DONE = 0, CLI_EXIT_USAGE = 2, CLI_EXIT_IO = 6 };
 
-/* Sentences, the first one first. */
+/* A list of warnings, in order. */
 typedef struct cli_warning {
     struct cli_warning *next;
     char text[];
@@ -34,10 +34,10 @@ typedef struct cli_run {
     nadir_engine *engine;       /* NULL: none */
     cli_warning *warnings;      /* what the library said while it worked, for the JSON */
     cli_warning *warnings_last;
-    double started;       /* cli_clock of the first sign of progress */
-    bool bar_shown;       /* a progress bar stands on the terminal's last line */
+    double started;       /* cli_clock of the first progress call */
+    bool bar_shown;       /* the terminal's last line is a progress bar */
     char headline[256];   /* shown instead of the bar; empty: none */
-    bool answered;        /* the JSON object is out: a failure does not print another */
+    bool answered;        /* the JSON object is printed: a failure does not print another */
     char error[512];      /* of cli_fail */
     nadir_status trouble; /* why a file that the command has written itself cannot be read; NADIR_OK: none */
 } cli_run;
@@ -105,6 +105,16 @@ cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OP
 nadir_status cli_ball_get(cli_run *run, const nadir_model *model, cli_ball *ball, nadir_ball *made);
 void cli_ball_clear(cli_run *run, cli_ball *ball);
 
+/* Many radii in one option, LO:HI:N: `count` radii, evenly spaced, both ends included. */
+typedef struct cli_radii {
+    double first, last;
+    int64_t count;
+} cli_radii;
+
+/* The radii that the text names; complains about the option if it does not. */
+nadir_status cli_radii_parse(cli_run *run, const char *option, const char *text, cli_radii *radii);
+double cli_radii_get(const cli_radii *radii, int64_t place);
+
 /* Parses; on wrong usage or --help the exit status is in *exit and the result is false. `about` is the text
  * between the usage line and the options. */
 bool cli_parse(cli_run *run, const cli_command *command, int argc, char **argv,
@@ -159,8 +169,7 @@ int cli_progress(void *user, const char *task, double share);
 void cli_progress_clear(cli_run *run);
 /* From now on Ctrl-C and SIGTERM ask the library to stop; another one a second later kills. */
 void cli_catch_interrupts(void);
-/* What was asked to stop has stopped; what is left to do, such as writing what was found, is done in any
- * case. */
+/* The interrupted work has stopped: from now on further work, such as writing results, is not interrupted. */
 void cli_obey_interrupt(void);
 
 #endif

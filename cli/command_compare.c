@@ -45,8 +45,8 @@ static void print_json(const cli_run *run, const cli_comparison *comparison)
     const nadir_robust *exact = &comparison->exact;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", comparison->subject.model_path);
-    cli_json_text(&json, "policy", comparison->subject.policy_name);
+    cli_json_text(&json, "model", comparison->input.model_path);
+    cli_json_text(&json, "policy", comparison->input.policy_name);
     cli_json_double(&json, "nominal_return", exact->nominal_return);
     cli_json_double(&json, "exact_penalty", exact->penalty);
     cli_json_bool(&json, "certified", exact->certified);
@@ -69,7 +69,7 @@ static void print_json(const cli_run *run, const cli_comparison *comparison)
         cli_json_object_end(&json);
     }
     cli_json_array_end(&json);
-    cli_subject_json(&json, &comparison->subject);
+    cli_input_json(&json, &comparison->input);
     cli_json_warnings(run, &json);
     cli_json_end(&json);
 }
@@ -78,10 +78,9 @@ static void print_text(const cli_comparison *comparison)
 {
     const nadir_robust *exact = &comparison->exact;
     char number[32];
-    printf("%s, policy %s, radius %s, domain %s: the exact penalty is %s%s\n", comparison->subject.model_path,
-           comparison->subject.policy_name, cli_number(exact->radius, number),
-           nadir_domain_name(exact->domain), cli_number(exact->penalty, (char[32]){0}),
-           exact->certified ? " (certified)" : " (not certified)");
+    printf("%s, policy %s, radius %s, domain %s: the exact penalty is %s%s\n", comparison->input.model_path,
+           comparison->input.policy_name, cli_number(exact->radius, number), nadir_domain_name(exact->domain),
+           cli_number(exact->penalty, (char[32]){0}), exact->certified ? " (certified)" : " (not certified)");
     printf("  %-24s %-22s %9s %11s %11s %10s  %s\n", "method", "penalty", "share", "to 99 %", "seconds",
            "samples", "stopped by");
     for (int i = 0; i < comparison->count; i++) {
@@ -104,7 +103,7 @@ static void print_text(const cli_comparison *comparison)
 
 /* ---------------------------------------------------------------------------------------- running */
 
-/* Whether a name stands in the list; an empty list has all. */
+/* Whether a name is in the list; an empty list contains all. */
 static bool is_asked_for(const char *list, const char *name)
 {
     const size_t length = strlen(name);
@@ -140,8 +139,7 @@ static nadir_status check_list(cli_run *run, const char *list)
     return NADIR_OK;
 }
 
-/* Methods that do not know this ball, or take no model of this size, are left out, unless they were asked for
- * by name. */
+/* Methods that do not support this ball or this size are left out, unless they were named. */
 static nadir_status compare_all(cli_run *run, nadir_solver *solver, const nadir_ball *ball,
                                 cli_comparison *comparison)
 {
@@ -178,13 +176,13 @@ static nadir_status compare_all(cli_run *run, nadir_solver *solver, const nadir_
 static nadir_status solve(cli_run *run, nadir_model *model, const char *backend, const nadir_ball *ball,
                           cli_comparison *comparison)
 {
-    cli_subject *subject = &comparison->subject;
+    cli_input *input = &comparison->input;
     nadir_solver *solver = NULL;
     nadir_solver_settings settings;
     nadir_solver_settings_default(&settings);
     settings.backend = backend;
     nadir_status status =
-        cli_subject_solver(run, model, subject->policy_name, &settings, subject->policy_digest, &solver);
+        cli_input_solver(run, model, input->policy_name, &settings, input->policy_digest, &solver);
     if (status == NADIR_OK) {
         nadir_robust_settings robust;
         nadir_robust_settings_default(&robust);
@@ -202,8 +200,8 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
                                 const cli_comparison *comparison)
 {
     cli_files files = {0};
-    cli_files_read_model(&files, comparison->subject.model_path, reading);
-    cli_files_read(&files, cli_policy_file(comparison->subject.policy_name));
+    cli_files_read_model(&files, comparison->input.model_path, reading);
+    cli_files_read(&files, cli_policy_file(comparison->input.policy_name));
     cli_files_read(&files, ball->radius_text);
     cli_files_read(&files, ball->scales_path);
     cli_files_write(&files, comparison->csv_path);
@@ -223,7 +221,7 @@ static nadir_status compare(cli_run *run, const nadir_read_settings *reading, co
         status = check_files(run, reading, asked, comparison);
     }
     if (status == NADIR_OK) {
-        status = cli_subject_read(run, reading, &comparison->subject, &model);
+        status = cli_input_read(run, reading, &comparison->input, &model);
     }
     if (status == NADIR_OK) {
         status = cli_ball_get(run, model, asked, &ball);
@@ -239,7 +237,7 @@ static nadir_status compare(cli_run *run, const nadir_read_settings *reading, co
         status = cli_compare_draw(run, comparison);
     }
     if (status == NADIR_OK) {
-        cli_subject_end(&comparison->subject);
+        cli_input_end(&comparison->input);
         cli_progress_clear(run);
         if (run->json) {
             print_json(run, comparison);
@@ -252,7 +250,7 @@ static nadir_status compare(cli_run *run, const nadir_read_settings *reading, co
         nadir_trajectory_free(run->context, comparison->compared[i].points);
     }
     cli_ball_clear(run, asked);
-    cli_subject_close(&comparison->subject, model);
+    cli_input_close(&comparison->input, model);
     return status;
 }
 
@@ -271,7 +269,7 @@ static int compare_main(cli_run *run, int argc, char **argv)
     cli_methods methods;
     cli_methods_list(&methods, "which ones, between commas (default: all that know the ball):");
     const cli_option own[] = {
-        cli_policy_option(&comparison.subject.policy_name),
+        cli_policy_option(&comparison.input.policy_name),
         {"--time", CLI_NUMBER, "SECONDS", NULL, &comparison.budget.seconds,
          "what each method may take; inf where --samples is to decide"},
         {"--methods", CLI_TEXT, "LIST", NULL, &comparison.methods, methods.help},
@@ -290,11 +288,11 @@ static int compare_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", comparison.subject.policy_name != NULL) ||
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", comparison.input.policy_name != NULL) ||
         !cli_needed(run, "--time SECONDS", !isnan(comparison.budget.seconds))) {
         return CLI_EXIT_USAGE;
     }
-    comparison.subject.model_path = positionals[0];
+    comparison.input.model_path = positionals[0];
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
         status = compare(run, &reading, cli_backend_name(backend), &ball, &comparison);

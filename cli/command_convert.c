@@ -36,7 +36,7 @@ static int convert_main(cli_run *run, int argc, char **argv)
     if (status == NADIR_OK) {
         status = cli_open(run);
     }
-    if (status == NADIR_OK) { /* a wrong ending is told before the work is done */
+    if (status == NADIR_OK) { /* an unknown file ending fails before the work */
         status = nadir_write_format(run->context, positionals[1], &format);
     }
     if (status == NADIR_OK) {

@@ -2,9 +2,8 @@
 #include "explain.h"
 #include "files.h"
 #include "gnuplot.h"
-#include "policies.h"
+#include "input.h"
 #include "robust.h"
-#include "subject.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -30,7 +29,7 @@ static const char about[] =
     "  nadir evaluate model.npz --policy optimal --radius radii.csv --set sa --norm 1 --json";
 
 typedef struct evaluate_report {
-    cli_subject subject; /* its policy is the first */
+    cli_input input; /* its policy is the first */
     const char *kernel_path;
     const char *kernel_model_path;
     const char *witness_path;
@@ -47,19 +46,19 @@ static void print_json(const cli_run *run, const nadir_model *model, const evalu
     const nadir_robust *robust = &report->evaluated[0].robust;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->subject.model_path);
+    cli_json_text(&json, "model", report->input.model_path);
     cli_json_text(&json, "policy", report->evaluated[0].policy);
     cli_robust_json(&json, robust);
     cli_json_bool(&json, "optimistic", optimistic);
-    cli_subject_json(&json, &report->subject);
+    cli_input_json(&json, &report->input);
     if (report->count > 1) {
         cli_policies_json(&json, report->count, report->evaluated);
     }
     if (report->difference.stop_reason != NULL) {
         cli_difference_json(&json, &report->difference);
     }
-    cli_subject_seconds(&json, &report->subject, robust->seconds_nominal, robust->seconds_robust,
-                        robust->seconds_certify);
+    cli_input_seconds(&json, &report->input, robust->seconds_nominal, robust->seconds_robust,
+                      robust->seconds_certify);
     if (report->explain.wanted && report->explain.damages != NULL) {
         cli_explain_json(&json, model, &report->explain);
     }
@@ -81,7 +80,7 @@ static void print_text(const evaluate_report *report, bool optimistic)
 {
     const nadir_robust *robust = &report->evaluated[0].robust;
     char number[32];
-    printf("%s, policy %s: %s of the ball of radius %s\n", report->subject.model_path,
+    printf("%s, policy %s: %s of the ball of radius %s\n", report->input.model_path,
            report->evaluated[0].policy, optimistic ? "the best kernel" : "the worst kernel",
            cli_number(robust->radius, number));
     printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(robust->set),
@@ -117,7 +116,7 @@ static nadir_status write_kernel_model(cli_run *run, const char *path, const nad
 static nadir_status write_files(cli_run *run, const evaluate_report *report, nadir_worst *worst)
 {
     nadir_status status =
-        cli_worst_write(run, worst, report->subject.model_path, cli_policy_file(report->evaluated[0].policy),
+        cli_worst_write(run, worst, report->input.model_path, cli_policy_file(report->evaluated[0].policy),
                         report->kernel_path, report->witness_path);
     if (status == NADIR_OK && report->kernel_model_path != NULL) {
         status = write_kernel_model(run, report->kernel_model_path, worst);
@@ -132,7 +131,7 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
 {
     const char *format;
     cli_files files = {0};
-    cli_files_read_model(&files, report->subject.model_path, reading);
+    cli_files_read_model(&files, report->input.model_path, reading);
     for (int i = 0; i < report->count; i++) {
         cli_files_read(&files, cli_policy_file(report->evaluated[i].policy));
     }
@@ -168,7 +167,7 @@ static nadir_status explain(cli_run *run, const nadir_model *model, const nadir_
     return status;
 }
 
-/* Whether there is something to show: the best so far, too. */
+/* Whether there is a result to show, also a partial one. */
 static bool answered(nadir_status status, const char *stop_reason)
 {
     return status == NADIR_OK || (status == NADIR_ERROR_NOT_CONVERGED && stop_reason != NULL);
@@ -183,7 +182,7 @@ static nadir_status solve_one(cli_run *run, nadir_model *model, const nadir_solv
                                              report->kernel_model_path != NULL || report->explain.wanted ||
                                              report->explain.plot_path != NULL);
     nadir_worst *worst = NULL;
-    nadir_status status = cli_subject_solver(run, model, one->policy, settings, one->digest, solver);
+    nadir_status status = cli_input_solver(run, model, one->policy, settings, one->digest, solver);
     if (status == NADIR_OK) {
         status = nadir_solver_robust(run->context, *solver, ball, robust, &one->robust, keep ? &worst : NULL);
     }
@@ -245,7 +244,7 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
     }
     nadir_solver_free(solvers[0]);
     nadir_solver_free(solvers[1]);
-    memcpy(report->subject.policy_digest, report->evaluated[0].digest, sizeof report->subject.policy_digest);
+    memcpy(report->input.policy_digest, report->evaluated[0].digest, sizeof report->input.policy_digest);
     return status != NADIR_OK ? status : told;
 }
 
@@ -261,7 +260,7 @@ static void print(cli_run *run, const nadir_model *model, const evaluate_report 
             cli_explain_text(model, &report->explain);
         }
     } else {
-        cli_policies_text(report->count, report->evaluated, report->subject.model_path, optimistic);
+        cli_policies_text(report->count, report->evaluated, report->input.model_path, optimistic);
     }
     if (!run->json && report->difference.stop_reason != NULL) {
         cli_difference_text(&report->difference, report->evaluated, optimistic);
@@ -274,7 +273,7 @@ static nadir_status evaluate(cli_run *run, const nadir_read_settings *reading,
 {
     nadir_model *model = NULL;
     nadir_ball ball;
-    nadir_status status = cli_subject_read(run, reading, &report->subject, &model);
+    nadir_status status = cli_input_read(run, reading, &report->input, &model);
     if (status == NADIR_OK) {
         status = cli_ball_get(run, model, asked, &ball);
     }
@@ -285,13 +284,13 @@ static nadir_status evaluate(cli_run *run, const nadir_read_settings *reading,
     for (int i = 0; i < report->count; i++) {
         all = all && report->evaluated[i].robust.stop_reason != NULL;
     }
-    if (all && answered(status, "")) { /* the best so far is shown, too */
-        cli_subject_end(&report->subject);
+    if (all && answered(status, "")) { /* a partial result is shown */
+        cli_input_end(&report->input);
         print(run, model, report, robust->optimistic);
     }
     cli_explain_clear(&report->explain);
     cli_ball_clear(run, asked);
-    cli_subject_close(&report->subject, model);
+    cli_input_close(&report->input, model);
     return status;
 }
 
@@ -382,7 +381,7 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     settings.backend = cli_backend_name(backend);
     robust.method = nadir_method_name(method);
     robust.certify = (nadir_certify)certify;
-    report.subject.model_path = positionals[0];
+    report.input.model_path = positionals[0];
     report.explain.wanted = report.explain.wanted || report.explain.limit >= 0;
     report.explain.optimistic = robust.optimistic;
     nadir_status status = cli_open(run);

@@ -1,8 +1,8 @@
 /* command_fit.c: nadir fit: from logged data to a model whose ball holds the true kernel. */
-#include "digest.h"
 #include "files.h"
 #include "fit.h"
 #include "gnuplot.h"
+#include "input.h"
 
 #include <math.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static nadir_status find_ball(cli_run *run, nadir_fit *data, cli_fit *fit, nadir
     return status;
 }
 
-/* The model first, so that what is printed of it is true. */
+/* Write the model first, then print that it was written. */
 static nadir_status report(cli_run *run, const nadir_model *model, cli_fit *fit)
 {
     nadir_model_data_default(&fit->view);

@@ -1,7 +1,7 @@
 /* command_gradient.c: nadir gradient: how the worst return changes with the policy. */
 #include "files.h"
+#include "input.h"
 #include "robust.h"
-#include "subject.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static const char about[] =
 static const double tolerance = 1e-14;
 
 typedef struct gradient_report {
-    cli_subject subject;
+    cli_input input;
     const char *out_path;
     const char *kernel_path;
     const char *witness_path;
@@ -42,8 +42,8 @@ static void print_json(const cli_run *run, const gradient_report *report)
     const nadir_robust *robust = &report->robust;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->subject.model_path);
-    cli_json_text(&json, "policy", report->subject.policy_name);
+    cli_json_text(&json, "model", report->input.model_path);
+    cli_json_text(&json, "policy", report->input.policy_name);
     cli_json_text(&json, "out", report->out_path);
     cli_json_text(&json, "formula", report->formula == 0 ? "kernel" : "nominal");
     cli_json_double(&json, "gradient_norm", report->norm);
@@ -51,9 +51,9 @@ static void print_json(const cli_run *run, const gradient_report *report)
     cli_json_double(&json, "promise", report->promise);
     cli_robust_json(&json, robust);
     cli_json_bool(&json, "optimistic", report->optimistic);
-    cli_subject_json(&json, &report->subject);
-    cli_subject_seconds(&json, &report->subject, robust->seconds_nominal, robust->seconds_robust,
-                        robust->seconds_certify);
+    cli_input_json(&json, &report->input);
+    cli_input_seconds(&json, &report->input, robust->seconds_nominal, robust->seconds_robust,
+                      robust->seconds_certify);
     cli_json_warnings(run, &json);
     cli_json_end(&json);
 }
@@ -62,8 +62,8 @@ static void print_text(const gradient_report *report)
 {
     const nadir_robust *robust = &report->robust;
     char number[32];
-    printf("%s, policy %s: the gradient of the %s return, written to %s\n", report->subject.model_path,
-           report->subject.policy_name, report->optimistic ? "best" : "worst", report->out_path);
+    printf("%s, policy %s: the gradient of the %s return, written to %s\n", report->input.model_path,
+           report->input.policy_name, report->optimistic ? "best" : "worst", report->out_path);
     printf("  ball             %s, norm %s, domain %s, radius ", nadir_set_name(robust->set),
            cli_number(robust->norm, number), nadir_domain_name(robust->domain));
     printf("%s\n", cli_number(robust->radius, number));
@@ -78,7 +78,7 @@ static void print_text(const gradient_report *report)
 /* Norms, and the sum over states of (largest entry - average of the policy). */
 static void summarise(const double *gradient, const double *pi, gradient_report *report)
 {
-    const nadir_model_data *view = &report->subject.view;
+    const nadir_model_data *view = &report->input.view;
     double squares = 0;
     double tangent = 0;
     for (int64_t s = 0; s < view->states; s++) {
@@ -107,7 +107,7 @@ static nadir_status write_files(cli_run *run, const nadir_model *model, const na
                                 nadir_worst *worst, gradient_report *report)
 {
     nadir_context *context = run->context;
-    double *gradient = malloc((size_t)report->subject.view.rows * sizeof *gradient);
+    double *gradient = malloc((size_t)report->input.view.rows * sizeof *gradient);
     nadir_status status = NADIR_OK;
     if (gradient == NULL) {
         return cli_fail(run, NADIR_ERROR_MEMORY, "there is no memory for the gradient");
@@ -119,9 +119,9 @@ static nadir_status write_files(cli_run *run, const nadir_model *model, const na
         status = nadir_numbers_write(context, model, "gradient", gradient, report->out_path);
     }
     if (status == NADIR_OK) {
-        status = cli_worst_write(run, worst, report->subject.model_path,
-                                 cli_policy_file(report->subject.policy_name), report->kernel_path,
-                                 report->witness_path);
+        status =
+            cli_worst_write(run, worst, report->input.model_path, cli_policy_file(report->input.policy_name),
+                            report->kernel_path, report->witness_path);
     }
     report->written = status == NADIR_OK;
     free(gradient);
@@ -133,13 +133,13 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
                           gradient_report *report)
 {
     nadir_context *context = run->context;
-    cli_subject *subject = &report->subject;
+    cli_input *input = &report->input;
     nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
     nadir_worst *worst = NULL;
-    nadir_status status = cli_policy_get(run, model, subject->policy_name, settings->backend, &policy);
+    nadir_status status = cli_policy_get(run, model, input->policy_name, settings->backend, &policy);
     if (status == NADIR_OK) {
-        status = cli_policy_digest(run, policy, subject->policy_digest);
+        status = cli_policy_digest(run, policy, input->policy_digest);
     }
     if (status == NADIR_OK) {
         status = nadir_solver_create(context, model, policy, settings, &solver);
@@ -147,7 +147,7 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
     if (status == NADIR_OK) {
         status = nadir_solver_robust(context, solver, ball, robust, &report->robust, &worst);
     }
-    if (worst != NULL && (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED)) { /* the best so far */
+    if (worst != NULL && (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED)) { /* a partial result */
         const nadir_status written = write_files(run, model, policy, worst, report);
         status = written != NADIR_OK ? written : status;
     }
@@ -163,7 +163,7 @@ static nadir_status differentiate(cli_run *run, const nadir_read_settings *readi
 {
     nadir_model *model = NULL;
     nadir_ball ball;
-    nadir_status status = cli_subject_read(run, reading, &report->subject, &model);
+    nadir_status status = cli_input_read(run, reading, &report->input, &model);
     if (status == NADIR_OK) {
         status = cli_ball_get(run, model, asked, &ball);
     }
@@ -171,7 +171,7 @@ static nadir_status differentiate(cli_run *run, const nadir_read_settings *readi
         status = solve(run, model, settings, &ball, robust, report);
     }
     if (status == NADIR_OK || (status == NADIR_ERROR_NOT_CONVERGED && report->written)) {
-        cli_subject_end(&report->subject);
+        cli_input_end(&report->input);
         cli_progress_clear(run);
         if (run->json) {
             print_json(run, report);
@@ -181,7 +181,7 @@ static nadir_status differentiate(cli_run *run, const nadir_read_settings *readi
         }
     }
     cli_ball_clear(run, asked);
-    cli_subject_close(&report->subject, model);
+    cli_input_close(&report->input, model);
     return status;
 }
 
@@ -190,8 +190,8 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
 {
     const char *format;
     cli_files files = {0};
-    cli_files_read_model(&files, report->subject.model_path, reading);
-    cli_files_read(&files, cli_policy_file(report->subject.policy_name));
+    cli_files_read_model(&files, report->input.model_path, reading);
+    cli_files_read(&files, cli_policy_file(report->input.policy_name));
     cli_files_read(&files, ball->radius_text);
     cli_files_read(&files, ball->scales_path);
     cli_files_write(&files, report->out_path);
@@ -222,7 +222,7 @@ static int gradient_main(cli_run *run, int argc, char **argv)
     cli_methods_list(&methods, "how the worst kernel is found (default: auto); most are for the free,\n"
                                "non-rectangular ball with norm 2 alone (docs/methods.md):");
     const cli_option own[] = {
-        cli_policy_option(&report.subject.policy_name),
+        cli_policy_option(&report.input.policy_name),
         {"--out", CLI_TEXT, "FILE", NULL, &report.out_path, "where to write the gradient (needed)"},
         {"--formula", CLI_CHOICE, NULL, "kernel|nominal", &report.formula,
          "from value and occupancy under the worst kernel, or from nominal ones alone\n"
@@ -246,7 +246,7 @@ static int gradient_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.subject.policy_name != NULL) ||
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.input.policy_name != NULL) ||
         !cli_needed(run, "--out FILE", report.out_path != NULL)) {
         return CLI_EXIT_USAGE;
     }
@@ -254,7 +254,7 @@ static int gradient_main(cli_run *run, int argc, char **argv)
     robust.method = nadir_method_name(method);
     robust.certify = (nadir_certify)certify;
     report.optimistic = robust.optimistic;
-    report.subject.model_path = positionals[0];
+    report.input.model_path = positionals[0];
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
         status = check_files(run, &reading, &ball, &report);

@@ -1,6 +1,5 @@
 /* command_norm.c: nadir norm: the norm of a matrix over the nonnegative cone. */
 #include "files.h"
-#include "output.h"
 
 #include <inttypes.h>
 

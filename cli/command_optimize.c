@@ -28,7 +28,7 @@ static const char about[] =
     "  nadir optimize model.npz --radius 0.1 --out robust.csv --checkpoint run.ckpt --time-limit 3600\n"
     "  nadir optimize model.npz --radius 0.1 --out robust.csv --checkpoint run.ckpt --resume run.ckpt";
 
-/* The line that stands on a terminal, and whether the user asked to stop. */
+/* Shows the progress line; nonzero if the user wants to stop. */
 static int watch_step(void *user, const nadir_robust_optimum_step *step)
 {
     const cli_watch *watch = user;
@@ -48,15 +48,15 @@ static int watch_step(void *user, const nadir_robust_optimum_step *step)
 
 /* -------------------------------------------------------------------------------------------- work */
 
-/* What was found, to its files: the policy first, whose bytes the witness names. */
+/* Writes the results: the policy first, since the witness holds its digest. */
 static nadir_status write_files(cli_run *run, const nadir_model *model, const nadir_policy *policy,
                                 nadir_worst *worst, const cli_optimize *report)
 {
-    const char *path = report->subject.policy_name;
+    const char *path = report->input.policy_name;
     const bool wanted = report->kernel_path != NULL || report->witness_path != NULL;
     nadir_status status = nadir_policy_write(run->context, model, policy, path);
     if (status == NADIR_OK && worst != NULL) {
-        status = cli_worst_write(run, worst, report->subject.model_path, path, report->kernel_path,
+        status = cli_worst_write(run, worst, report->input.model_path, path, report->kernel_path,
                                  report->witness_path);
     } else if (status == NADIR_OK && wanted) {
         cli_warn(run, "no kernel is written: the search ended before there was one");
@@ -80,7 +80,7 @@ static nadir_status draw_frontier(cli_run *run, nadir_model *model, const nadir_
     return status != NADIR_OK ? status : drawn;
 }
 
-/* What can be said of a policy whose evaluation was cut off: which ball, and what the search knows. */
+/* Fills the evaluation of an interrupted search: the ball, and what the search found. */
 static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view, cli_optimize *report)
 {
     const nadir_robust_optimum_result *result = &report->result;
@@ -96,7 +96,7 @@ static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view
         .robust_return = result->robust_return,
         .penalty = result->nominal_return - result->robust_return,
         .lower_bound = result->lower_bound,
-        .upper_bound = NAN, /* what the search knows is no proof */
+        .upper_bound = NAN, /* the search proves nothing */
         .certificate = "none",
         .kappa = NAN,
         .stationarity_gap = NAN,
@@ -116,7 +116,7 @@ static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view
 
 static void print(cli_run *run, cli_optimize *report)
 {
-    cli_subject_end(&report->subject);
+    cli_input_end(&report->input);
     cli_progress_clear(run);
     if (run->json) {
         cli_optimize_json(run, report);
@@ -126,12 +126,12 @@ static void print(cli_run *run, cli_optimize *report)
     }
 }
 
-/* What to do with a policy, the best or the best so far. What was found is printed even if a file fails. */
+/* Writes and prints the result, also a partial one. It is printed even if a file cannot be written. */
 static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_ball *ball,
                                   const nadir_policy *policy, nadir_worst *worst, double begun,
                                   cli_optimize *report)
 {
-    nadir_status status = cli_policy_digest(run, policy, report->subject.policy_digest);
+    nadir_status status = cli_policy_digest(run, policy, report->input.policy_digest);
     if (status == NADIR_OK) {
         status = write_files(run, model, policy, worst, report);
     }
@@ -139,7 +139,7 @@ static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_
         status = cli_optimum_returns(run, model, ball, report->settings.backend, 1, (const double[]){1},
                                      &report->optimum_return);
     }
-    if (status == NADIR_ERROR_INTERRUPTED) { /* the policy is found, what it is compared with is not */
+    if (status == NADIR_ERROR_INTERRUPTED) { /* the policy is found, the comparison is not */
         report->result.stop_reason = "interrupted";
     }
     if (status == NADIR_OK && report->draws) {
@@ -166,11 +166,11 @@ static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball 
                                       &report->evaluation, &worst);
     }
     run->headline[0] = '\0';
-    if (policy != NULL) { /* the best so far, too */
+    if (policy != NULL) { /* also a partial result */
         char reached[512];
         (void)snprintf(reached, sizeof reached, "%s", nadir_context_error(run->context));
         if (report->evaluation.stop_reason == NULL) {
-            fill_evaluation(ball, &report->subject.view, report);
+            fill_evaluation(ball, &report->input.view, report);
         }
         report->optimum_return = NAN;
         if (status == NADIR_ERROR_INTERRUPTED) {
@@ -197,18 +197,18 @@ static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball 
 
 /* ---------------------------------------------------------------------------------------- question */
 
-/* What can be told of the files before the work is done. A checkpoint may be kept where it was read from. */
+/* Checks the file names before the work. A checkpoint may overwrite the one that was read. */
 static nadir_status check_files(cli_run *run, const nadir_read_settings *reading, const cli_ball *ball,
                                 const cli_optimize *report)
 {
     const nadir_robust_optimum_settings *settings = &report->settings;
-    const char *const written[] = {report->subject.policy_name, report->kernel_path, report->witness_path,
+    const char *const written[] = {report->input.policy_name, report->kernel_path, report->witness_path,
                                    report->frontier.plot_path, settings->checkpoint};
     enum { WRITTEN = sizeof written / sizeof written[0] };
     cli_files files = {0};
     cli_files checkpoints = {0};
     const char *format;
-    cli_files_read_model(&files, report->subject.model_path, reading);
+    cli_files_read_model(&files, report->input.model_path, reading);
     cli_files_read(&files, ball->radius_text);
     cli_files_read(&files, ball->scales_path);
     cli_files_read(&files, report->start != NULL ? cli_policy_file(report->start) : NULL);
@@ -243,7 +243,7 @@ static nadir_status run_all(cli_run *run, const nadir_read_settings *reading, cl
         status = cli_radii_parse(run, "--radii", report->frontier.radii_text, &report->frontier.radii);
     }
     if (status == NADIR_OK) {
-        status = cli_subject_read(run, reading, &report->subject, &model);
+        status = cli_input_read(run, reading, &report->input, &model);
     }
     if (status == NADIR_OK) {
         status = cli_ball_get(run, model, asked, &ball);
@@ -253,7 +253,7 @@ static nadir_status run_all(cli_run *run, const nadir_read_settings *reading, cl
     }
     cli_frontier_clear(&report->frontier);
     cli_ball_clear(run, asked);
-    cli_subject_close(&report->subject, model);
+    cli_input_close(&report->input, model);
     return status;
 }
 
@@ -272,8 +272,7 @@ static int optimize_main(cli_run *run, int argc, char **argv)
     nadir_robust_optimum_settings *settings = &report.settings;
     nadir_robust_optimum_settings_default(settings);
     const cli_option own[] = {
-        {"--out", CLI_TEXT, "POLICY", NULL, &report.subject.policy_name,
-         "where to write the policy (needed)"},
+        {"--out", CLI_TEXT, "POLICY", NULL, &report.input.policy_name, "where to write the policy (needed)"},
         {"--gap", CLI_NUMBER, "EPS", NULL, &settings->gap,
          "how close the bounds are to be, relative to the return (default 1e-6)"},
         {"--max-evaluations", CLI_INTEGER, "N", NULL, &evaluations,
@@ -317,10 +316,10 @@ static int optimize_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--out POLICY", report.subject.policy_name != NULL)) {
+    if (!cli_needed(run, "--out POLICY", report.input.policy_name != NULL)) {
         return CLI_EXIT_USAGE;
     }
-    report.subject.model_path = positionals[0];
+    report.input.model_path = positionals[0];
     report.watch = (cli_watch){run, settings->time_limit, evaluations >= 0 ? evaluations : 0, ""};
     report.draws = report.frontier.plot_path != NULL || report.frontier.radii_text != NULL;
     settings->evaluations_limit = evaluations >= 0 ? evaluations : settings->evaluations_limit;

@@ -1,5 +1,5 @@
 /* command_radius.c: nadir radius: how large a ball may be before the worst case misses a target. */
-#include "subject.h"
+#include "input.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,12 +19,12 @@ static const char about[] =
     "  nadir radius model.npz --policy best.csv --target 0.9 --set sa --norm 1 --json";
 
 typedef struct radius_report {
-    cli_subject subject;
+    cli_input input;
     bool optimistic;
     nadir_radius radius;
 } radius_report;
 
-/* What is to be said where there is no largest radius; NULL: there is one. */
+/* The sentence for the case that there is no largest radius; NULL: there is one. */
 static const char *explain_reason(const nadir_radius *radius)
 {
     if (strcmp(radius->stop_reason, "domain") == 0) {
@@ -40,8 +40,8 @@ static void print_json(const cli_run *run, const radius_report *report)
     const nadir_radius *radius = &report->radius;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->subject.model_path);
-    cli_json_text(&json, "policy", report->subject.policy_name);
+    cli_json_text(&json, "model", report->input.model_path);
+    cli_json_text(&json, "policy", report->input.policy_name);
     cli_json_double(&json, "target", radius->target);
     cli_json_double(&json, "radius", radius->radius);
     cli_json_double(&json, "radius_lower", radius->radius_lower);
@@ -60,9 +60,9 @@ static void print_json(const cli_run *run, const radius_report *report)
     cli_json_integer(&json, "evaluations", radius->evaluations);
     cli_json_integer(&json, "solves", radius->solves);
     cli_json_text(&json, "backend", radius->backend);
-    cli_subject_json(&json, &report->subject);
-    cli_subject_seconds(&json, &report->subject, radius->seconds_nominal, radius->seconds_robust,
-                        radius->seconds_certify);
+    cli_input_json(&json, &report->input);
+    cli_input_seconds(&json, &report->input, radius->seconds_nominal, radius->seconds_robust,
+                      radius->seconds_certify);
     cli_json_warnings(run, &json);
     cli_json_end(&json);
 }
@@ -72,8 +72,8 @@ static void print_text(const radius_report *report)
     const nadir_radius *radius = &report->radius;
     const char *reason = explain_reason(radius);
     char number[32];
-    printf("%s, policy %s: the largest ball whose %s return is still %s\n", report->subject.model_path,
-           report->subject.policy_name, report->optimistic ? "best" : "worst",
+    printf("%s, policy %s: the largest ball whose %s return is still %s\n", report->input.model_path,
+           report->input.policy_name, report->optimistic ? "best" : "worst",
            cli_number(radius->target, number));
     printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(radius->set),
            cli_number(radius->norm, number), nadir_domain_name(radius->domain));
@@ -120,16 +120,15 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
                           cli_ball *asked, const nadir_robust_settings *robust, double target,
                           radius_report *report)
 {
-    cli_subject *subject = &report->subject;
+    cli_input *input = &report->input;
     nadir_solver *solver = NULL;
     nadir_ball ball;
-    if (asked->radius_text == NULL && !has_own_radii(&subject->view, asked)) {
+    if (asked->radius_text == NULL && !has_own_radii(&input->view, asked)) {
         asked->radius_text = "1";
     }
     nadir_status status = cli_ball_get(run, model, asked, &ball);
     if (status == NADIR_OK) {
-        status =
-            cli_subject_solver(run, model, subject->policy_name, settings, subject->policy_digest, &solver);
+        status = cli_input_solver(run, model, input->policy_name, settings, input->policy_digest, &solver);
     }
     if (status == NADIR_OK) {
         status = nadir_solver_radius(run->context, solver, &ball, robust, target, &report->radius);
@@ -144,12 +143,12 @@ static nadir_status find(cli_run *run, const nadir_read_settings *reading,
                          const nadir_robust_settings *robust, double target, radius_report *report)
 {
     nadir_model *model = NULL;
-    nadir_status status = cli_subject_read(run, reading, &report->subject, &model);
+    nadir_status status = cli_input_read(run, reading, &report->input, &model);
     if (status == NADIR_OK) {
         status = solve(run, model, settings, asked, robust, target, report);
     }
-    if (status == NADIR_OK || report->radius.stop_reason != NULL) { /* the best so far is shown, too */
-        cli_subject_end(&report->subject);
+    if (status == NADIR_OK || report->radius.stop_reason != NULL) { /* a partial result is shown */
+        cli_input_end(&report->input);
         cli_progress_clear(run);
         if (run->json) {
             print_json(run, report);
@@ -158,7 +157,7 @@ static nadir_status find(cli_run *run, const nadir_read_settings *reading,
             print_text(report);
         }
     }
-    cli_subject_close(&report->subject, model);
+    cli_input_close(&report->input, model);
     return status;
 }
 
@@ -180,7 +179,7 @@ static int radius_main(cli_run *run, int argc, char **argv)
                                     "the same); the largest of them is what is asked for"};
     radius_report report = {.radius.size = sizeof report.radius};
     const cli_option own[] = {
-        cli_policy_option(&report.subject.policy_name),
+        cli_policy_option(&report.input.policy_name),
         {"--target", CLI_NUMBER, "J", NULL, &target, "the return that is still to be met"},
         {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic,
          "the largest radius whose best return is still the target or less"},
@@ -196,14 +195,14 @@ static int radius_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.subject.policy_name != NULL) ||
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.input.policy_name != NULL) ||
         !cli_needed(run, "--target J", !isnan(target))) {
         return CLI_EXIT_USAGE;
     }
     settings.backend = cli_backend_name(backend);
     robust.certify = (nadir_certify)certify;
     report.optimistic = robust.optimistic;
-    report.subject.model_path = positionals[0];
+    report.input.model_path = positionals[0];
     nadir_status status = check_radius(run, &ball);
     if (status == NADIR_OK) {
         status = cli_open(run);

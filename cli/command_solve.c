@@ -1,6 +1,6 @@
 /* command_solve.c: nadir solve: the ordinary optimum of a model. */
 #include "files.h"
-#include "subject.h"
+#include "input.h"
 
 #include <inttypes.h>
 
@@ -17,7 +17,7 @@ static const char about[] =
     "  nadir solve model.npz --out policy.csv";
 
 typedef struct solve_report {
-    cli_subject subject; /* its policy is the file to write */
+    cli_input input; /* its policy is the file to write */
     nadir_optimum_result result;
 } solve_report;
 
@@ -26,8 +26,8 @@ static void print_json(const cli_run *run, const solve_report *report)
     const nadir_optimum_result *result = &report->result;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->subject.model_path);
-    cli_json_text(&json, "policy", report->subject.policy_name);
+    cli_json_text(&json, "model", report->input.model_path);
+    cli_json_text(&json, "policy", report->input.policy_name);
     cli_json_double(&json, "nominal_optimum", result->nominal_optimum);
     cli_json_double(&json, "lower_bound", result->lower_bound);
     cli_json_double(&json, "upper_bound", result->upper_bound);
@@ -39,11 +39,11 @@ static void print_json(const cli_run *run, const solve_report *report)
     cli_json_integer(&json, "solves", result->solves);
     cli_json_integer(&json, "products", result->products);
     cli_json_text(&json, "backend", result->backend);
-    cli_subject_json(&json, &report->subject);
+    cli_input_json(&json, &report->input);
     cli_json_object(&json, "seconds");
-    cli_json_double(&json, "load", report->subject.load_seconds);
+    cli_json_double(&json, "load", report->input.load_seconds);
     cli_json_double(&json, "solve", result->seconds);
-    cli_json_double(&json, "total", report->subject.total_seconds);
+    cli_json_double(&json, "total", report->input.total_seconds);
     cli_json_object_end(&json);
     cli_json_warnings(run, &json);
     cli_json_end(&json);
@@ -53,7 +53,7 @@ static void print_text(const solve_report *report)
 {
     const nadir_optimum_result *result = &report->result;
     char number[32];
-    printf("%s: the optimum, written to %s\n", report->subject.model_path, report->subject.policy_name);
+    printf("%s: the optimum, written to %s\n", report->input.model_path, report->input.policy_name);
     printf("  optimum        %s\n", cli_number(result->nominal_optimum, number));
     printf("  lower bound    %s\n", cli_number(result->lower_bound, number));
     printf("  upper bound    %s\n", cli_number(result->upper_bound, number));
@@ -67,13 +67,13 @@ static void print_text(const solve_report *report)
 static nadir_status report_result(cli_run *run, const nadir_model *model, const nadir_policy *policy,
                                   solve_report *report)
 {
-    cli_subject *subject = &report->subject;
-    nadir_status status = nadir_policy_write(run->context, model, policy, subject->policy_name);
+    cli_input *input = &report->input;
+    nadir_status status = nadir_policy_write(run->context, model, policy, input->policy_name);
     if (status == NADIR_OK) {
-        status = cli_policy_digest(run, policy, subject->policy_digest);
+        status = cli_policy_digest(run, policy, input->policy_digest);
     }
     if (status == NADIR_OK) {
-        cli_subject_end(subject);
+        cli_input_end(input);
         cli_progress_clear(run);
         if (run->json) {
             print_json(run, report);
@@ -90,7 +90,7 @@ static nadir_status solve(cli_run *run, const nadir_read_settings *reading,
 {
     nadir_model *model = NULL;
     nadir_policy *policy = NULL;
-    nadir_status status = cli_subject_read(run, reading, &report->subject, &model);
+    nadir_status status = cli_input_read(run, reading, &report->input, &model);
     if (status == NADIR_OK) {
         status = nadir_optimum(run->context, model, settings, &policy, &report->result);
     }
@@ -105,7 +105,7 @@ static nadir_status solve(cli_run *run, const nadir_read_settings *reading,
         }
     }
     nadir_policy_free(policy);
-    cli_subject_close(&report->subject, model);
+    cli_input_close(&report->input, model);
     return status;
 }
 
@@ -119,8 +119,7 @@ static int solve_main(cli_run *run, int argc, char **argv)
     int backend = 0;
     solve_report report = {.result.size = sizeof report.result};
     const cli_option own[] = {
-        {"--out", CLI_TEXT, "POLICY", NULL, &report.subject.policy_name,
-         "where to write the policy (needed)"},
+        {"--out", CLI_TEXT, "POLICY", NULL, &report.input.policy_name, "where to write the policy (needed)"},
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &settings.tolerance,
          "how well the optimum of every state is to be known, relative to the\n"
          "largest (default 1e-9)"},
@@ -134,14 +133,14 @@ static int solve_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--out POLICY", report.subject.policy_name != NULL)) {
+    if (!cli_needed(run, "--out POLICY", report.input.policy_name != NULL)) {
         return CLI_EXIT_USAGE;
     }
     settings.backend = cli_backend_name(backend);
-    report.subject.model_path = positionals[0];
+    report.input.model_path = positionals[0];
     cli_files files = {0};
     cli_files_read_model(&files, positionals[0], &reading);
-    cli_files_write(&files, report.subject.policy_name);
+    cli_files_write(&files, report.input.policy_name);
     nadir_status status = cli_files_check(run, &files);
     if (status == NADIR_OK) {
         status = cli_open(run);

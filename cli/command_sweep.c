@@ -108,25 +108,25 @@ static nadir_status list_curves(cli_run *run, const cli_ball *ball, const char *
     return status;
 }
 
-/* What was left to the model. */
+/* Set and domain that the model provides. */
 static void settle_curves(cli_sweep *sweep)
 {
     for (int c = 0; c < sweep->curves_count; c++) {
         cli_curve *curve = &sweep->curves[c];
         if (curve->set == NADIR_SET_UNSAID) {
             curve->set =
-                sweep->subject.view.set != NADIR_SET_UNSAID ? sweep->subject.view.set : NADIR_SET_NONRECT;
+                sweep->input.view.set != NADIR_SET_UNSAID ? sweep->input.view.set : NADIR_SET_NONRECT;
         }
         if (curve->domain == NADIR_DOMAIN_UNSAID) {
-            curve->domain = sweep->subject.view.domain != NADIR_DOMAIN_UNSAID ? sweep->subject.view.domain
-                                                                              : NADIR_DOMAIN_SIMPLEX;
+            curve->domain = sweep->input.view.domain != NADIR_DOMAIN_UNSAID ? sweep->input.view.domain
+                                                                            : NADIR_DOMAIN_SIMPLEX;
         }
     }
 }
 
 /* ------------------------------------------------------------------------------------------ answer */
 
-/* How many radii of the curve have an answer; says so where that is not all. */
+/* How many radii of the curve have a result; warns if not all. */
 static void look_at_curve(cli_run *run, const cli_sweep *sweep, cli_curve *curve)
 {
     char name[32];
@@ -140,13 +140,13 @@ static void look_at_curve(cli_run *run, const cli_sweep *sweep, cli_curve *curve
         cli_warn(
             run, "%s: %lld of %lld radii, from %s on, are left out: at or past breakdown, which is at %s%s",
             cli_curve_name(curve, name), (long long)(sweep->radii.count - curve->count),
-            (long long)sweep->radii.count, cli_number(cli_radii_at(&sweep->radii, curve->count), number[0]),
+            (long long)sweep->radii.count, cli_number(cli_radii_get(&sweep->radii, curve->count), number[0]),
             curve->set == NADIR_SET_NONRECT && last->norm == 2 ? "" : "or below ",
             cli_number(curve->breakdown, number[1]));
     }
 }
 
-/* One curve. Whatever has no answer at all on the free domain leaves an empty one. */
+/* One curve; an empty one where no radius has a result on the free domain. */
 static nadir_status find_curve(cli_run *run, nadir_solver *solver, const nadir_ball *ball,
                                const nadir_robust_settings *settings, const cli_sweep *sweep,
                                const double *factors, cli_curve *curve)
@@ -189,7 +189,7 @@ static nadir_status find_curves(cli_run *run, nadir_solver *solver, const nadir_
         return NADIR_ERROR_MEMORY;
     }
     for (int64_t i = 0; i < sweep->radii.count; i++) {
-        factors[i] = sweep->radii.last > 0 ? cli_radii_at(&sweep->radii, i) / sweep->radii.last : 1;
+        factors[i] = sweep->radii.last > 0 ? cli_radii_get(&sweep->radii, i) / sweep->radii.last : 1;
     }
     for (int c = 0; c < sweep->curves_count && status == NADIR_OK; c++) {
         cli_curve *curve = &sweep->curves[c];
@@ -200,7 +200,8 @@ static nadir_status find_curves(cli_run *run, nadir_solver *solver, const nadir_
         }
         found += curve->count;
         for (int64_t i = 0; i < curve->count; i++) {
-            curve->results[i].radius = cli_radii_at(&sweep->radii, i); /* as asked, not by way of a factor */
+            curve->results[i].radius =
+                cli_radii_get(&sweep->radii, i); /* the exact radius, not a product with a factor */
         }
     }
     free(factors);
@@ -214,7 +215,7 @@ static nadir_status find_curves(cli_run *run, nadir_solver *solver, const nadir_
 static nadir_status settle_radii(cli_run *run, cli_ball *asked, cli_sweep *sweep, char last[32])
 {
     enum { RADII = 21 };
-    const nadir_model_data *view = &sweep->subject.view;
+    const nadir_model_data *view = &sweep->input.view;
     if (asked->radius_text != NULL) {
         asked->radius_text = cli_number(sweep->radii.last, last);
         return NADIR_OK;
@@ -233,7 +234,7 @@ static nadir_status settle_radii(cli_run *run, cli_ball *asked, cli_sweep *sweep
 static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
                           cli_ball *asked, const nadir_robust_settings *robust, cli_sweep *sweep)
 {
-    cli_subject *subject = &sweep->subject;
+    cli_input *input = &sweep->input;
     nadir_solver *solver = NULL;
     nadir_ball ball;
     char last[32];
@@ -243,8 +244,7 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
         status = cli_ball_get(run, model, asked, &ball);
     }
     if (status == NADIR_OK) {
-        status =
-            cli_subject_solver(run, model, subject->policy_name, settings, subject->policy_digest, &solver);
+        status = cli_input_solver(run, model, input->policy_name, settings, input->policy_digest, &solver);
     }
     if (status == NADIR_OK) {
         status = find_curves(run, solver, &ball, robust, sweep);
@@ -254,7 +254,7 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
     return status;
 }
 
-/* Files first, so that what is printed of them is true; what was found is printed in any case. */
+/* Writes the files first, then prints; results are printed even if a file cannot be written. */
 static nadir_status report(cli_run *run, cli_sweep *sweep)
 {
     nadir_status status = NADIR_OK;
@@ -282,10 +282,10 @@ static nadir_status find_and_report(cli_run *run, const nadir_read_settings *rea
                                     const nadir_robust_settings *robust, cli_sweep *sweep)
 {
     nadir_model *model = NULL;
-    nadir_status status = cli_subject_read(run, reading, &sweep->subject, &model);
+    nadir_status status = cli_input_read(run, reading, &sweep->input, &model);
     if (status == NADIR_OK) {
         status = solve(run, model, settings, asked, robust, sweep);
-        cli_subject_end(&sweep->subject);
+        cli_input_end(&sweep->input);
     }
     if (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED) {
         const nadir_status reported = report(run, sweep);
@@ -294,7 +294,7 @@ static nadir_status find_and_report(cli_run *run, const nadir_read_settings *rea
     for (int c = 0; c < sweep->curves_count; c++) {
         free(sweep->curves[c].results);
     }
-    cli_subject_close(&sweep->subject, model);
+    cli_input_close(&sweep->input, model);
     return status;
 }
 
@@ -302,8 +302,8 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
                                 const cli_sweep *sweep)
 {
     cli_files files = {0};
-    cli_files_read_model(&files, sweep->subject.model_path, reading);
-    cli_files_read(&files, cli_policy_file(sweep->subject.policy_name));
+    cli_files_read_model(&files, sweep->input.model_path, reading);
+    cli_files_read(&files, cli_policy_file(sweep->input.policy_name));
     cli_files_read(&files, ball->scales_path);
     cli_files_write(&files, sweep->csv_path);
     cli_files_write(&files, sweep->plot_path);
@@ -328,7 +328,7 @@ static int sweep_main(cli_run *run, int argc, char **argv)
                                     "(default: 21 from 0 to the model's own)"};
     cli_sweep sweep = {0};
     const cli_option own[] = {
-        cli_policy_option(&sweep.subject.policy_name),
+        cli_policy_option(&sweep.input.policy_name),
         {"--plot", CLI_TEXT, "FILE", NULL, &sweep.plot_path, "draw the curves: .svg or .png (by gnuplot)"},
         {"--csv", CLI_TEXT, "FILE", NULL, &sweep.csv_path, "write the curves as a table"},
         {"--sets", CLI_TEXT, "LIST", NULL, &sets, "several sets at once: some of nonrect,s,sa"},
@@ -350,13 +350,13 @@ static int sweep_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", sweep.subject.policy_name != NULL)) {
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", sweep.input.policy_name != NULL)) {
         return CLI_EXIT_USAGE;
     }
     settings.backend = cli_backend_name(backend);
     robust.certify = (nadir_certify)certify;
     sweep.optimistic = robust.optimistic;
-    sweep.subject.model_path = positionals[0];
+    sweep.input.model_path = positionals[0];
     nadir_status status = ball.radius_text != NULL
                               ? cli_radii_parse(run, "--radius", ball.radius_text, &sweep.radii)
                               : NADIR_OK;

@@ -1,5 +1,5 @@
 /* command_verify.c: nadir verify: a saved worst kernel and its bounds, checked again without searching. */
-#include "subject.h"
+#include "input.h"
 
 #include <math.h>
 
@@ -18,7 +18,7 @@ static const char about[] =
     "  nadir verify model.npz --policy uniform --kernel worst.npz --witness worst.json";
 
 typedef struct verify_report {
-    cli_subject subject;
+    cli_input input;
     nadir_verify_settings settings;
     bool other_files;
     nadir_verify_result result;
@@ -43,8 +43,8 @@ static void print_json(const cli_run *run, const verify_report *report, const na
     const nadir_verify_result *result = &report->result;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->subject.model_path);
-    cli_json_text(&json, "policy", report->subject.policy_name);
+    cli_json_text(&json, "model", report->input.model_path);
+    cli_json_text(&json, "policy", report->input.policy_name);
     cli_json_text(&json, "kernel", report->settings.kernel);
     cli_json_text(&json, "witness", report->settings.witness);
     cli_json_bool(&json, "verified", result->verified);
@@ -61,7 +61,7 @@ static void print_json(const cli_run *run, const verify_report *report, const na
     cli_json_double(&json, "lower_bound", result->optimistic ? result->return_low : result->bound_proven);
     cli_json_double(&json, "upper_bound", result->optimistic ? result->bound_proven : result->return_high);
     cli_json_text(&json, "certificate", result->certificate);
-    cli_subject_json(&json, &report->subject);
+    cli_input_json(&json, &report->input);
     cli_json_warnings(run, &json);
     cli_json_end(&json);
 }
@@ -69,7 +69,7 @@ static void print_json(const cli_run *run, const verify_report *report, const na
 static void print_text(const verify_report *report, const nadir_verification *made)
 {
     const nadir_verify_check *check;
-    printf("%s, policy %s, kernel %s: %s\n", report->subject.model_path, report->subject.policy_name,
+    printf("%s, policy %s, kernel %s: %s\n", report->input.model_path, report->input.policy_name,
            report->settings.kernel, report->result.verified ? "verified" : "NOT VERIFIED");
     if (!isnan(report->result.radius)) {
         char norm[32];
@@ -90,26 +90,26 @@ static void print_text(const verify_report *report, const nadir_verification *ma
 static nadir_status verify(cli_run *run, const nadir_read_settings *reading, verify_report *report)
 {
     nadir_context *context = run->context;
-    cli_subject *subject = &report->subject;
+    cli_input *input = &report->input;
     nadir_model *model = NULL;
     nadir_policy *policy = NULL;
     nadir_verification *made = NULL;
     if (!report->other_files) {
-        report->settings.model_file = subject->model_path;
-        report->settings.policy_file = cli_policy_file(subject->policy_name);
+        report->settings.model_file = input->model_path;
+        report->settings.policy_file = cli_policy_file(input->policy_name);
     }
-    nadir_status status = cli_subject_read(run, reading, subject, &model);
+    nadir_status status = cli_input_read(run, reading, input, &model);
     if (status == NADIR_OK) {
-        status = cli_policy_get(run, model, subject->policy_name, report->settings.backend, &policy);
+        status = cli_policy_get(run, model, input->policy_name, report->settings.backend, &policy);
     }
     if (status == NADIR_OK) {
-        status = cli_policy_digest(run, policy, subject->policy_digest);
+        status = cli_policy_digest(run, policy, input->policy_digest);
     }
     if (status == NADIR_OK) {
         status = nadir_verify(context, model, policy, &report->settings, &report->result, &made);
     }
     if (made != NULL) {
-        cli_subject_end(subject);
+        cli_input_end(input);
         cli_progress_clear(run);
         if (run->json) {
             print_json(run, report, made);
@@ -120,7 +120,7 @@ static nadir_status verify(cli_run *run, const nadir_read_settings *reading, ver
     }
     nadir_verification_free(made);
     nadir_policy_free(policy);
-    cli_subject_close(subject, model);
+    cli_input_close(input, model);
     return status;
 }
 
@@ -133,7 +133,7 @@ static int verify_main(cli_run *run, int argc, char **argv)
     nadir_verify_settings_default(&report.settings);
     int backend = 0;
     const cli_option own[] = {
-        cli_policy_option(&report.subject.policy_name),
+        cli_policy_option(&report.input.policy_name),
         {"--kernel", CLI_TEXT, "FILE", NULL, &report.settings.kernel,
          "the kernel, .npz, as nadir evaluate wrote it"},
         {"--witness", CLI_TEXT, "FILE", NULL, &report.settings.witness,
@@ -149,12 +149,12 @@ static int verify_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.subject.policy_name != NULL) ||
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.input.policy_name != NULL) ||
         !cli_needed(run, "--kernel FILE", report.settings.kernel != NULL)) {
         return CLI_EXIT_USAGE;
     }
     report.settings.backend = cli_backend_name(backend);
-    report.subject.model_path = positionals[0];
+    report.input.model_path = positionals[0];
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
         status = verify(run, &reading, &report);

@@ -2,7 +2,7 @@
 #ifndef NADIR_CLI_COMPARE_H
 #define NADIR_CLI_COMPARE_H
 
-#include "subject.h"
+#include "input.h"
 
 enum { CLI_COMPARE_METHODS = 16 };
 
@@ -15,7 +15,7 @@ typedef struct cli_compared {
 } cli_compared;
 
 typedef struct cli_comparison {
-    cli_subject subject;
+    cli_input input;
     const char *csv_path;  /* NULL: none */
     const char *plot_path; /* NULL: none */
     const char *methods;   /* as given: names between commas; NULL: all */

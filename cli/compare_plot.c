@@ -1,8 +1,7 @@
 /* compare_plot.c: the trajectories of nadir compare as a file and as a picture; see compare.h. */
 #include "compare.h"
+#include "files.h"
 #include "gnuplot.h"
-#include "output.h"
-#include "styles.h"
 
 #include <inttypes.h>
 #include <math.h>

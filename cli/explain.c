@@ -1,4 +1,4 @@
-/* explain.c: who does the damage, as a table and as JSON; see explain.h. */
+/* explain.c: which rows do the damage, as a table and as JSON; see explain.h. */
 #include "explain.h"
 
 #include <inttypes.h>

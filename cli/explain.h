@@ -1,5 +1,5 @@
 /*
- * explain.h: who does the damage: the answer of nadir_worst_explain as a table, as JSON and as a picture.
+ * explain.h: which rows do the damage: the answer of nadir_worst_explain as a table, as JSON and as a picture.
  */
 #ifndef NADIR_CLI_EXPLAIN_H
 #define NADIR_CLI_EXPLAIN_H
@@ -16,7 +16,7 @@ typedef struct cli_explain {
     double penalty;        /* of all of them */
 } cli_explain;
 
-/* Asks for all rows. */
+/* All rows. */
 nadir_status cli_explain_get(cli_run *run, const nadir_model *model, const nadir_worst *worst,
                              cli_explain *explain);
 void cli_explain_clear(cli_explain *explain);

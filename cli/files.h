@@ -1,5 +1,5 @@
-/* files.h: the files that a command reads and writes: none that is read is written, and none is written
- * twice. */
+/* files.h: the files that a command reads and writes: none that is read is written, none is written twice, and
+ * each is written whole or not at all. */
 #ifndef NADIR_CLI_FILES_H
 #define NADIR_CLI_FILES_H
 
@@ -14,7 +14,7 @@ typedef struct cli_files {
     const char *output[CLI_FILES_WRITTEN];
 } cli_files;
 
-/* NULL: there is no such file. A word that may name a file or something else does no harm. */
+/* path: NULL: none. A word that may or may not name a file is allowed. */
 void cli_files_read(cli_files *files, const char *path);
 void cli_files_write(cli_files *files, const char *path);
 /* The model and what is read with it. */
@@ -25,5 +25,20 @@ nadir_status cli_files_check(cli_run *run, const cli_files *files);
 /* NADIR_ERROR_IO, and a sentence, if one is to be written to a folder where that cannot work: said before
  * long work. */
 nadir_status cli_files_check_folders(cli_run *run, const cli_files *files);
+
+/* It stays where it was opened: the stream points to it. */
+typedef struct cli_output {
+    const char *path;
+    FILE *out; /* write to this; NULL: closed */
+    int descriptor;
+    int error; /* errno of the first write that failed; 0: none */
+    char temporary[4096];
+} cli_output;
+
+nadir_status cli_output_open(cli_run *run, const char *path, cli_output *output);
+/* Gives the file its name, once all of it is on the disk. */
+nadir_status cli_output_close(cli_run *run, cli_output *output);
+/* Leaves no file. */
+void cli_output_drop(cli_output *output);
 
 #endif

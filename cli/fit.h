@@ -7,7 +7,7 @@
 typedef struct cli_fit {
     const char *data_path;
     const char *model_path;  /* to be written */
-    const char *policy_name; /* as the user calls it */
+    const char *policy_name; /* as given by the user */
     const char *plot_path;   /* NULL: no picture */
     nadir_fit_settings settings;
     nadir_fit_result result;

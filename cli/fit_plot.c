@@ -7,7 +7,6 @@
  */
 #include "fit.h"
 #include "gnuplot.h"
-#include "styles.h"
 
 #include <math.h>
 

@@ -26,4 +26,19 @@ void cli_gnuplot_text(const cli_gnuplot *plot, const char *text);
 /* Draws; the file is written whole or not at all. */
 nadir_status cli_gnuplot_close(cli_run *run, cli_gnuplot *plot);
 
+/*
+ * How methods and sets look in pictures: the same colour and mark everywhere. The colours are those of Okabe and
+ * Ito (2008), which most eyes can tell apart, and some of Paul Tol's; the marks tell them apart in grey print.
+ */
+typedef struct cli_style {
+    const char *name;   /* of a method (nadir_method_name), of a set, or of a part that things play */
+    const char *label;  /* for legends */
+    const char *colour; /* "#0072b2" */
+    int point;          /* gnuplot's pointtype */
+    int dash;           /* gnuplot's dashtype */
+} cli_style;
+
+/* Never NULL: what is not known is grey. */
+const cli_style *cli_style_find(const char *name);
+
 #endif

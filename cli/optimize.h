@@ -2,8 +2,8 @@
 #ifndef NADIR_CLI_OPTIMIZE_H
 #define NADIR_CLI_OPTIMIZE_H
 
-#include "radii.h"
-#include "subject.h"
+#include "cli.h"
+#include "input.h"
 
 /* The robust policy of one radius, and beside it the nominal optimum. */
 typedef struct cli_frontier_point {
@@ -17,18 +17,18 @@ typedef struct cli_frontier_point {
     double optimum_robust_return; /* the worst return of the nominal optimum; NaN: breakdown */
 } cli_frontier_point;
 
-/* What robustness costs and what it buys as the ball grows. */
+/* Nominal and worst returns of robust policies of growing radius. */
 typedef struct cli_frontier {
     const char *radii_text; /* NULL: fractions of the radius */
     const char *plot_path;  /* NULL: no picture */
     cli_radii radii;
-    int64_t count; /* radii that have an answer: the first ones */
+    int64_t count; /* radii that have a result: the first ones */
     cli_frontier_point *points;
     double nominal_optimum;
     double seconds;
 } cli_frontier;
 
-/* What the search says of itself on a terminal. */
+/* The progress line of the search on a terminal. */
 typedef struct cli_watch {
     cli_run *run;
     double time_limit;         /* seconds; infinity: none was given */
@@ -36,10 +36,10 @@ typedef struct cli_watch {
     char prefix[96];           /* "radius 0.1 (2 of 9): ", or nothing */
 } cli_watch;
 
-/* All that is asked and answered. */
+/* Options and results of the command. */
 typedef struct cli_optimize {
-    cli_subject subject; /* its policy is the file to write */
-    const char *start;   /* the policy that the search begins with; NULL: the nominal optimum */
+    cli_input input;   /* its policy is the file to write */
+    const char *start; /* the policy that the search begins with; NULL: the nominal optimum */
     const char *kernel_path;
     const char *witness_path;
     nadir_robust_optimum_settings settings;

@@ -75,7 +75,7 @@ nadir_status cli_optimum_returns(cli_run *run, nadir_model *model, const nadir_b
         status = nadir_solver_robust_many(context, solver, ball, &settings, count, factors, results);
     }
     if (status == NADIR_ERROR_NOT_CONVERGED || status == NADIR_ERROR_ILL_POSED) {
-        status = NADIR_OK; /* attained is enough, and breakdown shows */
+        status = NADIR_OK; /* no proof needed; breakdown is an error */
     }
     for (int64_t i = 0; status == NADIR_OK && i < count; i++) {
         returns[i] = results[i].stop_reason != NULL ? results[i].robust_return : NAN;
@@ -94,7 +94,7 @@ static nadir_status follow_optimum(search *self, cli_frontier *frontier)
     double *returns = calloc((size_t)radii->count, sizeof *returns);
     nadir_status status = factors != NULL && returns != NULL ? NADIR_OK : NADIR_ERROR_MEMORY;
     for (int64_t i = 0; status == NADIR_OK && i < radii->count; i++) {
-        factors[i] = radii->last > 0 ? cli_radii_at(radii, i) / radii->last : 1;
+        factors[i] = radii->last > 0 ? cli_radii_get(radii, i) / radii->last : 1;
     }
     set_radius(self, radii->last);
     if (status == NADIR_OK) {
@@ -144,7 +144,7 @@ static nadir_status find_point(search *self, double radius, cli_frontier_point *
     return status;
 }
 
-/* Says which radii have no answer, and why. */
+/* Warns which radii have no result, and why. */
 static void warn_of_rest(const search *self, nadir_status status, const cli_frontier *frontier)
 {
     const int64_t rest = frontier->radii.count - frontier->count;
@@ -152,10 +152,10 @@ static void warn_of_rest(const search *self, nadir_status status, const cli_fron
                          : status == NADIR_ERROR_NOT_CONVERGED ? "the time is up"
                                                                : nadir_context_error(self->run->context);
     cli_warn(self->run, "frontier: %" PRId64 " of %" PRId64 " radii, from %.3g on, are left out: %s", rest,
-             frontier->radii.count, cli_radii_at(&frontier->radii, frontier->count), reason);
+             frontier->radii.count, cli_radii_get(&frontier->radii, frontier->count), reason);
 }
 
-/* The radius that was asked for has its answer already. */
+/* The radius of the command has its result already. */
 static nadir_status find_points(search *self, const nadir_robust_optimum_result *result,
                                 cli_frontier *frontier)
 {
@@ -164,7 +164,7 @@ static nadir_status find_points(search *self, const nadir_robust_optimum_result 
     bool converged = true;
     while (frontier->count < count && status == NADIR_OK) {
         cli_frontier_point *point = &frontier->points[frontier->count];
-        const double radius = cli_radii_at(&frontier->radii, frontier->count);
+        const double radius = cli_radii_get(&frontier->radii, frontier->count);
         (void)snprintf(self->watch.prefix, sizeof self->watch.prefix,
                        "radius %.3g (%" PRId64 " of %" PRId64 "): ", radius, frontier->count + 1, count);
         if (radius == self->largest) {
@@ -172,7 +172,7 @@ static nadir_status find_points(search *self, const nadir_robust_optimum_result 
         } else {
             status = find_point(self, radius, point);
         }
-        if (status == NADIR_ERROR_NOT_CONVERGED && !isnan(point->radius)) { /* the best so far */
+        if (status == NADIR_ERROR_NOT_CONVERGED && !isnan(point->radius)) { /* a partial result */
             converged = false;
             status = NADIR_OK;
         }

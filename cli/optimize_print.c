@@ -20,8 +20,8 @@ void cli_optimize_json(const cli_run *run, const cli_optimize *report)
     shown.iterations = result->iterations;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->subject.model_path);
-    cli_json_text(&json, "policy", report->subject.policy_name);
+    cli_json_text(&json, "model", report->input.model_path);
+    cli_json_text(&json, "policy", report->input.policy_name);
     cli_json_double(&json, "nominal_optimum", result->nominal_optimum);
     cli_json_double(&json, "optimum_robust_return", report->optimum_return);
     cli_json_double(&json, "initial_robust_return", result->initial_robust_return);
@@ -38,12 +38,12 @@ void cli_optimize_json(const cli_run *run, const cli_optimize *report)
     cli_json_text(&json, "stop_reason", evaluation->stop_reason);
     cli_json_integer(&json, "iterations", evaluation->iterations);
     cli_json_object_end(&json);
-    cli_subject_json(&json, &report->subject);
+    cli_input_json(&json, &report->input);
     if (report->draws) {
         cli_frontier_json(&json, &report->frontier);
     }
-    cli_subject_seconds(&json, &report->subject, result->seconds_nominal, result->seconds_search,
-                        result->seconds_certify);
+    cli_input_seconds(&json, &report->input, result->seconds_nominal, result->seconds_search,
+                      result->seconds_certify);
     cli_json_warnings(run, &json);
     cli_json_end(&json);
 }
@@ -54,7 +54,7 @@ static double scale_of(const nadir_robust_optimum_result *result)
     return fmax(fabs(result->nominal_optimum), fabs(result->robust_return));
 }
 
-/* How sure it is, in words. */
+/* The certificate in words. */
 static const char *explain_bounds(const cli_optimize *report)
 {
     const nadir_robust_optimum_result *result = &report->result;
@@ -69,7 +69,7 @@ static const char *explain_bounds(const cli_optimize *report)
     return isfinite(result->optimality_gap) ? "no: the bounds are apart" : "no: nothing is known on one side";
 }
 
-/* Why it ended, in words. */
+/* The stop reason in words. */
 static const char *explain_stop(const char *stop_reason)
 {
     static const char *const reasons[][2] = {
@@ -138,16 +138,16 @@ void cli_optimize_text(const cli_optimize *report)
     const nadir_robust_optimum_result *result = &report->result;
     const nadir_robust *evaluation = &report->evaluation;
     char number[32];
-    printf("%s: the %s against the ball of radius %s, written to %s\n", report->subject.model_path,
+    printf("%s: the %s against the ball of radius %s, written to %s\n", report->input.model_path,
            result->certified ? "best policy" : "best policy found", cli_number(evaluation->radius, number),
-           report->subject.policy_name);
+           report->input.policy_name);
     printf("  ball               %s, norm %s, domain %s\n", nadir_set_name(evaluation->set),
            cli_number(evaluation->norm, number), nadir_domain_name(evaluation->domain));
     print_trade(report);
     print_bounds(report);
     printf("  certified          %s\n", explain_bounds(report));
     printf("  randomises         in %" PRId64 " of %" PRId64 " states\n", result->stochastic_states,
-           report->subject.view.states);
+           report->input.view.states);
     printf("  search             %s, %" PRId64 " steps, %" PRId64 " evaluations; %s\n", result->method,
            result->iterations, result->evaluations, explain_stop(result->stop_reason));
     printf("  seconds            nominal %.3g, search %.3g, proof %.3g\n", result->seconds_nominal,

@@ -1,4 +1,4 @@
-/* progress.c: the progress bar and the wish to stop. */
+/* progress.c: the progress bar, and interruption by signals. */
 #include "cli.h"
 
 #include <signal.h>
@@ -11,7 +11,7 @@
 #define PATIENCE_SECONDS 1.0
 
 static volatile sig_atomic_t interrupted;
-static bool obeyed; /* what was to stop has stopped */
+static bool obeyed; /* the interrupted work has stopped */
 
 /* Seconds of patience with a first signal; a second one after that ends the process at once. One keystroke
  * can send the same signal twice in a row. */
@@ -42,7 +42,7 @@ void cli_catch_interrupts(void)
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = note_interrupt;
-    action.sa_flags = SA_RESTART; /* for writes to standard output, which the C library gives up else */
+    action.sa_flags = SA_RESTART; /* restart writes to standard output, which the C library would abandon */
     sigemptyset(&action.sa_mask);
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);

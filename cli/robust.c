@@ -1,5 +1,9 @@
-/* robust.c: the answer of a robust evaluation; see robust.h. */
+/* robust.c: what commands say of robust evaluations; see robust.h. */
 #include "robust.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
 
 void cli_robust_json(cli_json *json, const nadir_robust *robust)
 {
@@ -43,11 +47,134 @@ nadir_status cli_worst_write(cli_run *run, nadir_worst *worst, const char *model
     if (status == NADIR_OK && kernel != NULL) {
         status = nadir_worst_write(context, worst, kernel);
     }
-    if (status == NADIR_OK && witness != NULL) { /* it names the kernel that it is about */
+    if (status == NADIR_OK && witness != NULL) { /* the witness holds the kernel's file name */
         status = nadir_worst_set_files(context, worst, NULL, NULL, kernel);
     }
     if (status == NADIR_OK && witness != NULL) {
         status = nadir_worst_write_witness(context, worst, witness);
     }
     return status;
+}
+
+/* Columns of the table are as wide as what is in them. */
+enum { COLUMNS = 6 };
+
+static void fill_line(const cli_evaluated *from, char line[COLUMNS][32])
+{
+    const nadir_robust *robust = &from->robust;
+    const double numbers[] = {robust->nominal_return, robust->robust_return, robust->lower_bound,
+                              robust->upper_bound};
+    for (int i = 0; i < 4; i++) {
+        (void)cli_number(numbers[i], line[i + 1]);
+    }
+    (void)snprintf(line[5], sizeof line[5], "%s%s", robust->certified ? "yes, " : "no",
+                   robust->certified ? robust->certificate : "");
+}
+
+static void widen(int width[COLUMNS], const char *policy, char line[COLUMNS][32])
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        const int length = (int)strlen(i == 0 ? policy : line[i]);
+        width[i] = length > width[i] ? length : width[i];
+    }
+}
+
+static void print_line(const int width[COLUMNS], const char *policy, char line[COLUMNS][32])
+{
+    printf("  %-*s", width[0], policy);
+    for (int i = 1; i < COLUMNS - 1; i++) {
+        printf("  %*s", width[i], line[i]);
+    }
+    printf("  %s\n", line[COLUMNS - 1]);
+}
+
+void cli_policies_text(int count, const cli_evaluated *evaluated, const char *model, bool optimistic)
+{
+    const nadir_robust *first = &evaluated[0].robust;
+    char head[COLUMNS][32] = {"", "nominal return", "", "lower bound", "upper bound", "certified"};
+    char line[COLUMNS][32];
+    char number[32];
+    int width[COLUMNS] = {0};
+    (void)snprintf(head[2], sizeof head[2], "%s return", optimistic ? "best" : "worst");
+    widen(width, "policy", head);
+    for (int i = 0; i < count; i++) {
+        fill_line(&evaluated[i], line);
+        widen(width, evaluated[i].policy, line);
+    }
+    printf("%s: %d policies, each with the %s kernel of the ball of radius %s for it\n", model, count,
+           optimistic ? "best" : "worst", cli_number(first->radius, number));
+    printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(first->set),
+           cli_number(first->norm, number), nadir_domain_name(first->domain));
+    print_line(width, "policy", head);
+    for (int i = 0; i < count; i++) {
+        fill_line(&evaluated[i], line);
+        print_line(width, evaluated[i].policy, line);
+    }
+}
+
+void cli_policies_json(cli_json *json, int count, const cli_evaluated *evaluated)
+{
+    cli_json_array(json, "policies");
+    for (int i = 0; i < count; i++) {
+        const nadir_robust *robust = &evaluated[i].robust;
+        cli_json_object(json, NULL);
+        cli_json_text(json, "policy", evaluated[i].policy);
+        cli_json_text(json, "policy_sha256", evaluated[i].digest);
+        cli_json_double(json, "nominal_return", robust->nominal_return);
+        cli_json_double(json, "robust_return", robust->robust_return);
+        cli_json_double(json, "penalty", robust->penalty);
+        cli_json_double(json, "lower_bound", robust->lower_bound);
+        cli_json_double(json, "upper_bound", robust->upper_bound);
+        cli_json_bool(json, "certified", robust->certified);
+        cli_json_text(json, "certificate", robust->certificate);
+        cli_json_text(json, "bound", robust->bound);
+        cli_json_text(json, "method", robust->method);
+        cli_json_text(json, "stop_reason", robust->stop_reason);
+        cli_json_double(json, "breakdown_radius", robust->breakdown_radius);
+        cli_json_bool(json, "kernel_valid", robust->kernel_valid);
+        cli_json_object_end(json);
+    }
+    cli_json_array_end(json);
+}
+
+void cli_difference_text(const nadir_difference *difference, const cli_evaluated *evaluated, bool optimistic)
+{
+    const char *ending = !difference->certified              ? "no: the bounds are apart"
+                         : difference->certificate[0] == 'r' ? "yes, by a proof that includes all rounding"
+                                                             : "yes, resting on converged iterations";
+    char number[32];
+    printf("%s less %s, both under the same kernel\n", evaluated[0].policy, evaluated[1].policy);
+    printf("  nominal          %s\n", cli_number(difference->nominal, number));
+    printf("  %-16s %s\n", optimistic ? "best" : "worst", cli_number(difference->worst, number));
+    printf("  lower bound      %s\n", cli_number(difference->lower_bound, number));
+    printf("  upper bound      %s\n", cli_number(difference->upper_bound, number));
+    printf("  certified        %s\n", ending);
+    printf("  bound            %s; worst and best case apart give %s\n", difference->bound,
+           cli_number(difference->decoupled_bound, number));
+    printf("  method           %s, %" PRId64 " iterations, %s\n", difference->method, difference->iterations,
+           difference->stop_reason);
+    printf("  seconds          search %.3g, bounds %.3g\n", difference->seconds_search,
+           difference->seconds_certify);
+}
+
+void cli_difference_json(cli_json *json, const nadir_difference *difference)
+{
+    cli_json_object(json, "difference");
+    cli_json_double(json, "nominal", difference->nominal);
+    cli_json_double(json, "worst", difference->worst);
+    cli_json_double(json, "lower_bound", difference->lower_bound);
+    cli_json_double(json, "upper_bound", difference->upper_bound);
+    cli_json_bool(json, "certified", difference->certified);
+    cli_json_text(json, "certificate", difference->certificate);
+    cli_json_text(json, "bound", difference->bound);
+    cli_json_double(json, "decoupled_bound", difference->decoupled_bound);
+    cli_json_double(json, "kappa", difference->kappa);
+    cli_json_double(json, "stationarity_gap", difference->stationarity_gap);
+    cli_json_text(json, "method", difference->method);
+    cli_json_text(json, "stop_reason", difference->stop_reason);
+    cli_json_integer(json, "iterations", difference->iterations);
+    cli_json_double(json, "kernel_min", difference->kernel_minimum);
+    cli_json_double(json, "seconds_search", difference->seconds_search);
+    cli_json_double(json, "seconds_certify", difference->seconds_certify);
+    cli_json_object_end(json);
 }

@@ -1,4 +1,4 @@
-/* robust.h: what commands print and write of the answer of a robust evaluation. */
+/* robust.h: what commands print and write of robust evaluations, of one policy and of several. */
 #ifndef NADIR_CLI_ROBUST_H
 #define NADIR_CLI_ROBUST_H
 
@@ -11,5 +11,22 @@ void cli_robust_json(cli_json *json, const nadir_robust *robust);
  * they were read from, or NULL. */
 nadir_status cli_worst_write(cli_run *run, nadir_worst *worst, const char *model, const char *policy,
                              const char *kernel, const char *witness);
+
+/* One policy with its result. */
+typedef struct cli_evaluated {
+    const char *policy; /* as given by the user */
+    char digest[65];
+    nadir_robust robust; /* stop_reason NULL: there is none */
+} cli_evaluated;
+
+/* Of several policies with a result each. */
+void cli_policies_text(int count, const cli_evaluated *evaluated, const char *model, bool optimistic);
+/* "policies": [...] */
+void cli_policies_json(cli_json *json, int count, const cli_evaluated *evaluated);
+
+/* The worst case of the first less the second. */
+void cli_difference_text(const nadir_difference *difference, const cli_evaluated *evaluated, bool optimistic);
+/* "difference": {...} */
+void cli_difference_json(cli_json *json, const nadir_difference *difference);
 
 #endif

@@ -34,7 +34,7 @@ static void report(const cli_run *run, nadir_status status, const char *sentence
     }
 }
 
-/* Whether a word stands among the options. */
+/* Whether a word is among the options. */
 static bool is_given(int argc, char **argv, const char *word)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {

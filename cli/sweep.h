@@ -2,8 +2,8 @@
 #ifndef NADIR_CLI_SWEEP_H
 #define NADIR_CLI_SWEEP_H
 
-#include "radii.h"
-#include "subject.h"
+#include "cli.h"
+#include "input.h"
 
 enum { CLI_SWEEP_CURVES = 9 }; /* every set on every domain */
 
@@ -11,13 +11,13 @@ enum { CLI_SWEEP_CURVES = 9 }; /* every set on every domain */
 typedef struct cli_curve {
     nadir_set set;
     nadir_domain domain;
-    int64_t count;         /* radii that have an answer: the first ones */
+    int64_t count;         /* radii that have a result: the first ones */
     nadir_robust *results; /* [radii of the sweep] */
-    double breakdown;      /* what is known of it; NaN: nothing, or not of this domain */
+    double breakdown;      /* a lower bound or its value; NaN: not known, or another domain */
 } cli_curve;
 
 typedef struct cli_sweep {
-    cli_subject subject;
+    cli_input input;
     const char *plot_path;
     const char *csv_path;
     bool optimistic;
@@ -26,7 +26,7 @@ typedef struct cli_sweep {
     cli_curve curves[CLI_SWEEP_CURVES];
 } cli_sweep;
 
-/* The first answer that there is: nominal quantities are the same in all. */
+/* The first result: nominal quantities are the same in all. */
 const nadir_robust *cli_sweep_any_answer(const cli_sweep *sweep);
 /* "nonrect, simplex" */
 const char *cli_curve_name(const cli_curve *curve, char name[32]);

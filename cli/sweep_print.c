@@ -1,5 +1,5 @@
 /* sweep_print.c: risk curves as JSON, as a table and as CSV. */
-#include "output.h"
+#include "files.h"
 #include "sweep.h"
 
 #include <inttypes.h>
@@ -34,7 +34,7 @@ static void print_seconds(cli_json *json, const cli_sweep *sweep)
             certify += sweep->curves[c].results[i].seconds_certify;
         }
     }
-    cli_subject_seconds(json, &sweep->subject, cli_sweep_any_answer(sweep)->seconds_nominal, robust, certify);
+    cli_input_seconds(json, &sweep->input, cli_sweep_any_answer(sweep)->seconds_nominal, robust, certify);
 }
 
 void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep)
@@ -43,8 +43,8 @@ void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep)
     const cli_curve *first = sweep->curves;
     cli_json json;
     cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", sweep->subject.model_path);
-    cli_json_text(&json, "policy", sweep->subject.policy_name);
+    cli_json_text(&json, "model", sweep->input.model_path);
+    cli_json_text(&json, "policy", sweep->input.policy_name);
     cli_json_double(&json, "nominal_return", any->nominal_return);
     cli_json_text(&json, "set", nadir_set_name(first->set));
     cli_json_norm(&json, "norm", any->norm);
@@ -69,7 +69,7 @@ void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep)
         cli_json_array_end(&json);
     }
     cli_json_text(&json, "backend", any->backend);
-    cli_subject_json(&json, &sweep->subject);
+    cli_input_json(&json, &sweep->input);
     cli_json_text(&json, "plot", sweep->plot_path);
     cli_json_text(&json, "csv", sweep->csv_path);
     print_seconds(&json, sweep);
@@ -98,8 +98,8 @@ void cli_sweep_print_text(const cli_sweep *sweep)
 {
     const nadir_robust *any = cli_sweep_any_answer(sweep);
     char number[32];
-    printf("%s, policy %s: the %s kernels of balls of %" PRId64 " radii\n", sweep->subject.model_path,
-           sweep->subject.policy_name, sweep->optimistic ? "best" : "worst", sweep->radii.count);
+    printf("%s, policy %s: the %s kernels of balls of %" PRId64 " radii\n", sweep->input.model_path,
+           sweep->input.policy_name, sweep->optimistic ? "best" : "worst", sweep->radii.count);
     printf("  norm           %s\n", cli_number(any->norm, number));
     printf("  nominal return %s\n", cli_number(any->nominal_return, number));
     printf("  valid radius   %s\n", cli_number(any->valid_radius, number));

@@ -22,8 +22,8 @@
 #define NADIR_PAPER_EXPERIMENT_H
 
 #include "cli.h"
-#include "output.h"
-#include "styles.h"
+#include "files.h"
+#include "gnuplot.h"
 
 typedef struct experiment_run experiment_run;
 

@@ -1,0 +1,63 @@
+/*
+ * input.h: the model and the policy of a command: reading them, their digests, and their part of the JSON.
+ *
+ * Digests take a pass over all numbers and appear in JSON alone: without --json their text is empty. So it is
+ * where an engine distributes the model or the policy over processes.
+ */
+#ifndef NADIR_CLI_INPUT_H
+#define NADIR_CLI_INPUT_H
+
+#include "cli.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* The digest of a model, made by a thread of its own while the command works. {0}: none. */
+typedef struct cli_digest {
+    char text[65];
+    bool runs; /* the thread has to be joined */
+    pthread_t thread;
+    nadir_context *context; /* the thread's own */
+    const nadir_model *model;
+    nadir_status status;
+    atomic_bool cancelled;
+} cli_digest;
+
+/* Hashes immediately with --threads 1 or if no thread can be created. The model must outlive the digest: call
+ * cli_digest_cancel or cli_digest_wait before it is freed. */
+nadir_status cli_digest_start(cli_run *run, const nadir_model *model, cli_digest *digest);
+/* Afterwards digest->text is set. */
+void cli_digest_wait(cli_digest *digest);
+void cli_digest_cancel(cli_digest *digest);
+
+nadir_status cli_model_digest(cli_run *run, const nadir_model *model, char text[65]);
+nadir_status cli_policy_digest(cli_run *run, const nadir_policy *policy, char text[65]);
+
+typedef struct cli_input {
+    const char *model_path;
+    const char *policy_name; /* as given by the user */
+    nadir_model_data view;
+    cli_digest model_digest;
+    char policy_digest[65];
+    double begun; /* cli_clock */
+    double load_seconds;
+    double total_seconds;
+} cli_input;
+
+/* Reads the model; fills in view and times and starts its digest. cli_input_close in any case. */
+nadir_status cli_input_read(cli_run *run, const nadir_read_settings *reading, cli_input *input,
+                            nadir_model **model);
+/* The policy of this name with its digest, and its solver. */
+nadir_status cli_input_solver(cli_run *run, nadir_model *model, const char *policy,
+                              const nadir_solver_settings *settings, char digest[65], nadir_solver **solver);
+/* Waits for the digest and takes the time. Call it before printing. */
+void cli_input_end(cli_input *input);
+/* Frees the model, which may be NULL. */
+void cli_input_close(cli_input *input, nadir_model *model);
+
+/* "states", "rows", "nonzeros", "discount", "model_sha256", "policy_sha256" */
+void cli_input_json(cli_json *json, const cli_input *input);
+/* "seconds": {...} */
+void cli_input_seconds(cli_json *json, const cli_input *input, double nominal, double robust, double certify);
+
+#endif
