@@ -150,7 +150,7 @@ void experiment_plot_drop(experiment_plot *plot);
 void experiment_plot_tens(const experiment_plot *plot, char axis, int first, int last, int step);
 
 /* "linecolor rgb '#0072b2' dashtype 1" of a method, set or part, for `with lines`, and with "pointtype 5" for
- * `with points` and `with linespoints`: see cli/styles.c, which has room for more. */
+ * `with points` and `with linespoints`: see cli/gnuplot.c, which has room for more. */
 void experiment_plot_line(const experiment_plot *plot, const char *name);
 void experiment_plot_style(const experiment_plot *plot, const char *name);
 /* "title 'Algorithms 1 and 2'": the label of it. */
