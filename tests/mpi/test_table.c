@@ -28,8 +28,7 @@ static int64_t start_of(int rank)
 static int set_up(void **state)
 {
     (void)state;
-    nadir_random random;
-    nadir_random_seed(&random, 42);
+    nadir_random random = test_random(42);
     for (int i = 0; i < ALL; i++) {
         values[i] = floor(50 * nadir_random_normal(&random));
     }

@@ -77,8 +77,7 @@ static nadir_model *finish(nadir_context *context, draft *made, nadir_random *ra
     data.probabilities = probabilities;
     data.rewards = rewards;
     data.initial = initial;
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model *model = test_create_model(context, &data);
     void *const arrays[] = {row_starts, columns,       probabilities,   rewards,
                             initial,    made->weights, made->state_rows};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {

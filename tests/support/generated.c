@@ -31,14 +31,6 @@ nadir_model *test_generate_dense(nadir_context *context, int64_t states, double 
     return test_generate(context, "random", &settings);
 }
 
-nadir_model_data test_view(const nadir_model *model)
-{
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
-    return view;
-}
-
 nadir_model *test_ragged_model(nadir_context *context, nadir_random *random, int64_t states, int64_t most,
                                int64_t apart, double discount)
 {

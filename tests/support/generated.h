@@ -14,9 +14,6 @@ nadir_model *test_generate(nadir_context *context, const char *kind, const nadir
 /* The dense kind, `random`, with four actions. To be freed. */
 nadir_model *test_generate_dense(nadir_context *context, int64_t states, double discount, uint64_t seed);
 
-/* nadir_model_view as a value. */
-nadir_model_data test_view(const nadir_model *model);
-
 /* States of 1 to 3 actions, rows of 1 to `most` successors, each within `apart` states of its own, which may
  * be next to impossible; no rewards. states > apart * most. */
 nadir_model *test_ragged_model(nadir_context *context, nadir_random *random, int64_t states, int64_t most,

@@ -71,8 +71,7 @@ nadir_model *test_golden_model(nadir_context *context, const test_golden *golden
     } else {
         data.dense = probabilities;
     }
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model *model = test_create_model(context, &data);
     free(state_rows);
     free(row_starts);
     free(columns);
@@ -83,9 +82,7 @@ nadir_model *test_golden_model(nadir_context *context, const test_golden *golden
 
 nadir_policy *test_golden_policy(nadir_context *context, const nadir_model *model)
 {
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
+    const nadir_model_data view = test_view(model);
     double *probabilities = test_new(view.rows, sizeof *probabilities);
     for (int64_t s = 0; s < view.states; s++) {
         const int64_t first = view.state_rows[s];

@@ -10,8 +10,7 @@
 
 void test_gstd_fill(int shape, int64_t count, uint64_t seed, double *x)
 {
-    nadir_random random;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     for (int64_t i = 0; i < count; i++) {
         const double uniform = nadir_random_uniform(&random);
         const double normal = nadir_random_normal(&random);

@@ -175,8 +175,7 @@ void test_krylov_assert_near(const test_krylov *made, const char *what, double g
 double *test_krylov_sides(int64_t states, int64_t count)
 {
     double *b = test_new(states * count, sizeof *b);
-    nadir_random random;
-    nadir_random_seed(&random, TEST_KRYLOV_SEED);
+    nadir_random random = test_random(TEST_KRYLOV_SEED);
     for (int64_t j = 0; j < count; j++) {
         for (int64_t i = 0; i < states; i++) {
             const double values[TEST_KRYLOV_SIDES] = {nadir_random_uniform(&random), 1, i == states / 3,

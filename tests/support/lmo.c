@@ -57,8 +57,7 @@ static nadir_model *make_model(nadir_context *context, nadir_random *random)
     data.state_rows = state_rows;
     data.dense = dense;
     data.rewards = rewards;
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model *model = test_create_model(context, &data);
     free(state_rows);
     free(dense);
     free(rewards);

@@ -13,8 +13,7 @@
 
 test_log test_log_make(uint64_t seed)
 {
-    nadir_random random;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     test_log log = {.states = 1 + (int)nadir_random_below(&random, 12),
                     .actions = 1 + (int)nadir_random_below(&random, 4),
                     .episodes = 1 + (int)nadir_random_below(&random, 9)};

@@ -147,8 +147,7 @@ nadir_model *test_model_rewarded(nadir_context *context, const nadir_model *mode
     data.probabilities = NULL;
     data.transition_rewards = NULL;
     data.rewards = rewards;
-    nadir_model *made = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &made));
+    nadir_model *made = test_create_model(context, &data);
     free(dense);
     free(rewards);
     return made;

@@ -27,9 +27,7 @@ double test_long_unit(void)
 
 double *test_dense_kernel(const nadir_model *model)
 {
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
+    const nadir_model_data view = test_view(model);
     double *kernel = test_new(view.rows * view.states, sizeof *kernel);
     for (int64_t row = 0; row < view.rows; row++) {
         for (int64_t t = 0; t < view.states; t++) {
@@ -41,9 +39,7 @@ double *test_dense_kernel(const nadir_model *model)
 
 long double *test_dense_average(const nadir_model *model, const double *kernel, const double *policy)
 {
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
+    const nadir_model_data view = test_view(model);
     const int64_t n = view.states;
     long double *average = test_new(n * n, sizeof *average);
     for (int64_t s = 0; s < n; s++) {

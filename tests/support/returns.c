@@ -13,10 +13,9 @@
 
 nadir_model *test_discounted(nadir_context *context, nadir_model *model, double gamma)
 {
-    nadir_model *made = NULL;
     nadir_model_data data = test_view(model);
     data.discount = gamma;
-    assert_ok(context, nadir_model_create(context, &data, &made));
+    nadir_model *made = test_create_model(context, &data);
     nadir_model_free(model);
     return made;
 }
@@ -57,12 +56,7 @@ nadir_status test_batch_ask(nadir_context *context, const test_batch *at, const 
 
 nadir_context *test_context_of(int32_t threads)
 {
-    nadir_context_settings settings;
-    nadir_context *context = NULL;
-    nadir_context_settings_default(&settings);
-    settings.threads = threads;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
-    return context;
+    return test_context_threads(threads);
 }
 
 /* mu . v of policy i, and the largest |v|. */

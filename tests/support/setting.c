@@ -48,8 +48,7 @@ nadir_model *test_sparse_model(nadir_context *context, int64_t states, test_row 
     data.row_starts = starts;
     data.columns = columns;
     data.probabilities = probabilities;
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model *model = test_create_model(context, &data);
     test_free(starts);
     test_free(rows);
     test_free(columns);
@@ -101,15 +100,4 @@ nadir_model *test_generate_states(nadir_context *context, const char *kind, int6
     }
     settings.seed = 5;
     return test_generate(context, kind, &settings);
-}
-
-nadir_context *test_limited_context(size_t bytes)
-{
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.memory_limit = bytes;
-    nadir_context *context = NULL;
-    test_messages_clear();
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
-    return context;
 }

@@ -32,7 +32,4 @@ nadir_model *test_sparse_model(nadir_context *context, int64_t states, test_row 
 /* A generated model; `states` is the side of a gridworld. To be freed. */
 nadir_model *test_generate_states(nadir_context *context, const char *kind, int64_t states);
 
-/* A context that may use this many bytes. */
-nadir_context *test_limited_context(size_t bytes);
-
 #endif

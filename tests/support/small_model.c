@@ -29,7 +29,6 @@ void test_small_set(test_small_model *small)
 
 nadir_model *test_small_accept(nadir_context *context, const test_small_model *small)
 {
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &small->data, &model));
+    nadir_model *model = test_create_model(context, &small->data);
     return model;
 }

@@ -169,11 +169,71 @@ void test_assert_ok(nadir_context *context, nadir_status status, const char *fil
     }
 }
 
-double test_probability(const nadir_model *model, int64_t row, int64_t successor)
+static nadir_context *create_context(const nadir_context_settings *settings)
+{
+    nadir_context *context = NULL;
+    test_messages_clear();
+    assert_int_equal(nadir_context_create(settings, &context), NADIR_OK);
+    return context;
+}
+
+nadir_context *test_context_threads(int32_t threads)
+{
+    nadir_context_settings settings;
+    nadir_context_settings_default(&settings);
+    settings.threads = threads;
+    return create_context(&settings);
+}
+
+nadir_context *test_context_memory(size_t bytes)
+{
+    nadir_context_settings settings;
+    nadir_context_settings_default(&settings);
+    settings.memory_limit = bytes;
+    return create_context(&settings);
+}
+
+nadir_context *test_context_progress(nadir_progress_function progress, void *user)
+{
+    nadir_context_settings settings;
+    nadir_context_settings_default(&settings);
+    settings.progress = progress;
+    settings.progress_user = user;
+    return create_context(&settings);
+}
+
+nadir_random test_random(uint64_t seed)
+{
+    nadir_random random;
+    nadir_random_seed(&random, seed);
+    return random;
+}
+
+nadir_model_data test_view(const nadir_model *model)
 {
     nadir_model_data view;
     nadir_model_data_default(&view);
     nadir_model_view(model, &view);
+    return view;
+}
+
+nadir_model *test_create_model(nadir_context *context, const nadir_model_data *data)
+{
+    nadir_model *model = NULL;
+    assert_ok(context, nadir_model_create(context, data, &model));
+    return model;
+}
+
+nadir_policy *test_uniform_policy(nadir_context *context, const nadir_model *model)
+{
+    nadir_policy *policy = NULL;
+    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    return policy;
+}
+
+double test_probability(const nadir_model *model, int64_t row, int64_t successor)
+{
+    const nadir_model_data view = test_view(model);
     if (view.dense != NULL) {
         return view.dense[row * view.states + successor];
     }

@@ -13,10 +13,16 @@
 
 #include <cmocka.h>
 
+#include "core/random.h"
 #include "nadir.h"
 
 /* A context whose messages are kept; see test_messages. Fails the test if there is none. */
 nadir_context *test_context(void);
+
+/* Contexts with one setting, and without a device: so many threads, at most so many bytes, a progress function. */
+nadir_context *test_context_threads(int32_t threads);
+nadir_context *test_context_memory(size_t bytes);
+nadir_context *test_context_progress(nadir_progress_function progress, void *user);
 
 /* Gives the context the device of the engine that NADIR_TEST_ENGINE names, if it names one: the engine is
  * opened once, and stays. test_context does it. */
@@ -81,6 +87,16 @@ enum {
 #define assert_models_equal(a, b, ignore) test_assert_models_equal(a, b, ignore, __FILE__, __LINE__)
 void test_assert_models_equal(const nadir_model *a, const nadir_model *b, unsigned ignore, const char *file,
                               int line);
+
+/* The generator with this seed. */
+nadir_random test_random(uint64_t seed);
+
+/* The arrays of a model. */
+nadir_model_data test_view(const nadir_model *model);
+
+/* Set-up that must succeed. To be freed. */
+nadir_model *test_create_model(nadir_context *context, const nadir_model_data *data);
+nadir_policy *test_uniform_policy(nadir_context *context, const nadir_model *model);
 
 /* P(successor | row), whichever way the kernel is stored. */
 double test_probability(const nadir_model *model, int64_t row, int64_t successor);

@@ -50,8 +50,7 @@ nadir_model *test_tiny_model(nadir_context *context, nadir_random *random, int64
     data.dense = dense;
     data.rewards = rewards;
     data.initial = initial;
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model *model = test_create_model(context, &data);
     free(state_rows);
     free(dense);
     free(rewards);

@@ -34,7 +34,6 @@ static void ask(nadir_context *context, nadir_model *model, const char *backend,
                 answer *to)
 {
     const nadir_model_data view = test_view(model);
-    nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
     nadir_solver_settings solving;
     nadir_robust_settings settings;
@@ -45,7 +44,7 @@ static void ask(nadir_context *context, nadir_model *model, const char *backend,
     *to = (answer){.nominal.size = sizeof to->nominal, .robust.size = sizeof to->robust};
     to->value = test_new(view.states, sizeof *to->value);
     to->occupancy = test_new(view.states, sizeof *to->occupancy);
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_solver_create(context, model, policy, &solving, &solver));
     assert_ok(context, nadir_solver_nominal(context, solver, &to->nominal));
     assert_ok(context, nadir_solver_value(context, solver, to->value));
@@ -244,7 +243,6 @@ static void test_columns(void **state)
         const double gamma = discounts[i / 2 % 2];
         nadir_context *context = test_context();
         nadir_generate_settings shape = test_generate_settings();
-        nadir_policy *policy = NULL;
         nadir_kernel *kernel = NULL;
         nadir_occupancy *occupancy = NULL;
         shape.states = i % 2 == 0 || stride() > 1 ? 70 : 300;
@@ -257,7 +255,7 @@ static void test_columns(void **state)
         for (int64_t j = 0; j < COLUMNS * n; j++) {
             b[j] = j / n == 5 ? 0 : j / n == 7 ? 1 : cos((double)(j * j)) * pow(10, (double)(j / n % 9));
         }
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_policy *policy = test_uniform_policy(context, model);
         assert_ok(context, nadir_kernel_create(context, model, &kernel));
         assert_ok(context, nadir_occupancy_create(context, kernel, policy, gamma,
                                                   with_device() ? "device-krylov" : "krylov", 0, &occupancy));
@@ -318,13 +316,12 @@ static void test_interruption(void **state)
     }
     nadir_context *context = test_context();
     nadir_generate_settings shape = test_generate_settings();
-    nadir_policy *policy = NULL;
     nadir_kernel *kernel = NULL;
     nadir_average average = {0};
     shape.states = 300;
     shape.seed = SEED;
     nadir_model *model = test_generate(context, "garnet", &shape);
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_kernel_create(context, model, &kernel));
     assert_ok(context, nadir_average_make(context, kernel, policy, &average));
     assert_non_null(average.device_matrix);

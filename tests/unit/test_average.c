@@ -79,8 +79,7 @@ static void averages_are_those_of_the_definition(void **state)
         test_note("%s, %s, %s policy, seed %d", family->name, test_change_names[change],
                   test_choice_names[choice], SEED + i);
         nadir_context *context = test_context();
-        nadir_random random;
-        nadir_random_seed(&random, (uint64_t)(SEED + i));
+        nadir_random random = test_random((uint64_t)(SEED + i));
         nadir_model *model = family->make(context, &random);
         double *dense = NULL;
         nadir_kernel *kernel = test_kernel(context, model, change, GAMMA, &random, &dense);
@@ -105,8 +104,7 @@ static void averages_are_those_of_the_definition(void **state)
 static void walk(const test_family *family, uint64_t seed)
 {
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     nadir_model *model = family->make(context, &random);
     double *dense = NULL;
     nadir_kernel *kernel = test_kernel(context, model, TEST_NOMINAL, GAMMA, &random, &dense);
@@ -259,8 +257,7 @@ static void lines_can_be_written_out(void **state)
     (void)state;
     for (int i = 1; i < TEST_FAMILIES; i++) {
         nadir_context *context = test_context();
-        nadir_random random;
-        nadir_random_seed(&random, SEED);
+        nadir_random random = test_random(SEED);
         test_note("%s, seed %d", test_families[i].name, SEED);
         nadir_model *model = test_families[i].make(context, &random);
         double *dense = NULL;
@@ -334,8 +331,7 @@ static void the_norm_of_a_rank_one_kernel_that_is_valid_is_one(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_model *model = test_rich_model(context);
     /* Row 3 goes to state 3 for sure; half of that is moved to state 1. Row 0: 0.1 of it moved from 3. */
     const double b[7] = {0.2, 0, 0, 1, 0, 0, 0};
@@ -386,8 +382,7 @@ static void rows_without_entries_average_to_nothing(void **state)
 static void lend(const test_family *family)
 {
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_model *model = family->make(context, &random);
     double *dense = NULL;
     nadir_kernel *nominal = test_kernel(context, model, TEST_NOMINAL, GAMMA, &random, NULL);
@@ -439,8 +434,7 @@ static void rewards_are_averaged(void **state)
     (void)state;
     for (int i = 0; i < TEST_FAMILIES; i++) {
         nadir_context *context = test_context();
-        nadir_random random;
-        nadir_random_seed(&random, SEED);
+        nadir_random random = test_random(SEED);
         nadir_model *model = test_families[i].make(context, &random);
         nadir_policy *policy = test_policy(context, model, TEST_RANDOM, &random);
         const nadir_model_data view = test_view(model);

@@ -16,18 +16,13 @@
 /* Products of a large average, plain and then transposed, under so many threads: [4 * states]. */
 static double *large_products(const char *kind, int64_t states, int64_t branch, int32_t threads)
 {
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.threads = threads;
-    nadir_context *context = NULL;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    nadir_context *context = test_context_threads(threads);
     nadir_generate_settings shape = test_generate_settings();
     shape.states = states;
     shape.actions = 4;
     shape.branch = branch;
     shape.seed = SEED;
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_model *model = test_generate(context, kind, &shape);
     double *b = test_new(4 * states, sizeof *b);
     double *x = test_new(2 * states, sizeof *x);
@@ -85,8 +80,7 @@ static void starve(int family, test_change change)
 {
     test_scarce scarce;
     nadir_context *context = test_scarce_context(&scarce);
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_model *model = test_families[family].make(context, &random);
     nadir_kernel *nominal = test_kernel(context, model, TEST_NOMINAL, GAMMA, &random, NULL);
     nadir_kernel *kernel = test_kernel(context, model, change, GAMMA, &random, NULL);

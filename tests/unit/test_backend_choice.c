@@ -58,7 +58,7 @@ static void test_choice(void **state)
 static void test_choice_minds_the_memory(void **state)
 {
     (void)state;
-    nadir_context *context = test_limited_context(1 << 20);
+    nadir_context *context = test_context_memory(1 << 20);
     check_choice(context, test_generate_states(context, "random", 100), "lapack");
     check_choice(context, test_generate_states(context, "garnet", 300), "krylov");
     nadir_context_free(context);

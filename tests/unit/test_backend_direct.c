@@ -79,8 +79,7 @@ static void eliminate(int64_t n, double *a, bool transposed, double *x)
 
 static void fill_random(uint64_t seed, int64_t count, double *x)
 {
-    nadir_random random;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     for (int64_t i = 0; i < count; i++) {
         x[i] = nadir_random_uniform(&random) - 0.5;
     }
@@ -367,12 +366,8 @@ static void test_threads(void **state)
     double *b = test_calloc((size_t)(n * MOST_SIDES), sizeof *b);
     fill_random(13, n * MOST_SIDES, b);
     for (int32_t threads = 1; threads <= 2; threads++) {
-        nadir_context_settings settings;
-        nadir_context_settings_default(&settings);
-        settings.threads = threads;
-        nadir_context *context = NULL;
         test_messages_clear();
-        assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+        nadir_context *context = test_context_threads(threads);
         test_setting made = test_setting_make(context, test_generate_states(context, "random", n));
         void *self = NULL;
         x[threads - 1] = test_calloc((size_t)(n * MOST_SIDES), sizeof **x);
@@ -392,7 +387,7 @@ static void test_threads(void **state)
 static void test_refusals(void **state)
 {
     (void)state;
-    nadir_context *context = test_limited_context(8 << 20);
+    nadir_context *context = test_context_memory(8 << 20);
     test_setting large = test_setting_make(context, test_generate_states(context, "garnet", 1200));
     void *self = NULL;
     assert_fails(context, nadir_backend_lapack.setup(context, &large.average, 0.9, &self), NADIR_ERROR_MEMORY,

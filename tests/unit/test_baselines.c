@@ -129,8 +129,7 @@ static void test_kernels(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     static const nadir_domain domains[] = {NADIR_DOMAIN_FREE, NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPORT};
     int checked = 0;
     for (int i = 0; i < 60; i++) {
@@ -161,8 +160,7 @@ static void test_nothing_to_gain(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 1);
+    nadir_random random = test_random(SEED + 1);
     const double zeros[64] = {0};
     for (int i = 0; i < 9; i++) {
         test_miniature tiny = test_miniature_make(context, &random, 5);

@@ -24,8 +24,7 @@ static test_problem make_problem(nadir_context *context, int64_t states, int64_t
     nadir_model *model = test_generate(context, "random", &settings);
     nadir_model_data view = test_view(model);
     double *probabilities = test_new(view.rows, sizeof *probabilities);
-    nadir_random random;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     for (int64_t s = 0; s < states; s++) { /* with a zero, here and there */
         double sum = 0;
         for (int64_t row = view.state_rows[s]; row < view.state_rows[s + 1]; row++) {

@@ -241,8 +241,7 @@ static void test_tiny_problems(void **state)
     (void)state;
     const double norms[] = {1.001, 1.1, 1.5, 1.9, 2, 2.5, 3, 6, 50};
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < 54; i++) {
         test_problem made = random_problem(context, &random, norms[i % 9], i);
         const nadir_problem *problem = test_problem_view(&made);
@@ -307,8 +306,7 @@ static void test_not_below_strike(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 1);
+    nadir_random random = test_random(SEED + 1);
     for (int i = 0; i < test_often(300); i++) {
         const int64_t states = 3 + (int64_t)nadir_random_below(&random, 8);
         nadir_model *model = test_tiny_model(context, &random, states, 0.97, i % 2 == 0 ? 0.3 : 0.8);
@@ -421,8 +419,7 @@ static void test_degenerate(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 3);
+    nadir_random random = test_random(SEED + 3);
     const double norms[] = {1.5, 3};
     for (int i = 0; i < 2 * TEST_IDLE; i++) {
         test_problem made = test_problem_idle(context, &random, i / 2, NADIR_SET_NONRECT, norms[i % 2]);

@@ -11,16 +11,6 @@
 
 #define SEED 8191
 
-static nadir_context *context_with(int32_t threads)
-{
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.threads = threads;
-    nadir_context *context = NULL;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
-    return context;
-}
-
 static double *random_vector(int64_t count)
 {
     nadir_random random;
@@ -37,7 +27,7 @@ static const int64_t lengths[] = {0, 1, 7, 8, 31, 32, 33, 2047, 2048, 2049, 5000
 static void sums_are_right_at_every_length(void **state)
 {
     (void)state;
-    nadir_context *context = context_with(3);
+    nadir_context *context = test_context_threads(3);
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
         const int64_t n = lengths[k];
         double *x = random_vector(n);
@@ -63,7 +53,7 @@ static void sums_are_right_at_every_length(void **state)
 static void updates_touch_every_entry(void **state)
 {
     (void)state;
-    nadir_context *context = context_with(3);
+    nadir_context *context = test_context_threads(3);
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
         const int64_t n = lengths[k];
         double *x = random_vector(n);
@@ -103,7 +93,7 @@ static void a_nan_is_not_lost(void **state)
 {
     (void)state;
     enum { COUNT = 1000 };
-    nadir_context *context = context_with(1);
+    nadir_context *context = test_context_threads(1);
     for (int64_t at = 0; at < COUNT; at += 37) {
         double *x = random_vector(COUNT);
         x[at] = NAN;
@@ -122,8 +112,8 @@ static void threads_do_not_show(void **state)
     (void)state;
     enum { COUNT = 300007 };
     double *x = random_vector(COUNT);
-    nadir_context *alone = context_with(1);
-    nadir_context *together = context_with(4);
+    nadir_context *alone = test_context_threads(1);
+    nadir_context *together = test_context_threads(4);
     assert_true(nadir_blocks_dot(alone, COUNT, x, x) == nadir_blocks_dot(together, COUNT, x, x));
     assert_true(nadir_blocks_norm(alone, NADIR_NORM_ONE, COUNT, x) ==
                 nadir_blocks_norm(together, NADIR_NORM_ONE, COUNT, x));
@@ -147,8 +137,7 @@ static csr make_csr(int64_t size, int64_t reach)
                 test_new(5 * size, sizeof *made.columns),
                 test_new(5 * size, sizeof *made.values),
                 {.size = size}};
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int64_t s = 0; s < size; s++) {
         int64_t to = made.starts[s];
         const int64_t first = s + reach < size ? s : size - reach;
@@ -175,8 +164,8 @@ static void free_csr(csr *made)
 static void check_columns(int64_t size, int64_t reach)
 {
     enum { COUNT = 7 };
-    nadir_context *alone = context_with(1);
-    nadir_context *together = context_with(3);
+    nadir_context *alone = test_context_threads(1);
+    nadir_context *together = test_context_threads(3);
     csr matrix = make_csr(size, reach);
     double *x = random_vector(COUNT * size);
     double *y = test_new(COUNT * size, sizeof *y);
@@ -218,7 +207,7 @@ static void the_transpose_is_right(void **state)
     (void)state;
     static const int64_t sizes[] = {1, 5, 1000, 60000};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        nadir_context *context = context_with(3);
+        nadir_context *context = test_context_threads(3);
         csr matrix = make_csr(sizes[k], sizes[k]);
         const int64_t n = sizes[k];
         nadir_entries transpose = {0};
@@ -255,7 +244,7 @@ static void the_transpose_is_right(void **state)
 static void the_norm_is_the_largest_row_sum(void **state)
 {
     (void)state;
-    nadir_context *context = context_with(2);
+    nadir_context *context = test_context_threads(2);
     csr matrix = make_csr(100000, 500);
     double most = 0;
     for (int64_t s = 0; s < matrix.view.size; s++) {

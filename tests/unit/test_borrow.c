@@ -63,12 +63,9 @@ static nadir_model *borrow(nadir_context *context, loan *made)
 /* The same as a copy, to the bit; `lies`: where the caller put it. */
 static void check_loan(nadir_context *context, loan *made, bool lies)
 {
-    nadir_model *copy = NULL;
-    assert_ok(context, nadir_model_create(context, &made->data, &copy));
+    nadir_model *copy = test_create_model(context, &made->data);
     nadir_model *model = borrow(context, made);
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
+    const nadir_model_data view = test_view(model);
     assert_models_equal(model, copy, 0);
     assert_int_equal(model->borrowed, lies);
     assert_true((view.dense != NULL && view.dense == made->dense) == (lies && made->data.dense != NULL));
@@ -207,10 +204,9 @@ static void test_last_owner_gives_back(void **state)
     loan made;
     set_loan(&made, true);
     nadir_model *model = borrow(context, &made);
-    nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
     nadir_nominal result = {.size = sizeof result};
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_solver_create(context, model, policy, NULL, &solver));
     nadir_model_free(model);
     nadir_policy_free(policy);

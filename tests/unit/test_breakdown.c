@@ -121,8 +121,7 @@ static test_problem random_problem(nadir_context *context, int64_t states, int64
     settings.seed = SEED;
     settings.discount = discount;
     nadir_model *model = test_generate(context, "random", &settings);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     return test_problem_make(context, model, policy, &ball, backend, 1);
 }
 
@@ -197,9 +196,8 @@ static void test_extremes(void **state)
         settings.actions = 3;
         settings.discount = i == 1 ? 0 : i == 3 ? 1 - 1e-12 : 0.9;
         nadir_model *model = test_generate(context, "random", &settings);
-        nadir_policy *policy = NULL;
         double low = NAN;
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_policy *policy = test_uniform_policy(context, model);
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         test_note("case %d", i);

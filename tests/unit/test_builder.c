@@ -23,8 +23,7 @@ static void test_order_does_not_matter(void **state)
     nadir_context *context = test_context();
     nadir_model *first = NULL;
     for (uint64_t seed = 0; seed < 100; seed++) {
-        nadir_random random;
-        nadir_random_seed(&random, seed);
+        nadir_random random = test_random(seed);
         int order[COUNT];
         for (int i = 0; i < COUNT; i++) {
             order[i] = i;

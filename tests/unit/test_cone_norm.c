@@ -40,8 +40,7 @@ static void test_brute_force(void **state)
     for (int64_t n = 1; n <= TEST_CONE_LARGEST; n++) {
         for (int turn = 0; turn < turns; turn++) {
             double A[2 * TEST_CONE_LARGEST * TEST_CONE_LARGEST];
-            nadir_random random;
-            nadir_random_seed(&random, SEED + (uint64_t)(100 * n + turn));
+            nadir_random random = test_random(SEED + (uint64_t)(100 * n + turn));
             const int64_t m = 1 + (int64_t)nadir_random_below(&random, 2 * TEST_CONE_LARGEST);
             test_cone_fill(&random, m * n, A);
             test_note("%d x %d, turn %d, seed %d", (int)m, (int)n, turn, SEED);
@@ -67,8 +66,7 @@ static void test_low_rank(void **state)
     const int turns = test_memcheck() ? 2 : 24;
     for (int turn = 0; turn < turns; turn++) {
         double A[2 * TEST_CONE_LARGEST * TEST_CONE_LARGEST];
-        nadir_random random;
-        nadir_random_seed(&random, SEED + 1000 + (uint64_t)turn);
+        nadir_random random = test_random(SEED + 1000 + (uint64_t)turn);
         for (int rank = 1; rank <= 3; rank++) {
             const int64_t n = 2 + (int64_t)nadir_random_below(&random, TEST_CONE_LARGEST - 1);
             const int64_t m = 3 + (int64_t)nadir_random_below(&random, TEST_CONE_LARGEST);
@@ -125,8 +123,7 @@ static void test_grids(void **state)
     for (int turn = 0; turn < 4; turn++) {
         double A[64 * 64];
         const int64_t n = turn < 2 ? 5 + turn : 12;
-        nadir_random random;
-        nadir_random_seed(&random, SEED + 2000 + (uint64_t)turn);
+        nadir_random random = test_random(SEED + 2000 + (uint64_t)turn);
         test_cone_fill(&random, n * n, A);
         nadir_cone cone = {0};
         nadir_spectrum spectrum = {0};
@@ -166,8 +163,7 @@ static void test_scores(void **state)
         double printed;
         double squared;
         double score = 0;
-        nadir_random random;
-        nadir_random_seed(&random, SEED + 3000 + (uint64_t)turn);
+        nadir_random random = test_random(SEED + 3000 + (uint64_t)turn);
         test_cone_fill(&random, 100, A);
         test_note("turn %d, seed %d", turn, SEED + 3000);
         assert_ok(context, nadir_cone_norm_scored(context, 10, 10, A, NADIR_CONE_SCORE_PRINTED, x, &printed));

@@ -219,20 +219,14 @@ static void test_interrupted(void **state)
     (void)state;
     static const char *const tasks[] = {"order 3", "power iterations", "dual bound"};
     double A[100 * 100];
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 5000);
+    nadir_random random = test_random(SEED + 5000);
     test_cone_fill(&random, 100 * 100, A);
     for (int i = 0; i < 3; i++) {
         char task[32];
-        nadir_context_settings made;
-        nadir_context *context = NULL;
         nadir_cone_norm_settings settings;
         nadir_cone_norm_result result = {.size = sizeof result};
         (void)snprintf(task, sizeof task, "%s", tasks[i]);
-        nadir_context_settings_default(&made);
-        made.progress = stop;
-        made.progress_user = task;
-        assert_int_equal(nadir_context_create(&made, &context), NADIR_OK);
+        nadir_context *context = test_context_progress(stop, task);
         nadir_cone_norm_settings_default(&settings);
         settings.order = i == 0 ? "3" : "power";
         settings.bounds = true;

@@ -43,8 +43,7 @@ static void test_below_the_maximum(void **state)
         for (int turn = 0; turn < 4; turn++) {
             double A[2 * TEST_CONE_LARGEST * TEST_CONE_LARGEST];
             double x[TEST_CONE_LARGEST];
-            nadir_random random;
-            nadir_random_seed(&random, SEED + (uint64_t)(10 * n + turn));
+            nadir_random random = test_random(SEED + (uint64_t)(10 * n + turn));
             const int64_t m = 1 + (int64_t)nadir_random_below(&random, 2 * TEST_CONE_LARGEST);
             test_cone_fill(&random, m * n, A);
             test_note("%d x %d, turn %d, seed %d", (int)m, (int)n, turn, SEED);
@@ -92,8 +91,7 @@ static void test_record(void **state)
     enum { N = 40 };
     double A[N * N];
     double x[2][N];
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 1000);
+    nadir_random random = test_random(SEED + 1000);
     test_cone_fill(&random, (int64_t)N * N, A);
     for (int threads = 1; threads <= 2; threads++) {
         nadir_context *context = context_of(SEED, threads);
@@ -122,8 +120,7 @@ static void test_time(void **state)
     (void)state;
     double A[400];
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 2000);
+    nadir_random random = test_random(SEED + 2000);
     test_cone_fill(&random, 400, A);
     static const double times[] = {1e-300, 0.02};
     for (int i = 0; i < 2; i++) {
@@ -185,15 +182,11 @@ static void test_interrupted(void **state)
     (void)state;
     double A[2500];
     nadir_random random;
-    nadir_context_settings made;
-    nadir_context *context = NULL;
     nadir_cone_norm_settings settings = random_settings(INT64_MAX);
     nadir_cone_norm_result result = {.size = sizeof result};
     nadir_random_seed(&random, SEED + 3000);
     test_cone_fill(&random, 2500, A);
-    nadir_context_settings_default(&made);
-    made.progress = stop;
-    assert_int_equal(nadir_context_create(&made, &context), NADIR_OK);
+    nadir_context *context = test_context_progress(stop, NULL);
     settings.record = true;
     assert_int_equal(nadir_cone_norm(context, 50, 50, A, &settings, NULL, &result), NADIR_ERROR_INTERRUPTED);
     assert_null(result.points);

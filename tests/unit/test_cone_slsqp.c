@@ -58,8 +58,7 @@ static void test_small(void **state)
         for (int turn = 0; turn < 10; turn++) {
             double A[2 * TEST_CONE_LARGEST * TEST_CONE_LARGEST];
             double x[TEST_CONE_LARGEST];
-            nadir_random random;
-            nadir_random_seed(&random, SEED + (uint64_t)(100 * n + turn));
+            nadir_random random = test_random(SEED + (uint64_t)(100 * n + turn));
             const int64_t m = 1 + (int64_t)nadir_random_below(&random, 2 * TEST_CONE_LARGEST);
             test_cone_fill(&random, m * n, A);
             test_note("%d x %d, turn %d, seed %d", (int)m, (int)n, turn, SEED);
@@ -119,8 +118,7 @@ static void test_budget(void **state)
     double A[N * N];
     double x[N];
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 1000);
+    nadir_random random = test_random(SEED + 1000);
     test_cone_fill(&random, (int64_t)N * N, A);
     for (int limited = 0; limited < 2; limited++) {
         nadir_cone_norm_settings settings = slsqp_settings(1e-6);
@@ -193,13 +191,9 @@ static void test_interrupted(void **state)
 {
     (void)state;
     static const double A[] = {1, -2, 3, 4};
-    nadir_context_settings made;
-    nadir_context *context = NULL;
     nadir_cone_norm_settings settings = slsqp_settings(1e-6);
     nadir_cone_norm_result result = {.size = sizeof result};
-    nadir_context_settings_default(&made);
-    made.progress = stop;
-    assert_int_equal(nadir_context_create(&made, &context), NADIR_OK);
+    nadir_context *context = test_context_progress(stop, NULL);
     settings.record = true;
     assert_int_equal(nadir_cone_norm(context, 2, 2, A, &settings, NULL, &result), NADIR_ERROR_INTERRUPTED);
     assert_null(result.points);

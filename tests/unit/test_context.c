@@ -96,11 +96,7 @@ static void test_released_blocks_leave_the_limit(void **state)
 {
     (void)state;
     enum { LARGE = 1 << 19 };
-    nadir_context_settings settings;
-    nadir_context *context = NULL;
-    nadir_context_settings_default(&settings);
-    settings.memory_limit = 1 << 20;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    nadir_context *context = test_context_memory(1 << 20);
     const size_t before = nadir_context_memory(context);
     for (int i = 0; i < 100; i++) {
         char *block = nadir_allocate(context, LARGE + (size_t)4096 * (size_t)(i % 40), 1);
@@ -162,11 +158,7 @@ static void test_large_blocks_keep_their_content(void **state)
 static void test_memory_limit_holds(void **state)
 {
     (void)state;
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.memory_limit = 1 << 20;
-    nadir_context *context = NULL;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    nadir_context *context = test_context_memory(1 << 20);
     assert_null(nadir_allocate(context, 1 << 20, 1));
     assert_non_null(strstr(nadir_context_error(context), "out of memory"));
     assert_null(nadir_allocate(context, SIZE_MAX / 2, 8)); /* the product overflows */
@@ -263,12 +255,7 @@ static void test_progress_can_interrupt(void **state)
 {
     (void)state;
     int calls = 0;
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.progress = refuse;
-    settings.progress_user = &calls;
-    nadir_context *context = NULL;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    nadir_context *context = test_context_progress(refuse, &calls);
     assert_int_equal(nadir_progress(context, "testing", 0.5), NADIR_ERROR_INTERRUPTED);
     assert_int_equal(nadir_progress(context, "testing", 0.5), NADIR_OK); /* too soon to ask again */
     assert_int_equal(calls, 1);

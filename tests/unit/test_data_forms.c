@@ -273,13 +273,8 @@ static void spoil(const char *path, nadir_random *random)
 static void spoilt_files_do_no_harm(void **state)
 {
     (void)state;
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.memory_limit = 64 << 20;
-    nadir_context *context = NULL;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_context *context = test_context_memory(64 << 20);
+    nadir_random random = test_random(SEED);
     int read = 0;
     const int rounds = test_often(600);
     for (int round = 0; round < rounds; round++) {

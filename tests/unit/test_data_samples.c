@@ -53,8 +53,7 @@ static void draw_row(drawn *into, nadir_random *random, int outcome, int state, 
 
 static void draw(drawn *into, uint64_t seed)
 {
-    nadir_random random;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     memset(into, 0, sizeof *into);
     for (int s = 0; s < STATES; s++) {
         for (int a = 0; a < ACTIONS; a++) {

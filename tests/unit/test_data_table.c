@@ -13,8 +13,7 @@ static void sums_are_found_again(void **state)
     enum { STATES = 40, ACTIONS = 5, DRAWS = 20000 };
     nadir_context *context = test_context();
     nadir_data_table table = {0};
-    nadir_random random;
-    nadir_random_seed(&random, 5);
+    nadir_random random = test_random(5);
     double *expected = calloc((size_t)STATES * ACTIONS * STATES, sizeof *expected);
     int64_t different = 0;
     for (int i = 0; i < DRAWS; i++) {

@@ -30,7 +30,6 @@ static void evaluate(nadir_context *context, int i)
     static const nadir_domain domains[] = {NADIR_DOMAIN_FREE, NADIR_DOMAIN_SUPPORT, NADIR_DOMAIN_SIMPLEX};
     const double radius = 0.01;
     nadir_generate_settings shape = test_generate_settings();
-    nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
     nadir_solver_settings settings;
     shape.states = 24;
@@ -39,7 +38,7 @@ static void evaluate(nadir_context *context, int i)
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domains[i / 6 % 3], 2, &radius, NULL);
     nadir_solver_settings_default(&settings);
     settings.backend = backends[i / 2 % 3];
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_solver_create(context, model, policy, &settings, &solver));
     (void)test_robust(context, solver, &ball, NULL, NULL);
     nadir_solver_free(solver);
@@ -59,7 +58,6 @@ static void evaluate_large(nadir_context *context, int i)
                   norms[i % LARGE_KINDS], &radius, NULL);
     nadir_robust_settings search;
     nadir_generate_settings shape = test_generate_settings();
-    nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
     nadir_solver_settings settings;
     nadir_solver_settings_default(&settings);
@@ -70,7 +68,7 @@ static void evaluate_large(nadir_context *context, int i)
     shape.seed = 1;
     nadir_model *model = test_generate(context, "garnet", &shape);
     assert_true(test_view(model).nonzeros >= 65536);
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_solver_create(context, model, policy, &settings, &solver));
     (void)test_robust(context, solver, &ball, simplex ? &search : NULL, NULL);
     nadir_solver_free(solver);

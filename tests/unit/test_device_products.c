@@ -302,13 +302,12 @@ static nadir_robust evaluate(nadir_context *context, nadir_model *model, const c
     nadir_robust found = {.size = sizeof found};
     nadir_solver_settings solving;
     nadir_robust_settings settings;
-    nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
     nadir_solver_settings_default(&solving);
     solving.backend = backend;
     nadir_robust_settings_default(&settings);
     settings.tolerance = 1e-14;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_solver_create(context, model, policy, &solving, &solver));
     const nadir_status status = nadir_solver_robust(context, solver, &ball, &settings, &found, NULL);
     assert_true(status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED);

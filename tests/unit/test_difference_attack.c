@@ -79,9 +79,7 @@ static double draw_size(const fight *made)
 
 static void draw_radii(fight *made, double largest)
 {
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(made->tiny.model, &view);
+    const nadir_model_data view = test_view(made->tiny.model);
     const bool many = made->ball.set != NADIR_SET_NONRECT && nadir_random_below(made->random, 2) == 0;
     made->ball.radius = made->radii;
     made->ball.radius_count = !many ? 1 : made->ball.set == NADIR_SET_S ? view.states : view.rows;

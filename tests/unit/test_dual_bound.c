@@ -18,7 +18,6 @@ static nadir_model *make_model(nadir_context *context)
     static const double rewards[] = {0, 0, 1, 0};
     static const double initial[] = {1, 0, 0};
     nadir_model_data data;
-    nadir_model *model = NULL;
     nadir_model_data_default(&data);
     data.states = 3;
     data.rows = 4;
@@ -27,7 +26,7 @@ static nadir_model *make_model(nadir_context *context)
     data.dense = dense;
     data.rewards = rewards;
     data.initial = initial;
-    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model *model = test_create_model(context, &data);
     return model;
 }
 
@@ -50,11 +49,10 @@ static void test_mixture(void **state)
     const double radius = 0.1 * sqrt(2); /* |(-0.1, 0.1)|_2 */
     nadir_context *context = test_context();
     nadir_model *model = make_model(context);
-    nadir_policy *policy = NULL;
     nadir_uncertainty set;
     nadir_dual_bound dual_bound = {.model = model, .tolerance = 1e-12, .upper = INFINITY};
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_uncertainty_make(context, model, policy, &ball, &set));
     for (int which = 0; which < 2; which++) {
         nadir_kernel *kernel = make_kernel(context, model, which, 0.1);
@@ -84,11 +82,10 @@ static void test_no_bound(void **state)
     const double radius = 0.1;
     nadir_context *context = test_context();
     nadir_model *model = make_model(context);
-    nadir_policy *policy = NULL;
     nadir_uncertainty set;
     nadir_dual_bound dual_bound = {.model = model, .tolerance = 1e-12, .upper = INFINITY};
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_uncertainty_make(context, model, policy, &ball, &set));
     nadir_kernel *kernel = make_kernel(context, model, 0, -0.01);
     assert_ok(context, nadir_dual_bound_add_kernel(context, &dual_bound, &kernel, v, NULL));

@@ -16,17 +16,6 @@
 
 static const uint64_t seed = 20;
 
-/* A context with so many threads. */
-static nadir_context *threaded(int threads)
-{
-    nadir_context_settings settings;
-    nadir_context *context = NULL;
-    nadir_context_settings_default(&settings);
-    settings.threads = threads;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
-    return context;
-}
-
 /* ------------------------------------------------------------------------------------------- geometry */
 
 static const double chances[][GEOMETRY_STATES] = {{0.5, 0.5, 0.5}, {0, 1, 0.25}, {1, 1, 1}, {0.1, 0.9, 0.3}};
@@ -43,7 +32,6 @@ static void test_points_are_occupancies(void **state)
     geometry_model_make(42, &small);
     for (int s = 0; s < GEOMETRY_STATES; s++) {
         double initial[GEOMETRY_STATES] = {0};
-        nadir_model *model = NULL;
         nadir_model_data data;
         nadir_model_data_default(&data);
         initial[s] = 1;
@@ -54,7 +42,7 @@ static void test_points_are_occupancies(void **state)
         data.dense = small.kernel[0];
         data.rewards = rewards;
         data.initial = initial;
-        assert_ok(context, nadir_model_create(context, &data, &model));
+        nadir_model *model = test_create_model(context, &data);
         for (int k = 0; k < CHANCES; k++) {
             double probabilities[GEOMETRY_ROWS];
             double occupancy[GEOMETRY_STATES];
@@ -142,7 +130,7 @@ static void test_threads_do_not_matter(void **state)
     geometry_model_make(42, &model);
     memset(moments, 0, sizeof moments);
     for (int k = 0; k < 2; k++) {
-        nadir_context *context = threaded(k == 0 ? 1 : 3);
+        nadir_context *context = test_context_threads(k == 0 ? 1 : 3);
         geometry_midpoints into = {midpoints[k][0], midpoints[k][1], midpoints[k][2]};
         assert_ok(context, geometry_moments_compute(context, &model, seed, samples, &moments[k]));
         memcpy(views[k][0].axes, moments[k].components, sizeof views[k][0].axes);
@@ -296,7 +284,7 @@ static void test_volumes_by_counting(void **state)
         int64_t inside[2];
         const double exact = exp(volumes_log_ratio(sets[i % 2], cases[i / 2][0], cases[i / 2][1]));
         for (int k = 0; k < 2; k++) {
-            nadir_context *context = threaded(k == 0 ? 1 : 3);
+            nadir_context *context = test_context_threads(k == 0 ? 1 : 3);
             assert_ok(context, volumes_count(context, sets[i % 2], cases[i / 2][0], cases[i / 2][1], seed,
                                              samples, &inside[k]));
             nadir_context_free(context);
@@ -359,7 +347,6 @@ static void test_returns_and_quantiles(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model = NULL;
-    nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
     nadir_nominal nominal = {.size = sizeof nominal};
     nadir_generate_settings settings;
@@ -368,7 +355,7 @@ static void test_returns_and_quantiles(void **state)
     settings.states = 7;
     settings.actions = 3;
     assert_ok(context, nadir_model_generate(context, "random", &settings, &model));
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_solver_create(context, model, policy, NULL, &solver));
     assert_ok(context, nadir_solver_nominal(context, solver, &nominal));
     nadir_model_data_default(&view);
@@ -397,8 +384,7 @@ static void test_the_ladder_returns_what_the_formula_says(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     for (int trial = 0; trial < test_often(50); trial++) {
         hardness_program program;
         hardness_ladder ladder;
@@ -463,8 +449,7 @@ static void test_one_constraint(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     for (int trial = 0; trial < test_often(60); trial++) {
         hardness_program program;
         int least = 0;

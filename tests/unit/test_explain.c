@@ -31,9 +31,7 @@ static nadir_damage *explain(nadir_context *context, const nadir_worst *worst, i
 static void solve(const nadir_model *model, const double *policy, const double *kernel, bool transposed,
                   const double *b, long double *x)
 {
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
+    const nadir_model_data view = test_view(model);
     long double *average = test_dense_average(model, kernel, policy);
     test_system system = test_system_make(view.states, average, view.discount);
     test_system_solve(&system, transposed, b, x);
@@ -55,9 +53,7 @@ static double *average_rewards(const nadir_model_data *view, const double *polic
 /* mu . v of a kernel. */
 static double return_of(const nadir_model *model, const double *policy, const double *kernel)
 {
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
+    const nadir_model_data view = test_view(model);
     double *R = average_rewards(&view, policy);
     long double *v = test_new(view.states, sizeof *v);
     long double J = 0;
@@ -74,9 +70,7 @@ static double return_of(const nadir_model *model, const double *policy, const do
 static void check_terms(const nadir_model *model, const double *policy, const double *kernel,
                         const nadir_damage *damages, int64_t changed, double scale)
 {
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
+    const nadir_model_data view = test_view(model);
     const int64_t n = view.states;
     double *nominal = test_dense_kernel(model);
     double *R = average_rewards(&view, policy);
@@ -114,9 +108,7 @@ static void check_terms(const nadir_model *model, const double *policy, const do
 static void check_ball(nadir_context *context, nadir_model *model, const nadir_policy *policy,
                        const nadir_ball *ball, bool optimistic)
 {
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
+    const nadir_model_data view = test_view(model);
     nadir_robust_settings settings;
     nadir_robust_settings_default(&settings);
     settings.optimistic = optimistic;

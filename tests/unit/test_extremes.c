@@ -83,10 +83,9 @@ static void test_zero(void **state)
     nadir_context *context = test_context();
     test_small_model small;
     nadir_model *model = make(context, 0, 0.99, &small);
-    nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
     nadir_nominal nominal = {.size = sizeof nominal};
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_solver_create(context, model, policy, NULL, &solver));
     assert_ok(context, nadir_solver_nominal(context, solver, &nominal));
     assert_true(nominal.certified && nominal.lower_bound == 0 && nominal.upper_bound == 0);

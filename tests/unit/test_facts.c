@@ -63,10 +63,8 @@ static void test_valid_radius_is_tight(void **state)
     data.rows = S;
     data.state_rows = state_rows;
     data.dense = dense;
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &model));
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_model *model = test_create_model(context, &data);
+    nadir_random random = test_random(SEED);
     const double norms[] = {1, 1.3, 2, 4, INFINITY};
     for (size_t n = 0; n < sizeof norms / sizeof *norms; n++) {
         const double p = norms[n];
@@ -142,8 +140,7 @@ static void test_one_state(void **state)
     data.rows = 1;
     data.state_rows = state_rows;
     data.dense = dense;
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model *model = test_create_model(context, &data);
     nadir_model_facts facts;
     nadir_model_facts_default(&facts);
     assert_ok(context, nadir_model_facts_compute(context, model, &facts));
@@ -173,10 +170,9 @@ static void test_reach(void **state)
         double initial[S] = {0};
         initial[start] = 1;
         data.initial = initial;
-        nadir_model *model = NULL;
         nadir_model_facts facts;
         nadir_model_facts_default(&facts);
-        assert_ok(context, nadir_model_create(context, &data, &model));
+        nadir_model *model = test_create_model(context, &data);
         assert_ok(context, nadir_model_facts_compute(context, model, &facts));
         assert_int_equal(facts.unreachable_states, S - 1 - start);
         assert_int_equal(facts.absorbing_states, 1);

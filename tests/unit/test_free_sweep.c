@@ -94,12 +94,9 @@ static void test_families_up_to_breakdown(void **state)
     const int step = getenv("NADIR_VALGRIND") != NULL ? 5 : 1;
     (void)state;
     for (int i = 0; i < 4 * (TEST_FAMILIES - 1); i += step) {
-        nadir_random random;
-        nadir_random_seed(&random, SEED + (uint64_t)i);
+        nadir_random random = test_random(SEED + (uint64_t)i);
         test_place here = family_place(i / 4, i % 3 == 2 ? "krylov" : NULL, &random);
-        nadir_model_data view;
-        nadir_model_data_default(&view);
-        nadir_model_view(here.model, &view);
+        const nadir_model_data view = test_view(here.model);
         double *scales = test_new(view.rows, sizeof *scales);
         for (int64_t row = 0; row < view.rows; row++) {
             scales[row] = nadir_random_below(&random, 4) == 0 ? 0 : 0.1 + nadir_random_uniform(&random);

@@ -289,13 +289,8 @@ static void long_work_can_be_interrupted(void **state)
     static const char *const kinds[] = {"random", "garnet", "riverswim", "machine", "inventory", "forest"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         int calls = 0;
-        nadir_context_settings hooks;
-        nadir_context_settings_default(&hooks);
-        hooks.progress = stop;
-        hooks.progress_user = &calls;
-        nadir_context *context = NULL;
         nadir_model *model = NULL;
-        assert_int_equal(nadir_context_create(&hooks, &context), NADIR_OK);
+        nadir_context *context = test_context_progress(stop, &calls);
         assert_fails(context, nadir_model_generate(context, kinds[i], NULL, &model), NADIR_ERROR_INTERRUPTED,
                      "interrupted while generating");
         assert_int_equal(calls, 1);

@@ -132,8 +132,7 @@ static void gradients_are_finite_differences(void **state)
     (void)state;
     nadir_context *context = test_context();
     for (uint64_t seed = 1; seed <= (uint64_t)test_often(40); seed++) {
-        nadir_random random;
-        nadir_random_seed(&random, seed);
+        nadir_random random = test_random(seed);
         nadir_model *model = test_tiny_model(context, &random, 6, seed % 2 ? 0.9 : 0.7, seed % 2 ? 0.6 : 1);
         const nadir_model_data view = test_view(model);
         double *pi = draw_policy(&random, &view);
@@ -235,8 +234,7 @@ static void gradients_are_what_their_definition_says(void **state)
     (void)state;
     nadir_context *context = test_context();
     for (uint64_t seed = 1; seed <= (uint64_t)test_often(60); seed++) {
-        nadir_random random;
-        nadir_random_seed(&random, seed);
+        nadir_random random = test_random(seed);
         test_miniature tiny = test_miniature_make(context, &random, 6);
         const double radius = 0.002 + 0.1 * nadir_random_uniform(&random);
         for (int i = 0; i < 3 * 3 * 4; i++) {
@@ -254,8 +252,7 @@ static void gradients_are_what_their_definition_says(void **state)
 static void check_nominal(nadir_context *context, nadir_model *model, const double *scales, double radius)
 {
     const nadir_model_data view = test_view(model);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     double *kernel = test_dense_kernel(model);
     double *expected = naive(model, nadir_policy_probabilities(policy), kernel);
     double *gradient = test_new(view.rows, sizeof *gradient);
@@ -295,8 +292,7 @@ static void an_idle_adversary_leaves_the_nominal_gradient(void **state)
     check_nominal(context, model, zeros, 0.3);
     free(zeros);
     nadir_model_free(model);
-    nadir_random random;
-    nadir_random_seed(&random, 3);
+    nadir_random random = test_random(3);
     model = test_tiny_model(context, &random, 1, 0.9, 1); /* one state */
     check_nominal(context, model, NULL, 0.3);
     nadir_model_free(model);
@@ -311,8 +307,7 @@ static void one_action_has_a_gradient_too(void **state)
     test_small_model small;
     test_small_set(&small);
     nadir_model *model = test_small_accept(context, &small);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     const double radius = 0.05;
     for (int i = 0; i < 3 * 3 * 4; i++) {
         const nadir_ball ball = test_ball(sets[i % 3], domains[i / 3 % 3], norms[i / 9], &radius, NULL);

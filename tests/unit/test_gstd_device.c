@@ -15,8 +15,7 @@ enum { SEED = 77, COUNT = 1000003 };
 /* Vectors with ties, of numbers that differ little, and of very different sizes. */
 static void fill(int kind, double *x)
 {
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int64_t i = 0; i < COUNT; i++) {
         const double normal = nadir_random_normal(&random);
         x[i] = kind == 0   ? normal

@@ -58,8 +58,7 @@ static nadir_model_data small_data(void)
 
 static nadir_model *make_model(const nadir_model_data *data)
 {
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, data, &model));
+    nadir_model *model = test_create_model(context, data);
     return model;
 }
 

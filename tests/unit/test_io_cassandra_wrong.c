@@ -271,11 +271,7 @@ static void test_wildcards_that_override_one_another(void **state)
 static void test_memory_limit_of_the_context(void **state)
 {
     (void)state;
-    nadir_context_settings limited;
-    nadir_context_settings_default(&limited);
-    limited.memory_limit = 4 << 20;
-    nadir_context *small = NULL;
-    assert_int_equal(nadir_context_create(&limited, &small), NADIR_OK);
+    nadir_context *small = test_context_memory(4 << 20);
     test_write_file("large.mdp", "states: 1000000\nactions: 1\nT: * identity\n");
     nadir_model *model = NULL;
     const nadir_status status = nadir_format_cassandra.read(small, "large.mdp", &settings, &model);

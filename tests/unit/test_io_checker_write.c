@@ -230,8 +230,7 @@ static void test_random_models(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 50; seed++) {
         nadir_context *context = test_context();
-        nadir_random random;
-        nadir_random_seed(&random, seed);
+        nadir_random random = test_random(seed);
         print_message("seed %llu\n", (unsigned long long)seed);
         bool gaps;
         nadir_model *model = random_model(context, &random, &gaps);

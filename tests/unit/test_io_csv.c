@@ -26,14 +26,6 @@ static nadir_model *read_text(nadir_context *context, const char *text)
     return model;
 }
 
-static nadir_model_data view_of(const nadir_model *model)
-{
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
-    return view;
-}
-
 /* Two states, two actions in the first: the model that the dialects below spell in different ways. */
 static const char plain[] = HEADER "0,0,0,0.25,1\n"
                                    "0,0,1,0.75,5\n"
@@ -45,7 +37,7 @@ static void test_plain(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model = read_text(context, plain);
-    const nadir_model_data view = view_of(model);
+    const nadir_model_data view = test_view(model);
     assert_int_equal(view.states, 2);
     assert_int_equal(view.rows, 3);
     assert_int_equal(view.nonzeros, 4);
@@ -140,8 +132,8 @@ static void test_transition_rewards_are_kept_on_request(void **state)
     nadir_model *model = NULL;
     test_write_file("model.csv", plain);
     assert_ok(context, nadir_format_csv.read(context, "model.csv", &settings, &model));
-    assert_null(view_of(model).transition_rewards);
-    assert_true(view_of(model).rewards[0] == 4);
+    assert_null(test_view(model).transition_rewards);
+    assert_true(test_view(model).rewards[0] == 4);
     nadir_model_free(model);
     nadir_context_free(context);
 }
@@ -151,7 +143,7 @@ static void test_gaps_in_actions(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model = read_text(context, HEADER "0,7,0,1,1\n0,2,1,1,1\n1,5,1,1,1\n");
-    const nadir_model_data view = view_of(model);
+    const nadir_model_data view = test_view(model);
     assert_int_equal(view.rows, 3);
     assert_int_equal(view.row_actions[0], 2);
     assert_int_equal(view.row_actions[1], 7);
@@ -166,7 +158,7 @@ static void test_terminal_states(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model = read_text(context, HEADER "0,0,2,1,1\n2,0,3,1,1\n");
-    assert_int_equal(view_of(model).states, 4);
+    assert_int_equal(test_view(model).states, 4);
     assert_false(nadir_model_is_terminal(model, 0));
     assert_true(nadir_model_is_terminal(model, 1));
     assert_true(nadir_model_is_terminal(model, 3));
@@ -345,12 +337,8 @@ static int stop_at_once(void *user, const char *task, double share)
 static void test_interrupted(void **state)
 {
     (void)state;
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.progress = stop_at_once;
-    nadir_context *context;
     nadir_model *model;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    nadir_context *context = test_context_progress(stop_at_once, NULL);
     test_write_file("model.csv", plain);
     assert_int_equal(read_file(context, "model.csv", &model), NADIR_ERROR_INTERRUPTED);
     assert_null(model);

@@ -31,14 +31,6 @@ static nadir_model *read_text(nadir_context *context, const char *text)
     return model;
 }
 
-static nadir_model_data view_of(const nadir_model *model)
-{
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
-    return view;
-}
-
 static void write_model(nadir_context *context, const nadir_model *model, const char *path)
 {
     const nadir_write_settings settings = {.size = sizeof settings};
@@ -156,8 +148,7 @@ static nadir_model *unreached_model(nadir_context *context, int64_t states, int6
     data.probabilities = ones;
     data.rewards = with_rewards ? rewards : NULL;
     data.scales = scales;
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model *model = test_create_model(context, &data);
     return model;
 }
 
@@ -188,8 +179,8 @@ static void test_many_terminal_states_are_written(void **state)
     write_model(context, model, "many.csv");
     assert_non_null(strstr(test_messages(), "4998 of 4998 terminal states written"));
     assert_ok(context, read_file(context, "many.csv", &copy));
-    assert_int_equal(view_of(copy).states, MANY);
-    assert_int_equal(view_of(copy).nonzeros, MANY);
+    assert_int_equal(test_view(copy).states, MANY);
+    assert_int_equal(test_view(copy).nonzeros, MANY);
     nadir_model_free(copy);
     nadir_model_free(model);
     nadir_context_free(context);

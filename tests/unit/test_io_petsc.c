@@ -45,14 +45,6 @@ static nadir_status read_file(nadir_context *context, const char *path, const ch
     return nadir_format_petsc.read(context, path, &settings, model);
 }
 
-static nadir_model_data view_of(const nadir_model *model)
-{
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
-    return view;
-}
-
 static void assert_kernel(const test_bytes *kernel)
 {
     static const double expected[] = {0.25, 0.75, 0, 1, 1, 0, 0.5, 0.5};
@@ -60,7 +52,7 @@ static void assert_kernel(const test_bytes *kernel)
     nadir_model *model;
     test_bytes_save("P.bin", kernel);
     assert_ok(context, read_file(context, "P.bin", NULL, &model));
-    const nadir_model_data view = view_of(model);
+    const nadir_model_data view = test_view(model);
     assert_int_equal(view.states, 2);
     assert_int_equal(view.rows, 4);
     assert_int_equal(view.nonzeros, 6);
@@ -101,7 +93,7 @@ static void assert_rewards(const test_bytes *rewards)
     test_bytes_save("P.bin", &kernel);
     test_bytes_save("g.bin", rewards);
     assert_ok(context, read_file(context, "P.bin", "g.bin", &model));
-    assert_memory_equal(view_of(model).rewards, expected, sizeof expected);
+    assert_memory_equal(test_view(model).rewards, expected, sizeof expected);
     assert_string_equal(test_messages(), "");
     nadir_model_free(model);
     nadir_context_free(context);

@@ -27,14 +27,6 @@ static nadir_status write_file(nadir_context *context, const nadir_model *model,
     return nadir_format_petsc.write(context, model, path, &settings);
 }
 
-static nadir_model_data view_of(const nadir_model *model)
-{
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
-    return view;
-}
-
 /* A model of two states and two actions, with numbers that need all bits. */
 static nadir_model *make_model(nadir_context *context, bool with_rewards)
 {
@@ -48,8 +40,7 @@ static nadir_model *make_model(nadir_context *context, bool with_rewards)
     data.state_rows = state_rows;
     data.dense = dense;
     data.rewards = with_rewards ? rewards : NULL;
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model *model = test_create_model(context, &data);
     return model;
 }
 
@@ -64,7 +55,7 @@ static void test_round_trip(void **state)
                                          "out.g.bin\n");
     assert_ok(context, read_file(context, "out.P.bin", "out.g.bin", &copy));
     assert_models_equal(copy, model, 0);
-    assert_memory_equal(view_of(copy).rewards, view_of(model).rewards, 4 * sizeof(double));
+    assert_memory_equal(test_view(copy).rewards, test_view(model).rewards, 4 * sizeof(double));
     nadir_model_free(copy);
     nadir_model_free(model);
     nadir_context_free(context);
@@ -145,11 +136,7 @@ static int block_rewards(void *user, const char *task, double share)
 static void test_kernel_is_removed_if_the_rewards_fail_last(void **state)
 {
     (void)state;
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.progress = block_rewards;
-    nadir_context *context;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    nadir_context *context = test_context_progress(block_rewards, NULL);
     nadir_model *model = make_model(context, true);
     assert_fails(context, write_file(context, model, "late.P.bin"), NADIR_ERROR_IO,
                  "late.g.bin: writing failed");

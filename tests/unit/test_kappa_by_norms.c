@@ -109,9 +109,8 @@ static void test_mixing(void **state)
     shape.actions = 2;
     shape.discount = 0.95;
     nadir_model *model = NULL;
-    nadir_policy *policy = NULL;
     assert_ok(context, nadir_model_generate(context, "random", &shape, &model));
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
     double *kernel = test_dense_kernel(model);
     assert_true(check_mixing(context, test_problem_view(&made), kernel, 1.3));

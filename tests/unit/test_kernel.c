@@ -17,8 +17,7 @@
 static void check_kernel(const test_family *family, test_change change)
 {
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_model *model = family->make(context, &random);
     double *dense = NULL;
     nadir_kernel *kernel = test_kernel(context, model, change, 0.9, &random, &dense);
@@ -227,13 +226,8 @@ static void assert_threads_agree(const char *kind, int64_t states, int64_t branc
     settings.seed = SEED;
     double *results[3];
     for (int run = 0; run < 3; run++) {
-        nadir_context_settings threads;
-        nadir_context_settings_default(&threads);
-        threads.threads = run == 0 ? 1 : 2;
-        nadir_context *context = NULL;
-        assert_int_equal(nadir_context_create(&threads, &context), NADIR_OK);
-        nadir_random random;
-        nadir_random_seed(&random, SEED);
+        nadir_context *context = test_context_threads(run == 0 ? 1 : 2);
+        nadir_random random = test_random(SEED);
         nadir_model *model = test_generate(context, kind, &settings);
         nadir_kernel *kernel = NULL;
         double *b = test_new(4 * states, sizeof *b);

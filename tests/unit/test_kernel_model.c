@@ -18,8 +18,7 @@
 static void check_model(const test_family *family, test_change change, uint64_t seed)
 {
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     nadir_model *model = family->make(context, &random);
     double *dense = NULL;
     nadir_kernel *kernel = test_kernel(context, model, change, 0.9, &random, &dense);
@@ -151,8 +150,7 @@ static void the_smallest_entry_is_found_beside_long_rows(void **state)
     nadir_context *context = test_context();
     nadir_model *model = test_sparse_model(context, STATES, long_row);
     assert_null(test_view(model).dense);
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     double *dense = test_dense_kernel(model);
     double b[STATES];
     double k[STATES];
@@ -186,8 +184,7 @@ static void memory_that_runs_out_is_said(void **state)
     for (int i = 0; i < 6; i++) {
         test_scarce scarce;
         nadir_context *context = test_scarce_context(&scarce);
-        nadir_random random;
-        nadir_random_seed(&random, SEED);
+        nadir_random random = test_random(SEED);
         nadir_model *model = i < 3 ? test_rich_model(context) : test_families[1].make(context, &random);
         nadir_kernel *kernel = test_kernel(context, model, changes[i % 3], 0.9, &random, NULL);
         const int64_t blocks = scarce.blocks;

@@ -218,12 +218,8 @@ static void threads_do_not_show(void **state)
     for (int transposed = 0; transposed < 2; transposed++) {
         double *results[3];
         for (int32_t run = 0; run < 3; run++) {
-            nadir_context_settings settings;
-            nadir_context_settings_default(&settings);
-            settings.threads = run == 0 ? 1 : run == 1 ? 2 : 5;
-            nadir_context *context = NULL;
             test_messages_clear();
-            assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+            nadir_context *context = test_context_threads(run == 0 ? 1 : run == 1 ? 2 : 5);
             test_krylov f;
             test_krylov_make(&f, context, test_generate_states(context, "garnet", STATES), 0.99);
             results[run] = test_new(COUNT * STATES, sizeof(double));

@@ -212,8 +212,7 @@ static void test_brute_force(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < test_often(60); i++) {
         test_problem made = random_problem(context, &random, i);
         const nadir_problem *problem = test_problem_view(&made);
@@ -234,8 +233,7 @@ static void test_random_kernels(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 1);
+    nadir_random random = test_random(SEED + 1);
     for (int i = 1; i < 30; i += 1 + (i % 4 == 3)) { /* the tiny ones */
         test_problem made = random_problem(context, &random, i);
         const nadir_problem *problem = test_problem_view(&made);
@@ -309,8 +307,7 @@ static test_problem generated_problem(nadir_context *context, const char *kind, 
     settings.height = grid ? 30 : 0;
     nadir_model *model = test_generate(context, kind, &settings);
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 1, &radius, NULL);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     return test_problem_make(context, model, policy, &ball, grid ? "klu" : "krylov", 1);
 }
 
@@ -362,8 +359,7 @@ static void test_skipped_columns(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 2);
+    nadir_random random = test_random(SEED + 2);
     nadir_model *model = test_families[1].make(context, &random); /* 40 states */
     const double radius = 1;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 1, &radius, NULL);
@@ -411,8 +407,7 @@ static void test_groups(void **state)
         nadir_model *model = test_generate(context, kinds[i], &settings);
         const double one = 1;
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 1, &one, NULL);
-        nadir_policy *policy = NULL;
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_policy *policy = test_uniform_policy(context, model);
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         truth of = find_truth(problem);
@@ -439,8 +434,7 @@ static void test_degenerate(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 3);
+    nadir_random random = test_random(SEED + 3);
     for (int which = 0; which < TEST_IDLE; which++) {
         test_problem made = test_problem_idle(context, &random, which, NADIR_SET_NONRECT, 1);
         const nadir_problem *problem = test_problem_view(&made);

@@ -40,8 +40,7 @@ static double draw_tau(test_priced *priced, nadir_random *random)
 static void each_case(int rounds, void (*test)(test_priced *, nadir_random *))
 {
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int round = 0; round < rounds; round++) {
         for (int i = 0; i < NORMS; i++) {
             test_priced priced = test_priced_make(context, &random, norms[i], 5);
@@ -345,10 +344,8 @@ static void test_unvisited_states(void **state)
         data.probabilities = ones;
         data.rewards = rewards;
         data.initial = initial;
-        nadir_model *model = NULL;
-        nadir_policy *policy = NULL;
-        assert_ok(context, nadir_model_create(context, &data, &model));
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_model *model = test_create_model(context, &data);
+        nadir_policy *policy = test_uniform_policy(context, model);
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         const double d_bar[] = {100, 100, 100, 100};

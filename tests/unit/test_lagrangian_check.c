@@ -117,8 +117,7 @@ static void test_attacked(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int round = 0; round < test_often(4200); round++) {
         test_priced priced = test_priced_make(context, &random, norms[round % NORMS], 4);
         test_note("seed %d, round %d, %s", SEED, round, priced.name);
@@ -203,8 +202,7 @@ static void test_riverswim(void **state)
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &beta, NULL);
     const nadir_generate_settings settings = test_generate_settings();
     nadir_model *model = test_generate(context, "riverswim", &settings);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
     double *d_bar = test_new(problem->states, sizeof *d_bar);
@@ -229,8 +227,7 @@ static test_priced dress(nadir_context *context, nadir_model *model, nadir_domai
                          double radius)
 {
     test_priced priced = {.context = context, .radius = radius};
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     priced.ball = test_ball(NADIR_SET_NONRECT, domain, p, &radius, NULL);
     priced.made = test_problem_make(context, model, policy, &priced.ball, NULL, 1);
     priced.d_bar = test_new(model->states, sizeof *priced.d_bar);
@@ -260,8 +257,7 @@ static void test_extremes(void **state)
     static const double factors[] = {1, 1e9, 1e-9, 1e150, 1e-150};
     static const double all_norms[] = {1, 2, 1.5, 4, 1.001, 200};
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < test_often(300); i++) {
         const double p = all_norms[i % 6];
         const nadir_domain domain = i / 6 % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
@@ -287,8 +283,7 @@ static void test_degenerate(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < 28; i++) {
         const double p = norms[i % NORMS];
         const nadir_domain domain = i / NORMS % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
@@ -324,11 +319,9 @@ static void test_pinned(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_model *model = test_tiny_model(context, &random, 4, 0.9, 0.6);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     double *scales = test_new(model->rows, sizeof *scales);
     test_priced priced = {.context = context, .radius = 0.5};
     priced.ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &priced.radius, scales);
@@ -348,8 +341,7 @@ static void test_wrong(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     test_priced priced =
         dress(context, test_tiny_model(context, &random, 3, 0.9, 1), NADIR_DOMAIN_SIMPLEX, 2, 0.1);
     const nadir_problem *problem = test_priced_view(&priced);

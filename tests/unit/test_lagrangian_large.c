@@ -37,11 +37,10 @@ static void residuals_are_small(nadir_domain domain, double norm, double radius)
 {
     nadir_context *context = test_context();
     nadir_model *model = make_model(context);
-    nadir_policy *policy = NULL;
     nadir_lagrangian found = {0};
     double lower;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, norm, &radius, NULL);
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     test_problem made = test_problem_make(context, model, policy, &ball, "krylov", 1);
     const nadir_problem *problem = test_problem_view(&made);
     double *d_bar = test_new(problem->states, sizeof *d_bar);

@@ -64,8 +64,7 @@ static nadir_linear_map operator_of(matrix *at)
 static matrix matrix_make(int64_t rows, int64_t columns, int rank, double decay, uint64_t seed)
 {
     matrix made = {.rows = rows, .columns = columns};
-    nadir_random random;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     made.numbers = test_new(rows * columns, sizeof *made.numbers);
     made.exact = test_new(rows * columns, sizeof *made.exact);
     double *left = test_new(rows, sizeof *left);

@@ -359,7 +359,6 @@ static double breakdown(nadir_context *context, const char *backend)
     double *scales = test_new(LARGE * ACTIONS, sizeof *scales);
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, scales);
     nadir_generate_settings shape = test_generate_settings();
-    nadir_policy *policy = NULL;
     double found;
     bool converged;
     for (int64_t row = 0; row < LARGE * ACTIONS; row++) {
@@ -371,7 +370,7 @@ static double breakdown(nadir_context *context, const char *backend)
     shape.discount = 0.4;
     shape.seed = SEED;
     nadir_model *model = test_generate(context, "garnet", &shape);
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     test_problem made = test_problem_make(context, model, policy, &ball, backend, 1);
     assert_ok(context, nadir_breakdown_estimate(context, test_problem_view(&made), &found, &converged));
     assert_true(converged);
@@ -405,7 +404,6 @@ static nadir_robust evaluate(nadir_context *context, const char *backend)
     const double radius = 0.02;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
     nadir_generate_settings shape = test_generate_settings();
-    nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
     nadir_solver_settings settings;
     nadir_solver_settings_default(&settings);
@@ -416,7 +414,7 @@ static nadir_robust evaluate(nadir_context *context, const char *backend)
     shape.discount = 0.9;
     shape.seed = SEED;
     nadir_model *model = test_generate(context, "garnet", &shape);
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_solver_create(context, model, policy, &settings, &solver));
     const nadir_robust result = test_robust(context, solver, &ball, NULL, NULL);
     nadir_solver_free(solver);

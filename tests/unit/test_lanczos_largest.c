@@ -93,8 +93,7 @@ static nadir_largest find(nadir_context *context, reflected *at, uint64_t seed, 
 {
     const nadir_vec here = nadir_vec_host(context);
     nadir_largest found;
-    nadir_random random;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     assert_ok(context, nadir_lanczos_largest(&here, at->size, apply, at, &random, enough, hopeless, tolerance,
                                              limit, &found));
     return found;

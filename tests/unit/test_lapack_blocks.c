@@ -49,8 +49,7 @@ static void test_products(void **state)
     large_setting setting = make_setting(context);
     static double b[STATES];
     static double x[2][STATES];
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < STATES; i++) {
         b[i] = nadir_random_normal(&random);
     }
@@ -92,11 +91,7 @@ static void test_interruption(void **state)
     if (test_memcheck()) {
         skip();
     }
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.progress = stop_factoring;
-    nadir_context *context = NULL;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    nadir_context *context = test_context_progress(stop_factoring, NULL);
     large_setting setting = make_setting(context);
     nadir_occupancy *occupancy = NULL;
     assert_fails(

@@ -76,8 +76,7 @@ static nadir_model *edges_model(nadir_context *context, nadir_random *random)
 /* A ragged model with rows of 1 to MOST successors, or that of edges. */
 static void setup(double p, bool edges, fixture *made)
 {
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     made->context = test_context();
     made->model = edges ? edges_model(made->context, &random)
                         : test_ragged_model(made->context, &random, STATES, MOST, 40, GAMMA);

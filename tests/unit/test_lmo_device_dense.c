@@ -92,8 +92,7 @@ static void open_step(fixture *made, nadir_domain domain, double p)
 /* False: there is no device. */
 static bool setup(fixture *made)
 {
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     made->context = test_context();
     made->model = make_model(made->context, &random);
     assert_ok(made->context, nadir_policy_create_uniform(made->context, made->model, &made->policy));

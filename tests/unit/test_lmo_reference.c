@@ -19,8 +19,7 @@ static void test_reference(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     const double norms[] = {1, 2, INFINITY, 1.5, 3, 1.2, 6};
     for (int i = 0; i < 7 * 4; i++) {
         const double p = norms[i % 7];
@@ -79,8 +78,7 @@ static void test_order(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     enum { STATES = 1000 };
     static double v[STATES];
     nadir_value_order order = {0};
@@ -149,8 +147,7 @@ static void test_kernels(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < 10 * TEST_ROWS_NORMS; i++) {
         const double p = test_rows_norms[i % TEST_ROWS_NORMS];
         const nadir_domain domain = domains[i / TEST_ROWS_NORMS % 2];
@@ -180,8 +177,7 @@ static void test_degenerate(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < 4 * TEST_ROWS_NORMS; i++) {
         const double p = test_rows_norms[i % TEST_ROWS_NORMS];
         test_note("seed %d, round %d, p %g", SEED, i, p);
@@ -230,8 +226,7 @@ static void test_scarce_memory(void **state)
             test_note("p %g, %d allocations", norms[i], (int)limit);
             test_scarce scarce;
             nadir_context *context = test_scarce_context(&scarce);
-            nadir_random random;
-            nadir_random_seed(&random, 5);
+            nadir_random random = test_random(5);
             test_rows made = test_rows_make(context, &random, norms[i], NADIR_DOMAIN_SIMPLEX, 0);
             made.rows.order = &made.order;
             nadir_value_order other = {0};

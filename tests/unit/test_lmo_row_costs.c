@@ -166,8 +166,7 @@ static void check_near(nadir_context *context, setting *at, nadir_random *random
 static void check_all(nadir_domain domain, int rounds)
 {
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + (uint64_t)domain);
+    nadir_random random = test_random(SEED + (uint64_t)domain);
     const nadir_set sets[] = {NADIR_SET_NONRECT, NADIR_SET_S, NADIR_SET_SA};
     for (int i = 0; i < rounds * NORMS * 3; i++) {
         setting at = {0};

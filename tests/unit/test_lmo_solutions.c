@@ -76,8 +76,7 @@ static const nadir_domain domains[] = {NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPOR
 
 static void each_case(nadir_context *context, int rounds, void (*test)(test_rows *, nadir_random *))
 {
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int round = 0; round < rounds; round++) {
         for (int norm = 0; norm < TEST_ROWS_NORMS; norm++) {
             for (int i = 0; i < 2; i++) {

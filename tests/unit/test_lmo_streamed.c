@@ -31,8 +31,7 @@ typedef struct fixture {
 /* context: taken over. */
 static void setup(nadir_context *context, fixture *made)
 {
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     *made =
         (fixture){.context = context, .model = test_ragged_model(context, &random, STATES, MOST, 20, GAMMA)};
     made->count = made->model->rows;
@@ -72,16 +71,6 @@ static void teardown(fixture *made)
     nadir_policy_free(made->policy);
     nadir_model_free(made->model);
     nadir_context_free(made->context);
-}
-
-static nadir_context *context_with(int threads)
-{
-    nadir_context_settings settings;
-    nadir_context *context = NULL;
-    nadir_context_settings_default(&settings);
-    settings.threads = threads;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
-    return context;
 }
 
 static const double *row_of(const fixture *made, const nadir_kernel *kernel, int64_t row)
@@ -200,7 +189,7 @@ static void test_threads(void **state)
         nadir_kernel *kernel = NULL;
         nadir_lmo_streamed step;
         bool found;
-        setup(context_with(i == 0 ? 1 : 3), &made);
+        setup(test_context_threads(i == 0 ? 1 : 3), &made);
         assert_ok(made.context, nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 0.7, 0,
                                                          &step, &budgets[i], &found));
         assert_true(found);

@@ -186,8 +186,7 @@ static void test_families_of_models(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (size_t f = 0; f < TEST_FAMILIES; f++) {
         for (int change = 0; change < TEST_CHANGES; change++) {
             for (size_t g = 0; g < LENGTH(gammas) && change != TEST_RANK_ONE_STRONG; g++) {
@@ -212,8 +211,7 @@ static void test_no_false_bounds(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     instance at = {.context = context, .gamma = 0.9};
     at.model = test_families[0].make(context, &random);
     at.view = test_view(at.model);
@@ -284,8 +282,7 @@ static void test_measure(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (size_t i = 0; i < (size_t)TEST_FAMILIES * TEST_CHANGES; i++) {
         const test_change change = (test_change)(i % TEST_CHANGES);
         nadir_model *model = test_families[i / TEST_CHANGES].make(context, &random);

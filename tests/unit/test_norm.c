@@ -29,8 +29,7 @@ static void test_conjugates(void **state)
 /* Entries of both signs from 1e-6 to 1 times the scale, one zero, and two of one large size. */
 static void fill(int64_t count, double scale, uint64_t seed, double *x)
 {
-    nadir_random random;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     for (int64_t i = 0; i < count; i++) {
         const double sign = nadir_random_uniform(&random) < 0.5 ? -1 : 1;
         x[i] = sign * scale * exp(-14 * nadir_random_uniform(&random));

@@ -46,8 +46,7 @@ static void test_knapsack(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < 3000; i++) {
         double value[MOST];
         double low[MOST];
@@ -130,8 +129,7 @@ static void test_sensitivities(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < 400; i++) {
         enum { S = 12 };
         double P[S * S] = {0};
@@ -162,8 +160,7 @@ static void test_sensitivities(void **state)
         const nadir_ball ball = test_ball(
             NADIR_SET_NONRECT, listed ? NADIR_DOMAIN_SUPPORT : NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
         nadir_model *model = test_plain_model(context, S, 0.9, P, rewards, NULL);
-        nadir_policy *policy = NULL;
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_policy *policy = test_uniform_policy(context, model);
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
         nadir_perturbable_rows perturbable;
         nadir_sensitivity sensitivity;
@@ -290,8 +287,7 @@ static void test_pass(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     double sharpest = 0;
     for (int i = 0; i < 400; i++) {
         const double radius = 0.5;
@@ -450,8 +446,7 @@ static void test_series(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     int many = 0;
     for (int i = 0; i < 200; i++) {
         const double radius = i % 3 == 0 ? 0.3 : 0.1;

@@ -14,20 +14,10 @@
 /* Long enough for each sum to be shared among threads. */
 enum { STATES = 60000 };
 
-static nadir_context *context_with(int threads)
-{
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.threads = threads;
-    nadir_context *context = NULL;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
-    return context;
-}
-
 /* x: [2 * STATES] D y and D^T y of a chain less a rank-one term. */
 static void solve_with(int threads, const char *backend, double *x)
 {
-    nadir_context *context = context_with(threads);
+    nadir_context *context = test_context_threads(threads);
     nadir_generate_settings generate = test_generate_settings();
     generate.states = STATES;
     generate.discount = 0.5;
@@ -44,10 +34,9 @@ static void solve_with(int threads, const char *backend, double *x)
         y[s] = sin(3 * (double)s);
     }
     nadir_kernel *kernels[2] = {NULL};
-    nadir_policy *policy = NULL;
     nadir_occupancy *base = NULL;
     nadir_occupancy *perturbed = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_kernel_create(context, model, &kernels[0]));
     assert_ok(context, nadir_kernel_create_rank_one(context, model, b, k, &kernels[1]));
     assert_ok(context, nadir_occupancy_create(context, kernels[0], policy, 0.5, backend, 0, &base));

@@ -159,8 +159,7 @@ static void test_every_policy(void **state)
     (void)state;
     static const double gammas[] = {0, 0.3, 0.9, 0.999};
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (uint64_t seed = 0; seed < 24; seed++) {
         const double gamma = gammas[seed % LENGTH(gammas)];
         nadir_model *model = seed == 0 ? test_rich_model(context) : small_garnet(context, seed, gamma);
@@ -271,11 +270,7 @@ static void test_threads(void **state)
     int64_t *choices[2];
     nadir_bellman_pass passes[2];
     for (int i = 0; i < 2; i++) {
-        nadir_context_settings settings;
-        nadir_context_settings_default(&settings);
-        settings.threads = i == 0 ? 1 : 3;
-        nadir_context *context = NULL;
-        assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+        nadir_context *context = test_context_threads(i == 0 ? 1 : 3);
         nadir_generate_settings generate = test_generate_settings();
         generate.states = STATES;
         generate.actions = 6;

@@ -33,8 +33,7 @@ static nadir_ball make_ball(int64_t number, const double *radius)
 static void each_oracle(int count, void (*test)(const test_oracle *oracle, nadir_random *random))
 {
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     count = test_memcheck() ? 45 : count;
     for (int i = 0; i < count; i++) {
         const double radius = 0.01 + 0.2 * nadir_random_uniform(&random);
@@ -106,7 +105,7 @@ static void check_random(const test_oracle *oracle, nadir_random *random)
     free(kernel);
 }
 
-static void test_random(void **state)
+static void test_random_problems(void **state)
 {
     (void)state;
     each_oracle(test_often(180), check_random);
@@ -184,8 +183,7 @@ static void test_golden_numbers(void **state)
         {NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, 0.46, 4.96086135669},
     };
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_model *model = test_golden_model(context, &test_goldens[0], false);
     nadir_policy *policy = test_golden_policy(context, model);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -215,7 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradient),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_random_problems),
         cmocka_unit_test(test_search),
         cmocka_unit_test(test_golden_numbers),
     };

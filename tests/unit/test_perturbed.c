@@ -22,8 +22,7 @@
 static void check_along(int64_t n, uint64_t seed)
 {
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     nadir_sorted_states along = {0};
     int32_t *order = test_new(n, sizeof *order);
     double *x = test_new(n, sizeof *x);
@@ -221,8 +220,7 @@ static void memory_that_runs_out_is_said(void **state)
     for (int family = 0; family < 2; family++) {
         test_scarce scarce;
         nadir_context *context = test_scarce_context(&scarce);
-        nadir_random random;
-        nadir_random_seed(&random, SEED);
+        nadir_random random = test_random(SEED);
         nadir_model *model = test_families[family].make(context, &random);
         const int64_t blocks = scarce.blocks;
         nadir_status status = NADIR_ERROR_MEMORY;

@@ -153,9 +153,8 @@ static double *products(int64_t states, int32_t threads)
     nadir_model *model = NULL;
     nadir_kernel *kernel = perturbed_garnet(context, states, -1, &model);
     const int64_t rows = test_view(model).rows;
-    nadir_policy *policy = NULL;
     nadir_occupancy *occupancy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_occupancy_create(context, kernel, policy, 0.5, "krylov", 0, &occupancy));
     nadir_average *average = nadir_occupancy_average(occupancy);
     double *x = test_new(states, sizeof *x);
@@ -198,9 +197,8 @@ static const char *chosen(int64_t states, int64_t length, const char *backend, s
     nadir_context *context = context_with(1, memory);
     nadir_model *model = NULL;
     nadir_kernel *kernel = perturbed_garnet(context, states, length, &model);
-    nadir_policy *policy = NULL;
     nadir_occupancy *occupancy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_occupancy_create(context, kernel, policy, 0.9, backend, 0, &occupancy));
     const char *name = nadir_occupancy_backend(occupancy);
     *has_lines = nadir_occupancy_average(occupancy)->tail.states > 0;

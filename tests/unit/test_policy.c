@@ -11,8 +11,7 @@ static void test_uniform(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model = test_rich_model(context);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     const double *p = nadir_policy_probabilities(policy);
     assert_true(p[0] == 0.5 && p[1] == 0.5 && p[2] == 1 && p[3] == 1.0 / 3 && p[6] == 1);
     nadir_policy_free(policy);
@@ -82,10 +81,9 @@ static void test_share(void **state)
     nadir_context *context = test_context();
     nadir_context *other = test_context();
     nadir_model *model = test_rich_model(context);
-    nadir_policy *policy = NULL;
     nadir_policy *shared = NULL;
     nadir_policy *copy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_policy_share(context, model, policy, &shared));
     assert_ptr_equal(shared, policy);
     assert_ok(other, nadir_policy_share(other, model, policy, &copy));

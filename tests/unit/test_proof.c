@@ -127,8 +127,7 @@ static void test_dense(void **state)
             NADIR_SET_NONRECT, i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
         settings.seed = i < 2 ? 10 : 11;
         nadir_model *model = test_generate(context, "random", &settings);
-        nadir_policy *policy = NULL;
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_policy *policy = test_uniform_policy(context, model);
         test_note("seed %d, case %d", 10 + i / 2, i);
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, i == 2 ? -1 : 1);
         const nadir_problem *problem = test_problem_view(&made);
@@ -210,9 +209,8 @@ static void test_many_states(void **state)
     for (int i = 0; i < 3; i++) {
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radii[i], NULL);
         nadir_model *model = test_generate(context, "garnet", &settings);
-        nadir_policy *policy = NULL;
         test_note("radius %g", radii[i]);
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_policy *policy = test_uniform_policy(context, model);
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         nadir_candidate attack = test_descend(context, problem, radii[i]);
@@ -268,8 +266,7 @@ static void test_scarce_memory(void **state)
     const double radius = 0.3;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
     nadir_model *model = test_plain_model(context, 3, 0.9, P, rewards, NULL);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
     nadir_candidate attack = test_descend(context, problem, radius);

@@ -15,8 +15,7 @@ static test_problem plain_problem(nadir_context *context, int64_t states, double
 {
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, radius, NULL);
     nadir_model *model = test_plain_model(context, states, discount, P, rewards, NULL);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     return test_problem_make(context, model, policy, &ball, NULL, 1);
 }
 
@@ -168,8 +167,7 @@ static void test_inexact(void **state)
     const nadir_generate_settings settings = test_generate_settings();
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
     nadir_model *model = test_generate(context, "riverswim", &settings);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
     for (int steps = 1; steps < 6; steps++) {

@@ -65,8 +65,7 @@ static void test_expand(void **state)
     (void)state;
     for (int i = 0; i < NORMS; i++) {
         nadir_context *context = test_context();
-        nadir_random random;
-        nadir_random_seed(&random, SEED);
+        nadir_random random = test_random(SEED);
         test_problem made = make_problem(context, 6, norms[i], &random, 1);
         const nadir_problem *problem = test_problem_view(&made);
         double *pair = make_pair(context, problem, 0.3, &random);
@@ -102,8 +101,7 @@ static void test_return(void **state)
     for (int i = 0; i < NORMS; i++) {
         for (int family = 0; family < TEST_FAMILIES - 1; family++) {
             nadir_context *context = test_context();
-            nadir_random random;
-            nadir_random_seed(&random, SEED + (uint64_t)family);
+            nadir_random random = test_random(SEED + (uint64_t)family);
             const double sign = family % 2 == 0 ? 1 : -1;
             test_problem made = make_problem(context, family, norms[i], &random, sign);
             const nadir_problem *problem = test_problem_view(&made);
@@ -133,8 +131,7 @@ static void test_repair(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     test_problem made = make_problem(context, 0, 3, &random, 1);
     const nadir_problem *problem = test_problem_view(&made);
     const int64_t n = problem->states;
@@ -168,8 +165,7 @@ static void test_offset(void **state)
     double lambda[2];
     for (int i = 0; i < 2; i++) {
         nadir_context *context = test_context();
-        nadir_random random;
-        nadir_random_seed(&random, SEED);
+        nadir_random random = test_random(SEED);
         test_problem made = make_problem(context, 0, 2, &random, 1);
         nadir_problem shifted = *test_problem_view(&made);
         double *v = test_new(shifted.states, sizeof *v);
@@ -195,8 +191,7 @@ static void test_nothing(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     test_problem made = make_problem(context, 0, 2, &random, 1);
     const nadir_problem *problem = test_problem_view(&made);
     double *zeros = test_new(problem->states, sizeof *zeros);
@@ -216,8 +211,7 @@ static void test_past_breakdown(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     test_problem made = make_problem(context, 0, 2, &random, 1);
     const nadir_problem *problem = test_problem_view(&made);
     const int64_t n = problem->states;
@@ -252,8 +246,7 @@ static void test_scarce_memory(void **state)
     (void)state;
     test_scarce scarce;
     nadir_context *context = test_scarce_context(&scarce);
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     test_problem made = make_problem(context, 0, 1.5, &random, 1);
     const nadir_problem *problem = test_problem_view(&made);
     double *pair = make_pair(context, problem, 0.1, &random);

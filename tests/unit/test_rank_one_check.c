@@ -379,8 +379,7 @@ static void test_extremes(void **state)
         }
         data.rewards = rewards;
         data.discount = i % 2 == 0 ? 0.9999 : 0;
-        nadir_model *model = NULL;
-        assert_ok(context, nadir_model_create(context, &data, &model));
+        nadir_model *model = test_create_model(context, &data);
         test_note("rewards of %g", sizes[i]);
         instance_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), 2, 1e-3,
                       &random);
@@ -456,8 +455,7 @@ static void test_minimum(void **state)
     nadir_context *context = test_context();
     (void)state;
     for (int i = 0; i < 400; i++) {
-        nadir_random random;
-        nadir_random_seed(&random, SEED + (uint64_t)i);
+        nadir_random random = test_random(SEED + (uint64_t)i);
         nadir_model *model = test_families[i % TEST_FAMILIES].make(context, &random);
         const int64_t n = model->states;
         double *dense = test_dense_kernel(model);
@@ -507,7 +505,6 @@ static void test_minimum_of_equal_entries(void **state)
     nadir_generate_settings settings = test_generate_settings();
     nadir_random random;
     nadir_rank_one_search search;
-    nadir_model *model = NULL;
     (void)state;
     settings.states = 6;
     settings.actions = 3;
@@ -519,7 +516,7 @@ static void test_minimum_of_equal_entries(void **state)
     }
     assert_non_null(data.dense);
     data.dense = dense;
-    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model *model = test_create_model(context, &data);
     assert_ok(context, nadir_rank_one_begin(context, model, STEPS, &search));
     nadir_random_seed(&random, SEED);
     double factors[6];

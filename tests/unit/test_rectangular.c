@@ -252,8 +252,7 @@ static void test_instances(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     const double norms[] = {1, 2, INFINITY, 1.5, 4};
     const nadir_domain domains[] = {NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPORT};
     const nadir_set sets[] = {NADIR_SET_SA, NADIR_SET_S};
@@ -287,9 +286,8 @@ static void test_fixed_points(void **state)
         settings.actions = 2;
         settings.branch = sparse ? 2 : 5;
         nadir_model *model = NULL;
-        nadir_policy *policy = NULL;
         assert_ok(context, nadir_model_generate(context, "garnet", &settings, &model));
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_policy *policy = test_uniform_policy(context, model);
         const nadir_ball ball = test_ball(set, domain, p, &radius, NULL);
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);

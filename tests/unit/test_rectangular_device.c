@@ -58,8 +58,7 @@ static void choose_actions(fixture *made, nadir_random *random)
 
 static void setup(nadir_set kind, double p, fixture *made)
 {
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     made->context = test_context();
     made->model = test_ragged_model(made->context, &random, STATES, MOST, 40, 0.9);
     choose_actions(made, &random);
@@ -106,8 +105,7 @@ static void teardown(fixture *made)
 enum { KINDS = 5, TIED = 2 };
 static void choose_values(int kind, fixture *made)
 {
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 1);
+    nadir_random random = test_random(SEED + 1);
     for (int64_t s = 0; s < STATES; s++) {
         const double u = nadir_random_uniform(&random);
         made->v[s] = kind == 0   ? 100 + 5 * u
@@ -326,14 +324,13 @@ static void use_scarce(nadir_context *context)
 static void evaluate(nadir_context *context, const nadir_ball *ball, double found[2])
 {
     nadir_generate_settings shape = test_generate_settings();
-    nadir_policy *policy = NULL;
     nadir_candidate attack = {0};
     shape.states = 3500;
     shape.actions = 4;
     shape.seed = SEED;
     nadir_model *model = test_generate(context, "garnet", &shape);
     assert_true(model->nonzeros >= 65536);
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     test_problem made = test_problem_make(context, model, policy, ball,
                                           context->device != NULL ? "device-krylov" : "krylov", 1);
     const nadir_problem *problem = test_problem_view(&made);

@@ -184,8 +184,7 @@ static void test_bellman_iteration(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < test_often(60); i++) {
         test_problem made = random_problem(context, &random, 0.7);
         const nadir_problem *problem = test_problem_view(&made);
@@ -377,8 +376,7 @@ static void test_degenerate(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 2);
+    nadir_random random = test_random(SEED + 2);
     for (int i = 0; i < 5 * NORMS * 2; i++) {
         const nadir_set set = i % 2 == 0 ? NADIR_SET_S : NADIR_SET_SA;
         const int what = i / 2 % 5; /* S = 1, gamma = 0, beta = 0, all pinned, constant v */

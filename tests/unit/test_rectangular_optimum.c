@@ -166,8 +166,7 @@ static void nothing_beats_the_optimum(void **state)
     (void)state;
     nadir_context *context = test_context();
     for (uint64_t seed = 1; seed <= (uint64_t)test_often(60); seed++) {
-        nadir_random random;
-        nadir_random_seed(&random, seed);
+        nadir_random random = test_random(seed);
         test_miniature tiny = test_miniature_make(context, &random, 5);
         const double radius = pow(10, -2.5 + 2.5 * nadir_random_uniform(&random));
         for (int i = 0; i < 2 * 2 * 5; i++) {
@@ -187,8 +186,7 @@ static void deterministic_policies_by_brute_force(void **state)
     (void)state;
     nadir_context *context = test_context();
     for (uint64_t seed = 1; seed <= (uint64_t)test_often(30); seed++) {
-        nadir_random random;
-        nadir_random_seed(&random, seed);
+        nadir_random random = test_random(seed);
         nadir_model *model = test_tiny_model(context, &random, 3, seed % 2 ? 0.9 : 0.6, seed % 3 ? 0.6 : 1);
         double *scales = seed % 4 < 2 ? NULL : test_tiny_scales(&random, model);
         const double radius = 0.3 * nadir_random_uniform(&random);
@@ -220,8 +218,7 @@ static void circles_are_left(void **state)
     nadir_context *context = test_context();
     int64_t most = 0;
     for (int j = 0; j < test_often(3); j++) {
-        nadir_random random;
-        nadir_random_seed(&random, seeds[j]);
+        nadir_random random = test_random(seeds[j]);
         test_miniature tiny = test_miniature_make(context, &random, 5);
         const double radius = pow(10, -2.5 + 2.5 * nadir_random_uniform(&random));
         for (int i = 0; i < 2 * 2 * 5; i++) {
@@ -247,8 +244,7 @@ static void free_domain(void **state)
     (void)state;
     nadir_context *context = test_context();
     for (uint64_t seed = 1; seed <= (uint64_t)test_often(20); seed++) {
-        nadir_random random;
-        nadir_random_seed(&random, seed);
+        nadir_random random = test_random(seed);
         nadir_model *model = test_tiny_model(context, &random, 4, 0.9, seed % 4 == 0 ? 0.5 : 1);
         const double scale = scale_of(model);
         for (int i = 0; i < 2 * 2 * 5; i++) {
@@ -327,8 +323,7 @@ static void an_idle_adversary_leaves_the_nominal_optimum(void **state)
         free(zeros);
         nadir_model_free(model);
     }
-    nadir_random random;
-    nadir_random_seed(&random, 5);
+    nadir_random random = test_random(5);
     nadir_model *one = test_tiny_model(context, &random, 1, 0.9, 1); /* one state */
     check_nominal(context, one, 0.3, NULL);
     nadir_model_free(one);
@@ -343,8 +338,7 @@ static void other_balls(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, 11);
+    nadir_random random = test_random(11);
     nadir_model *model = test_tiny_model(context, &random, 6, 0.9, 0.7);
     const nadir_model_data view = test_view(model);
     double *radii = test_new(view.rows, sizeof *radii);

@@ -205,8 +205,7 @@ static void test_degenerate(void **state)
             small.data.discount = kind == 1 ? 0 : 0.9999;
             small.rewards[0] = kind == 2 ? 2 : 1; /* the same everywhere: values are constant */
             nadir_model *model = test_small_accept(context, &small);
-            nadir_policy *policy = NULL;
-            assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+            nadir_policy *policy = test_uniform_policy(context, model);
             const nadir_ball ball = test_ball(i % 2 == 0 ? NADIR_SET_S : NADIR_SET_SA, NADIR_DOMAIN_SIMPLEX,
                                               norms[i], &radius, kind == 3 ? pinned : NULL);
             test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);

@@ -88,9 +88,7 @@ static void test_costs_are_negated(void **state)
     test_write_file("costs.csv", HEADER "0,0,0,0.5,3\n0,0,1,0.5,0\n1,0,1,1,0\n");
     nadir_model *model = NULL;
     assert_ok(context, nadir_model_read(context, "costs.csv", &settings, &model));
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
+    const nadir_model_data view = test_view(model);
     assert_true(view.rewards[0] == -1.5);
     assert_true(view.rewards[1] == 0 && !signbit(view.rewards[1]));
     assert_non_null(view.transition_rewards);

@@ -67,8 +67,7 @@ static void test_approach(void **state)
     nadir_context *context = test_context();
     nadir_model *model = generate(context, 40, 4, SEED);
     const int64_t n = model->states;
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_policy *near = make_policy(context, model, &random, 0.2);
     nadir_policy *policy = make_policy(context, model, &random, 0.4);
     nadir_kernel *kernel = NULL;
@@ -241,8 +240,7 @@ static void test_near_optimum(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model = generate(context, 40, 4, SEED);
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_policy *near = make_policy(context, model, &random, 0.5);
     nadir_policy *policies[3] = {NULL};
     nadir_kernel *kernel = NULL;

@@ -30,8 +30,7 @@ static void test_families_of_models(void **state)
     static const char *const backends[] = {NULL, "lapack", "klu", "krylov"};
     (void)state;
     nadir_context *contexts[] = {test_context(), test_context_of(3)};
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (size_t f = 0; f < TEST_FAMILIES; f++) {
         for (size_t g = 0; g < LENGTH(gammas); g++) {
             nadir_model *model = test_families[f].make(contexts[0], &random);
@@ -65,8 +64,7 @@ static void test_large_model(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_generate_settings shape = test_generate_settings();
     shape.states = test_memcheck() ? 1100 : 3000;
     shape.seed = 4;
@@ -90,8 +88,7 @@ static void test_same_bits(void **state)
         double *first = NULL;
         for (int run = 0; run < 4; run++) {
             nadir_context *context = test_context_of(run < 2 || b == 1 ? 2 : 5 - run);
-            nadir_random random;
-            nadir_random_seed(&random, SEED);
+            nadir_random random = test_random(SEED);
             nadir_model *model = test_families[TEST_FAMILIES > 1].make(context, &random);
             test_batch at = test_batch_make(context, model, 23, &random);
             assert_ok(context, test_batch_ask(context, &at, backends[b]));
@@ -124,8 +121,7 @@ static void refused(nadir_context *context, test_batch *at, int64_t place, doubl
 static void test_wrong_policies(void **state)
 {
     (void)state;
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int threads = 1; threads <= 3; threads += 2) {
         nadir_context *context = test_context_of(threads);
         nadir_generate_settings shape = test_generate_settings();
@@ -264,8 +260,7 @@ static void test_normalised(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_generate_settings shape = test_generate_settings();
     shape.states = 9;
     test_batch at = test_batch_make(context, test_generate(context, "random", &shape), 400, &random);
@@ -305,8 +300,7 @@ static nadir_status ask_scarce(nadir_context *context, const void *user)
 static void test_scarce_memory(void **state)
 {
     (void)state;
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_context *context = test_context();
     for (int sparse = 0; sparse < 2; sparse++) {
         nadir_generate_settings shape = test_generate_settings();
@@ -358,8 +352,7 @@ static int refuse(void *user, const char *task, double share)
 static void test_interrupted(void **state)
 {
     (void)state;
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_context *context = test_context();
     nadir_generate_settings shape = test_generate_settings();
     shape.states = 10;

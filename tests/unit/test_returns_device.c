@@ -132,8 +132,7 @@ static void test_device(void **state)
     static const double gammas[] = {0, 0.9, 0.9999};
     double largest = 0;
     (void)state;
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_context *context = counting_context();
     nadir_context *here = test_context_of(2);
     for (size_t f = 0; f < TEST_FAMILIES; f++) {
@@ -183,8 +182,7 @@ static void test_device_many(void **state)
     } models[] = {{"random", 3, 30000}, {"random", 64, 3000}, {"garnet", 100, 2000},
                   {"random", 257, 300}, {"random", 512, 40},  {"garnet", 512, 40}};
     (void)state;
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_context *context = counting_context();
     nadir_context *here = test_context_of(0);
     if (asked.real == NULL) {
@@ -269,8 +267,7 @@ static void test_device_large(void **state)
 {
     static const char *const kinds[] = {"random", "garnet"};
     (void)state;
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_context *context = counting_context();
     nadir_context *here = test_context_of(0);
     if (asked.real == NULL) {
@@ -305,8 +302,7 @@ static void test_device_large(void **state)
 static void test_device_refuses(void **state)
 {
     (void)state;
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_context *context = counting_context();
     nadir_context *here = test_context_of(1);
     nadir_generate_settings shape = test_generate_settings();

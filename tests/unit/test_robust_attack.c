@@ -48,9 +48,7 @@ static bool is_bellman(const nadir_ball *ball)
 /* One radius, or sometimes many, with zeros among them; the largest is `largest`. */
 static void draw_radii(fight *made, double largest)
 {
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(made->tiny.model, &view);
+    const nadir_model_data view = test_view(made->tiny.model);
     const bool many = made->ball.set != NADIR_SET_NONRECT && nadir_random_below(made->random, 2) == 0;
     made->ball.radius = made->radii;
     made->ball.radius_count = !many ? 1 : made->ball.set == NADIR_SET_S ? view.states : view.rows;
@@ -198,8 +196,7 @@ static void check_mirror(const fight *made)
 static void fight_all(nadir_set set, nadir_domain domain, int rounds)
 {
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 10 * (uint64_t)set + (uint64_t)domain);
+    nadir_random random = test_random(SEED + 10 * (uint64_t)set + (uint64_t)domain);
     int64_t compared = 0;
     int64_t missed = 0;
     rounds = test_memcheck() ? 1 : test_attack_count(rounds);

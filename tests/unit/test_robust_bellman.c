@@ -105,8 +105,7 @@ static void no_mixture_is_worth_more(void **state)
     (void)state;
     nadir_context *context = test_context();
     for (uint64_t seed = 1; seed <= (uint64_t)test_often(60); seed++) {
-        nadir_random random;
-        nadir_random_seed(&random, seed);
+        nadir_random random = test_random(seed);
         test_miniature tiny = test_miniature_make(context, &random, 6);
         const double radius = pow(10, -3 + 3 * nadir_random_uniform(&random));
         double v[6];
@@ -167,11 +166,10 @@ static void value_iteration_from_nothing(void **state)
     settings.discount = 0.5;
     for (settings.seed = 1; settings.seed <= (uint64_t)test_often(2); settings.seed++) {
         nadir_model *model = test_generate(context, "garnet", &settings);
-        nadir_policy *policy = NULL;
         nadir_kernel *kernel = NULL;
         double *room = test_new(1000, sizeof *room);
         const double radius = 0.4;
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_policy *policy = test_uniform_policy(context, model);
         assert_ok(context, nadir_kernel_create(context, model, &kernel));
         for (int i = 0; i < 2 * 5; i += test_memcheck() ? 4 : 1) {
             const nadir_ball ball = test_ball(NADIR_SET_S, domains[i % 2], norms[i / 2], &radius, NULL);
@@ -215,16 +213,11 @@ static void threads_change_nothing(void **state)
     (void)state;
     double *first = NULL;
     for (int threads = 1; threads <= 3; threads += 2) {
-        nadir_context_settings settings;
-        nadir_context_settings_default(&settings);
-        settings.threads = threads;
-        nadir_context *context = NULL;
-        assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+        nadir_context *context = test_context_threads(threads);
         nadir_generate_settings generate = test_generate_settings();
         generate.states = 60;
         generate.actions = 20;
         nadir_model *model = NULL;
-        nadir_policy *policy = NULL;
         nadir_kernel *kernel = NULL;
         nadir_uncertainty set = {0};
         nadir_robust_bellman bellman = {0};
@@ -235,7 +228,7 @@ static void threads_change_nothing(void **state)
             v[s] = sin(s);
         }
         assert_ok(context, nadir_model_generate(context, "random", &generate, &model));
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_policy *policy = test_uniform_policy(context, model);
         assert_ok(context, nadir_kernel_create(context, model, &kernel));
         assert_ok(context, nadir_uncertainty_make(context, model, policy, &ball, &set));
         assert_ok(context, nadir_robust_bellman_make(context, model, kernel, &set, &bellman));

@@ -58,8 +58,7 @@ static void test_radius_zero(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     const double radius = 0;
     for (int i = 0; i < BALLS; i++) {
         test_miniature tiny = test_miniature_make(context, &random, 5);
@@ -76,8 +75,7 @@ static void test_all_pinned(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 1);
+    nadir_random random = test_random(SEED + 1);
     const double radius = 1e6;
     const double zeros[64] = {0};
     for (int i = 0; i < BALLS; i++) {
@@ -96,8 +94,7 @@ static void test_constant_rewards(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 2);
+    nadir_random random = test_random(SEED + 2);
     static const double rewards[] = {0, 1, -2.5, 1e9, 1e-9};
     const double radius = 1e-4;
     for (int i = 0; i < BALLS; i++) {
@@ -137,8 +134,7 @@ static nadir_model *chosen_rows(nadir_context *context, const nadir_model *model
     chosen.dense = dense;
     chosen.rewards = rewards;
     chosen.initial = data.initial;
-    nadir_model *made = NULL;
-    assert_ok(context, nadir_model_create(context, &chosen, &made));
+    nadir_model *made = test_create_model(context, &chosen);
     free(kernel);
     free(dense);
     free(state_rows);
@@ -151,8 +147,7 @@ static void test_deterministic(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 3);
+    nadir_random random = test_random(SEED + 3);
     const double radius = 1e-3;
     const double ones[64] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     for (int i = 0; i < BALLS; i++) {
@@ -166,10 +161,9 @@ static void test_deterministic(void **state)
             rows[s] = view.state_rows[s] + actions[s];
         }
         nadir_policy *policy = NULL;
-        nadir_policy *only = NULL;
         nadir_model *chosen = chosen_rows(context, tiny.model, rows);
         assert_ok(context, nadir_policy_create_deterministic(context, tiny.model, actions, &policy));
-        assert_ok(context, nadir_policy_create_uniform(context, chosen, &only));
+        nadir_policy *only = test_uniform_policy(context, chosen);
         nadir_ball ball = ball_number(i, &radius);
         ball.scales = ones;
         test_note("seed %d, case %d, %s, %s", SEED + 3, i, tiny.name, test_ball_name(&ball));
@@ -209,10 +203,8 @@ static void test_kernel_unseen(void **state)
         data.state_rows = state_rows;
         data.dense = single ? alone : dense;
         data.rewards = rewards;
-        nadir_model *model = NULL;
-        nadir_policy *policy = NULL;
-        assert_ok(context, nadir_model_create(context, &data, &model));
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_model *model = test_create_model(context, &data);
+        nadir_policy *policy = test_uniform_policy(context, model);
         nadir_ball ball = ball_number(i, &radius);
         test_note("%s, %s", single ? "one state" : "discount 0", test_ball_name(&ball));
         expect_nominal(context, model, policy, &ball, single);
@@ -250,10 +242,8 @@ static void test_never_visited(void **state)
             data.dense = dense;
             data.rewards = rewards;
             data.initial = initial;
-            nadir_model *model = NULL;
-            nadir_policy *policy = NULL;
-            assert_ok(context, nadir_model_create(context, &data, &model));
-            assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+            nadir_model *model = test_create_model(context, &data);
+            nadir_policy *policy = test_uniform_policy(context, model);
             test_note("%s, reward %g", test_ball_name(&ball), rewards[2]);
             found[j] = test_robust_return(context, model, policy, &ball);
             nadir_policy_free(policy);
@@ -276,8 +266,7 @@ static void test_range_of_scales(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model = test_generate(context, "riverswim", NULL);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     nadir_solver *solver = test_solver(context, model, policy);
     const double factors[] = {1e-49, 1e-20, 1e20, 1e49};
     double scales[12];
@@ -331,8 +320,7 @@ static void test_strict_far_away(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 8);
+    nadir_random random = test_random(SEED + 8);
     const double radius = 1e5;
     nadir_robust_settings settings;
     nadir_robust_settings_default(&settings);

@@ -204,8 +204,7 @@ static void test_sets_nested(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < test_often(80); i++) {
         test_miniature tiny = test_miniature_make(context, &random, 5);
         for (int j = 1; j < DOMAINS; j++) {
@@ -231,8 +230,7 @@ static void test_domains_ordered(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 1);
+    nadir_random random = test_random(SEED + 1);
     for (int i = 0; i < test_often(120); i++) {
         test_miniature tiny = test_miniature_make(context, &random, 5);
         nadir_solver *solver = test_solver(context, tiny.model, tiny.policy);
@@ -288,8 +286,7 @@ static void test_scales_and_infinity(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 2);
+    nadir_random random = test_random(SEED + 2);
     for (int i = 0; i < 60; i++) {
         test_miniature tiny = test_miniature_make(context, &random, 5);
         const nadir_model_data view = test_view(tiny.model);

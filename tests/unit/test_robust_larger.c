@@ -28,8 +28,7 @@ static void evaluate_all(const char *kind, nadir_set set, const double *radii, i
     static const double norms[] = {1, 1.5, 2, 4, INFINITY};
     nadir_context *context = test_context();
     nadir_model *model = make_model(context, kind, test_memcheck() ? 12 : 90);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     nadir_solver *solver = test_solver(context, model, policy);
     for (int i = 0; i < test_often(count); i++) {
         /* p = 1 is quick, and has most to go wrong at the edges of its budget */

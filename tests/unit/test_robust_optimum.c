@@ -159,9 +159,7 @@ static void test_degenerate(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model = generate(context, "machine", 0, 0, 0);
-    nadir_model_data data;
-    nadir_model_data_default(&data);
-    nadir_model_view(model, &data);
+    const nadir_model_data data = test_view(model);
     double *zeros = calloc((size_t)data.rows, sizeof *zeros);
     const double radii[] = {0, 0.1};
     for (int i = 0; i < 2; i++) {
@@ -180,14 +178,13 @@ static void test_degenerate(void **state)
     }
     double *rewards = calloc((size_t)data.rows, sizeof *rewards);
     for (int i = 0; i < 3; i++) { /* constant rewards: 0, 1, 1e9 */
-        nadir_model *constant = NULL;
         const double reward = i == 0 ? 0 : i == 1 ? 1 : 1e9;
         for (int64_t row = 0; row < data.rows; row++) {
             rewards[row] = reward;
         }
         nadir_model_data changed = data;
         changed.rewards = rewards;
-        assert_ok(context, nadir_model_create(context, &changed, &constant));
+        nadir_model *constant = test_create_model(context, &changed);
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radii[1], NULL);
         test_note("rewards %g", reward);
         answer made = ask(context, constant, &ball, NULL);
@@ -199,9 +196,8 @@ static void test_degenerate(void **state)
     }
     nadir_model *single = generate(context, "random", 7, 1, 3);
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radii[1], NULL);
-    nadir_policy *only = NULL;
     test_note("one action");
-    assert_ok(context, nadir_policy_create_uniform(context, single, &only));
+    nadir_policy *only = test_uniform_policy(context, single);
     answer made = ask(context, single, &ball, NULL);
     assert_ok(context, made.status);
     assert_close(made.result.robust_return, test_robust_return(context, single, only, &ball), 1e-9);
@@ -244,11 +240,10 @@ static void test_free_far(void **state)
     static const double radii[] = {0.35, 0.5};
     nadir_context *context = test_context();
     nadir_model *model = NULL;
-    nadir_policy *uniform = NULL;
     nadir_robust_optimum_settings settings;
     nadir_robust_optimum_settings_default(&settings);
     assert_ok(context, nadir_model_generate(context, "machine", NULL, &model));
-    assert_ok(context, nadir_policy_create_uniform(context, model, &uniform));
+    nadir_policy *uniform = test_uniform_policy(context, model);
     for (int i = 0; i < 2; i++) {
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radii[i], NULL);
         settings.start = NULL;
@@ -293,7 +288,6 @@ static void test_tie(void **state)
     const double radius = 0.2;
     nadir_context *context = test_context();
     nadir_model_data data;
-    nadir_model *model = NULL;
     nadir_model_data_default(&data);
     data.states = 3;
     data.rows = 4;
@@ -303,7 +297,7 @@ static void test_tie(void **state)
     data.rewards = rewards;
     data.initial = initial;
     data.scales = scales;
-    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model *model = test_create_model(context, &data);
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 1, &radius, NULL);
     answer made = ask(context, model, &ball, NULL);
     assert_ok(context, made.status);
@@ -514,11 +508,10 @@ static void test_paper(void **state)
     const double radius = 0.3;
     nadir_context *context = test_context();
     nadir_model *model = generate(context, "machine", 0, 0, 0);
-    nadir_policy *uniform = NULL;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
     nadir_robust_optimum_settings settings;
     nadir_robust_optimum_settings_default(&settings);
-    assert_ok(context, nadir_policy_create_uniform(context, model, &uniform));
+    nadir_policy *uniform = test_uniform_policy(context, model);
     settings.method = "paper";
     settings.start = uniform;
     settings.evaluations_limit = test_often(1000);

@@ -37,8 +37,7 @@ static double draw(nadir_random *random, int most_exponent)
 static void sums_and_products_of_one_sign(void **state)
 {
     (void)state;
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int trial = 0; trial < TRIALS; trial++) {
         const int count = 1 + (int)nadir_random_below(&random, MOST_TERMS);
         const int most_exponent = trial % 2 == 0 ? 3 : 12;
@@ -66,8 +65,7 @@ static void sums_and_products_of_one_sign(void **state)
 static void sums_of_both_signs(void **state)
 {
     (void)state;
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 1);
+    nadir_random random = test_random(SEED + 1);
     for (int trial = 0; trial < TRIALS; trial++) {
         const int count = 1 + (int)nadir_random_below(&random, MOST_TERMS);
         double sum = 0;
@@ -108,8 +106,7 @@ static nadir_estimate draw_estimate(nadir_random *random, int most_exponent, tes
 static void expressions(void **state)
 {
     (void)state;
-    nadir_random random;
-    nadir_random_seed(&random, SEED + 2);
+    nadir_random random = test_random(SEED + 2);
     for (int trial = 0; trial < TRIALS; trial++) {
         const int most_exponent = trial % 3 == 0 ? 500 : 4;
         test_quad exact;

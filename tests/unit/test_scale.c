@@ -105,8 +105,7 @@ static void test_backends_agree(void **state)
     for (int i = 0; i < (test_memcheck() ? 1 : SAMPLES); i++) {
         const sample *of = &samples[i];
         nadir_model *model = make_model(context, of);
-        nadir_policy *policy = NULL;
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_policy *policy = test_uniform_policy(context, model);
         nadir_solver *iterates = make_solver(context, model, policy, "krylov", 1e-12);
         nadir_solver *factors = make_solver(context, model, policy, of->direct, 1e-12);
         test_note("%s %d, discount %g, free", of->kind, (int)of->states, of->discount);
@@ -167,8 +166,7 @@ static void test_loose_solves_keep_bounds(void **state)
     for (int i = 0; i < (test_memcheck() ? 1 : SAMPLES); i++) {
         const sample *of = &samples[i];
         nadir_model *model = make_model(context, of);
-        nadir_policy *policy = NULL;
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_policy *policy = test_uniform_policy(context, model);
         nadir_solver *factors = make_solver(context, model, policy, of->direct, 1e-12);
         for (int domain = 0; domain < 2; domain++) {
             const nadir_domain which = domain == 0 ? NADIR_DOMAIN_FREE : NADIR_DOMAIN_SUPPORT;
@@ -237,8 +235,7 @@ static void test_any_guess_will_do(void **state)
     double *b = test_new(2 * n, sizeof *b);
     double *exact = test_new(2 * n, sizeof *exact);
     double *x = test_new(2 * n, sizeof *x);
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int64_t i = 0; i < 2 * n; i++) {
         b[i] = nadir_random_normal(&random);
     }
@@ -299,7 +296,6 @@ static void test_the_fallback_is_a_bound(void **state)
     }
     nadir_context *context = test_context();
     nadir_generate_settings shape = test_generate_settings();
-    nadir_policy *policy = NULL;
     const double radius = 0.8;
     shape.states = 20100;
     shape.actions = 2;
@@ -307,7 +303,7 @@ static void test_the_fallback_is_a_bound(void **state)
     shape.discount = 0.9;
     shape.seed = SEED;
     nadir_model *model = test_generate(context, "garnet", &shape);
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     nadir_solver *solver = make_solver(context, model, policy, NULL, 1e-12);
     const nadir_ball whole = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
     const nadir_ball each = test_ball(NADIR_SET_S, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);

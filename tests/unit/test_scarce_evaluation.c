@@ -27,9 +27,7 @@ typedef struct question {
 
 static nadir_status use_kernel(nadir_context *context, nadir_worst *worst, const question *of)
 {
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(of->model, &view);
+    const nadir_model_data view = test_view(of->model);
     double gradient[64];
     assert_in_range(view.rows, 1, 64);
     nadir_damage damages[4];
@@ -83,9 +81,8 @@ static void test_evaluation(void **state)
     const int64_t most = getenv("NADIR_VALGRIND") != NULL ? 1 : 6;
     nadir_context *context = test_context();
     question of = {0};
-    nadir_policy *policy = NULL;
     assert_ok(context, nadir_model_generate(context, "machine", NULL, &of.model));
-    assert_ok(context, nadir_policy_create_uniform(context, of.model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, of.model);
     of.policy = policy;
     nadir_ball_default(&of.ball);
     of.ball.radius = &radius;

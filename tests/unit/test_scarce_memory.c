@@ -125,8 +125,7 @@ static void test_policies(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model = plain_model(context);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     static const char *const kinds[] = {"csv", "npy"};
     for (int i = 0; i < 2; i++) {
         file_case at;
@@ -141,9 +140,7 @@ static void test_policies(void **state)
 
 static nadir_status create_again(nadir_context *context, const void *of)
 {
-    nadir_model_data data;
-    nadir_model_data_default(&data);
-    nadir_model_view(of, &data);
+    const nadir_model_data data = test_view(of);
     nadir_model *model = NULL;
     const nadir_status status = nadir_model_create(context, &data, &model);
     nadir_model_free(model);

@@ -26,8 +26,7 @@ static nadir_nominal solve(nadir_context *context, nadir_model *model, const nad
 
 static nadir_nominal solve_uniform(nadir_context *context, nadir_model *model)
 {
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     const nadir_nominal result = solve(context, model, policy);
     nadir_policy_free(policy);
     return result;
@@ -156,8 +155,7 @@ static nadir_model *make_pair(nadir_context *context, double discount, const dou
     data.probabilities = probabilities;
     data.rewards = rewards;
     data.initial = initial;
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model *model = test_create_model(context, &data);
     return model;
 }
 
@@ -231,12 +229,11 @@ static void test_not_finite(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model = make_pair(context, 0.99, (const double[]){1e308, 1e308, 1e308, 1e308});
-    nadir_policy *policy = NULL;
     nadir_policy *best = NULL;
     nadir_solver *solver = NULL;
     nadir_nominal result = {.size = sizeof result};
     nadir_optimum_result optimum = {.size = sizeof optimum};
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_solver_create(context, model, policy, NULL, &solver));
     assert_int_equal(nadir_solver_nominal(context, solver, &result), NADIR_ERROR_NOT_CONVERGED);
     assert_int_equal(nadir_optimum(context, model, NULL, &best, &optimum), NADIR_ERROR_NOT_CONVERGED);
@@ -278,11 +275,10 @@ static void test_wrong_models(void **state)
     nadir_model *endless = make_pair(context, NAN, (const double[]){1, 2, 3, 4});
     nadir_model *unpaid = make_pair(context, 0.9, NULL);
     nadir_model *river = test_generate(context, "riverswim", NULL);
-    nadir_policy *policy = NULL;
     nadir_policy *best = NULL;
     nadir_solver *solver = NULL;
     nadir_optimum_result optimum = {.size = sizeof optimum};
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     assert_fails(context, nadir_solver_create(context, endless, policy, NULL, &solver), NADIR_ERROR_MODEL,
                  "no discount; give one with --discount");
     assert_fails(context, nadir_solver_create(context, unpaid, policy, NULL, &solver), NADIR_ERROR_MODEL,
@@ -309,10 +305,9 @@ static void test_wrong_solver_settings(void **state)
     nadir_context *context = test_context();
     nadir_context *other = test_context();
     nadir_model *model = make_pair(context, 0.9, (const double[]){1, 2, 3, 4});
-    nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
     nadir_nominal result = {.size = sizeof result};
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     nadir_solver_settings settings;
     nadir_solver_settings_default(&settings);
     settings.backend = "abacus";
@@ -400,13 +395,8 @@ static void test_interrupted(void **state)
 {
     (void)state;
     const char *seen = NULL;
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.progress = refuse;
-    settings.progress_user = &seen;
-    nadir_context *context = NULL;
     nadir_context *patient = test_context();
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    nadir_context *context = test_context_progress(refuse, &seen);
     nadir_model *model = make_pair(patient, 0.9, (const double[]){1, 2, 3, 4});
     nadir_context_free(patient);
     nadir_policy *policy = NULL;

@@ -54,8 +54,7 @@ static void test_brute_force(void **state)
     for (int family = 0; family < TEST_FAMILIES; family++) {
         for (int turn = 0; turn < 2; turn++) {
             nadir_context *context = test_context();
-            nadir_random random;
-            nadir_random_seed(&random, TEST_SPECTRAL_SEED + (uint64_t)family);
+            nadir_random random = test_random(TEST_SPECTRAL_SEED + (uint64_t)family);
             nadir_model *model = test_families[family].make(context, &random);
             double *scales = test_new(model->rows, sizeof *scales);
             for (int64_t row = 0; row < model->rows; row++) {
@@ -95,8 +94,7 @@ static void test_near_breakdown(void **state)
     static const int families[] = {0, 1, 2, 3};
     for (int i = 0; i < 4; i++) {
         nadir_context *context = test_context();
-        nadir_random random;
-        nadir_random_seed(&random, TEST_SPECTRAL_SEED);
+        nadir_random random = test_random(TEST_SPECTRAL_SEED);
         test_problem made = test_spectral_family(context, families[i], &random, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         test_free reference = test_free_make(problem);
@@ -132,8 +130,7 @@ static void test_many_radii(void **state)
     enum { COUNT = 70 };
     for (int family = 0; family < 4; family++) {
         nadir_context *context = test_context();
-        nadir_random random;
-        nadir_random_seed(&random, TEST_SPECTRAL_SEED + 7);
+        nadir_random random = test_random(TEST_SPECTRAL_SEED + 7);
         test_problem made = test_spectral_family(context, family, &random, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         test_free reference = test_free_make(problem);
@@ -175,8 +172,7 @@ static nadir_model *make_ring(nadir_context *context, int64_t states)
     int64_t *starts = test_new(states + 1, sizeof *starts);
     int32_t *columns = test_new(states, sizeof *columns);
     double *numbers = test_new(2 * states, sizeof *numbers);
-    nadir_random random;
-    nadir_random_seed(&random, TEST_SPECTRAL_SEED);
+    nadir_random random = test_random(TEST_SPECTRAL_SEED);
     for (int64_t s = 0; s < states; s++) {
         starts[s + 1] = s + 1;
         columns[s] = (int32_t)((s + 1) % states);
@@ -193,8 +189,7 @@ static nadir_model *make_ring(nadir_context *context, int64_t states)
     data.columns = columns;
     data.probabilities = numbers;
     data.rewards = numbers + states;
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model *model = test_create_model(context, &data);
     free(starts);
     free(columns);
     free(numbers);
@@ -210,8 +205,7 @@ static void test_restarts(void **state)
     static const double shares[COUNT] = {0.999, 0.5, 0.99, 0.95};
     nadir_context *context = test_context();
     nadir_model *model = make_ring(context, STATES);
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     test_problem made = test_spectral_problem(context, model, policy, NULL, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
     const double angle = 2 * acos(-1) / STATES;

@@ -117,8 +117,7 @@ static void test_width_at_a_fifth(void **state)
     (void)state;
     for (size_t i = 0; i < 12; i++) {
         nadir_model *model = test_generate_dense(context, sizes[i / 3], discounts[i % 3], SEED + i);
-        nadir_random random;
-        nadir_random_seed(&random, SEED + i);
+        nadir_random random = test_random(SEED + i);
         nadir_policy *policy = test_policy(context, model, TEST_RANDOM, &random);
         truth at;
         test_note("S=%d, discount %g, seed %d", (int)sizes[i / 3], discounts[i % 3], (int)(SEED + i));
@@ -148,8 +147,7 @@ static void test_perturbed_pairs(void **state)
     nadir_context *context = test_context();
     (void)state;
     for (int family = 0; family < TEST_FAMILIES - 1; family++) {
-        nadir_random random;
-        nadir_random_seed(&random, SEED + (uint64_t)family);
+        nadir_random random = test_random(SEED + (uint64_t)family);
         nadir_model *model = test_families[family].make(context, &random);
         nadir_policy *policy = test_policy(context, model, TEST_UNIFORM, &random);
         const int64_t n = model->states;
@@ -186,8 +184,7 @@ static void test_wrong_triple(void **state)
     (void)state;
     for (int i = 0; i < 6; i++) {
         nadir_model *model = test_generate_dense(context, 12, 0.9, SEED + (uint64_t)i);
-        nadir_random random;
-        nadir_random_seed(&random, SEED);
+        nadir_random random = test_random(SEED);
         truth at;
         test_note("seed %d, triple %d", SEED + i, 1 + i % 3);
         truth_make(&at, context, model, test_policy(context, model, TEST_RANDOM, &random), NULL, 0.6);
@@ -269,8 +266,7 @@ static void test_no_kernel_is_worse(void **state)
     nadir_context *context = test_context();
     (void)state;
     for (int family = 0; family < TEST_FAMILIES - 1; family++) {
-        nadir_random random;
-        nadir_random_seed(&random, SEED + (uint64_t)family);
+        nadir_random random = test_random(SEED + (uint64_t)family);
         nadir_model *model = test_families[family].make(context, &random);
         double *kernel = test_new(model->rows * model->states, sizeof *kernel);
         truth at;
@@ -296,8 +292,7 @@ static void test_scales_and_large_radii(void **state)
     nadir_context *context = test_context();
     (void)state;
     for (int i = 0; i < 4 * (TEST_FAMILIES - 1); i++) {
-        nadir_random random;
-        nadir_random_seed(&random, SEED + (uint64_t)i);
+        nadir_random random = test_random(SEED + (uint64_t)i);
         nadir_model *model = test_families[i / 4].make(context, &random);
         double *scales = test_new(model->rows, sizeof *scales);
         truth at;
@@ -361,8 +356,7 @@ static nadir_model *scaled_model(nadir_context *context, int64_t states, double 
         rewards[row] = size * data.rewards[row] + level;
     }
     data.rewards = rewards;
-    nadir_model *made = NULL;
-    assert_ok(context, nadir_model_create(context, &data, &made));
+    nadir_model *made = test_create_model(context, &data);
     free(rewards);
     nadir_model_free(model);
     return made;
@@ -384,8 +378,7 @@ static void test_extremes(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         nadir_model *model =
             scaled_model(context, cases[i].states, cases[i].discount, cases[i].size, cases[i].level);
-        nadir_random random;
-        nadir_random_seed(&random, SEED);
+        nadir_random random = test_random(SEED);
         truth at;
         test_note("case %zu", i);
         truth_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), NULL, 0.2);
@@ -408,8 +401,7 @@ static void test_scarce_memory(void **state)
     for (int dense = 0; dense < 2; dense++) {
         test_scarce scarce;
         nadir_context *context = test_scarce_context(&scarce);
-        nadir_random random;
-        nadir_random_seed(&random, SEED);
+        nadir_random random = test_random(SEED);
         nadir_model *model = test_generate_dense(context, 7, 0.9, SEED);
         truth at;
         truth_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), NULL, 0.2);

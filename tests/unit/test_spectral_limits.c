@@ -20,8 +20,7 @@ static void test_reward_sizes(void **state)
     double expected = 0;
     for (int i = 0; i < 5; i++) {
         nadir_context *context = test_context();
-        nadir_random random;
-        nadir_random_seed(&random, TEST_SPECTRAL_SEED);
+        nadir_random random = test_random(TEST_SPECTRAL_SEED);
         nadir_model *model = test_families[1].make(context, &random);
         nadir_policy *policy = test_policy(context, model, TEST_RANDOM, &random);
         test_note("factor %g", factors[i]);
@@ -47,8 +46,7 @@ static void test_best_case(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, TEST_SPECTRAL_SEED);
+    nadir_random random = test_random(TEST_SPECTRAL_SEED);
     test_problem best = test_spectral_family(context, 1, &random, NULL, -1);
     nadir_random_seed(&random, TEST_SPECTRAL_SEED);
     nadir_model *model = test_families[1].make(context, &random);
@@ -101,8 +99,7 @@ static void test_degenerate(void **state)
     (void)state;
     for (int kind = 0; kind < 5; kind++) {
         nadir_context *context = test_context();
-        nadir_random random;
-        nadir_random_seed(&random, TEST_SPECTRAL_SEED);
+        nadir_random random = test_random(TEST_SPECTRAL_SEED);
         test_note("kind %d", kind);
         nadir_model *model = test_families[kind == 0 ? 9 : 1].make(context, &random);
         nadir_policy *policy = test_policy(context, model, TEST_RANDOM, &random);
@@ -125,8 +122,7 @@ static void test_tolerances(void **state)
     (void)state;
     for (int family = 0; family < TEST_FAMILIES - 1; family++) {
         nadir_context *context = test_context();
-        nadir_random random;
-        nadir_random_seed(&random, TEST_SPECTRAL_SEED + 3);
+        nadir_random random = test_random(TEST_SPECTRAL_SEED + 3);
         test_problem made = test_spectral_family(context, family, &random, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         test_free reference = test_free_make(problem);
@@ -162,8 +158,7 @@ static void test_work(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, TEST_SPECTRAL_SEED);
+    nadir_random random = test_random(TEST_SPECTRAL_SEED);
     test_problem made = test_spectral_family(context, 0, &random, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
     nadir_backend_statistics before;
@@ -197,8 +192,7 @@ static void test_krylov(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_random random;
-    nadir_random_seed(&random, TEST_SPECTRAL_SEED);
+    nadir_random random = test_random(TEST_SPECTRAL_SEED);
     test_problem direct = test_spectral_family(context, TEST_FAMILIES - 9, &random, NULL, 1);
     nadir_random_seed(&random, TEST_SPECTRAL_SEED);
     nadir_model *model = test_families[TEST_FAMILIES - 9].make(context, &random);
@@ -226,8 +220,7 @@ static void test_scarce_memory(void **state)
     for (int m = 0; m < 3; m++) {
         test_scarce scarce;
         nadir_context *context = test_scarce_context(&scarce);
-        nadir_random random;
-        nadir_random_seed(&random, TEST_SPECTRAL_SEED);
+        nadir_random random = test_random(TEST_SPECTRAL_SEED);
         test_problem made = test_spectral_family(context, 0, &random, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         const double radii[3] = {0, 0.2, 0.7};

@@ -52,9 +52,8 @@ static nadir_model *make_wide(nadir_context *context, int64_t actions, const dou
 static test_quad worst_of_one(nadir_context *context, const nadir_ball *ball, const double *row, double W)
 {
     nadir_model *model = make_wide(context, 1, row, 1, 0.99, W);
-    nadir_policy *policy = NULL;
     test_quad J = 0;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     test_oracle oracle = test_oracle_make(model, policy, ball);
     oracle.balls = 1; /* the only row that can move */
     oracle.row_balls[0] = 0;
@@ -83,9 +82,8 @@ static void test_many_actions(void **state)
     const int64_t actions = test_memcheck() ? 1 << 10 : 1 << 20; /* their probabilities are exact */
     nadir_context *context = test_context();
     nadir_model *model = make_wide(context, actions, row, 1, 0.99, 1);
-    nadir_policy *policy = NULL;
     (void)state;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     nadir_solver *solver = test_solver(context, model, policy);
     for (size_t i = 0; i < LENGTH(cases); i++) {
         const double p = cases[i].p;
@@ -163,9 +161,8 @@ static void test_conditions(void **state)
     for (size_t i = 0; i < LENGTH(leaves) * LENGTH(discounts); i++) {
         const double discount = discounts[i % LENGTH(discounts)];
         nadir_model *model = make_chain(context, states, leaves[i / LENGTH(discounts)], discount);
-        nadir_policy *policy = NULL;
         test_quad J = 0;
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_policy *policy = test_uniform_policy(context, model);
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &none, NULL);
         test_oracle oracle = test_oracle_make(model, policy, &ball);
         test_quad *kernel = test_quad_nominal(&oracle);

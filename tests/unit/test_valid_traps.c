@@ -33,8 +33,7 @@ static nadir_model *make_model(nadir_context *context, int64_t states, const dou
 
 static nadir_robust evaluate(nadir_context *context, nadir_model *model, nadir_domain domain, double radius)
 {
-    nadir_policy *policy = NULL;
-    assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+    nadir_policy *policy = test_uniform_policy(context, model);
     nadir_solver *solver = test_solver(context, model, policy);
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radius, NULL);
     const nadir_robust result = test_robust(context, solver, &ball, NULL, NULL);

@@ -59,8 +59,7 @@ static void test_verified_solves(void **state)
     double *one = test_new(2 * n, sizeof *one);
     for (int transposed = 0; transposed < 2; transposed++) {
         nadir_solve_error enclosed[SOME] = {{0}};
-        nadir_random random;
-        nadir_random_seed(&random, SEED);
+        nadir_random random = test_random(SEED);
         for (int64_t i = 0; i < SOME * n; i++) {
             b[i] = sizes[i / n] * nadir_random_normal(&random);
         }
@@ -157,8 +156,7 @@ static void test_spanned_enclosures(void **state)
     double *b = test_new(COLUMNS * n, sizeof *b);
     double *kept = test_new(COLUMNS * n, sizeof *kept);
     double *x = test_new(COLUMNS * n, sizeof *x);
-    nadir_random random;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int64_t i = 0; i < BASIS * n; i++) {
         basis[i] = nadir_random_normal(&random);
     }

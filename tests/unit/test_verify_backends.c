@@ -83,14 +83,13 @@ static void verify_kind(const char *kind, int64_t states, int count)
     const int stride = test_memcheck() ? 5 : 1;
     for (int i = 0; i < 4 * 3 * 2 * 3; i += stride) {
         nadir_generate_settings shape = test_generate_settings();
-        nadir_policy *policy = NULL;
         shape.states = states;
         shape.seed = SEED;
         nadir_model *model = test_generate(context, kind, &shape);
         model->discount = discounts[i / 18];
         const nadir_ball ball =
             test_ball(NADIR_SET_NONRECT, domains[i % 3], norms[i / 6 % 3], &radii[i / 3 % 2], NULL);
-        assert_ok(context, nadir_policy_create_uniform(context, model, &policy));
+        nadir_policy *policy = test_uniform_policy(context, model);
         verify_all(context, model, policy, &ball, count, &written);
         nadir_policy_free(policy);
         nadir_model_free(model);
