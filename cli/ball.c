@@ -1,4 +1,4 @@
-/* ball.c: options of commands that ask about a ball of kernels: norm, set, domain, radius or radii, scales. */
+/* ball.c: options of commands with a ball of kernels: norm, set, domain, radius or radii, scales. */
 #include "cli.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /*
- * explain.h: which rows do the damage: the answer of nadir_worst_explain as a table, as JSON and as a picture.
+ * explain.h: which rows do the damage: the answer of nadir_worst_explain as a table, as JSON and as a
+ * picture.
  */
 #ifndef NADIR_CLI_EXPLAIN_H
 #define NADIR_CLI_EXPLAIN_H

@@ -1,6 +1,7 @@
 /*
- * explain_plot.c: which rows do the damage, as a picture: a bar for each row, or, where the states are the cells
- * of a grid ("r3c4", as nadir generate gridworld names them), a map. Black on white, readable when small.
+ * explain_plot.c: which rows do the damage, as a picture: a bar for each row, or, where the states are the
+ * cells of a grid ("r3c4", as nadir generate gridworld names them), a map. Black on white, readable when
+ * small.
  */
 #include "explain.h"
 #include "gnuplot.h"

@@ -1,5 +1,5 @@
-/* files.h: the files that a command reads and writes: none that is read is written, none is written twice, and
- * each is written whole or not at all. */
+/* files.h: the files that a command reads and writes: none that is read is written, none is written twice,
+ * and each is written whole or not at all. */
 #ifndef NADIR_CLI_FILES_H
 #define NADIR_CLI_FILES_H
 

@@ -27,8 +27,9 @@ void cli_gnuplot_text(const cli_gnuplot *plot, const char *text);
 nadir_status cli_gnuplot_close(cli_run *run, cli_gnuplot *plot);
 
 /*
- * How methods and sets look in pictures: the same colour and mark everywhere. The colours are those of Okabe and
- * Ito (2008), which most eyes can tell apart, and some of Paul Tol's; the marks tell them apart in grey print.
+ * How methods and sets look in pictures: the same colour and mark everywhere. The colours are those of Okabe
+ * and Ito (2008), which most eyes can tell apart, and some of Paul Tol's; the marks tell them apart in grey
+ * print.
  */
 typedef struct cli_style {
     const char *name;   /* of a method (nadir_method_name), of a set, or of a part that things play */

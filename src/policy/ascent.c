@@ -10,8 +10,8 @@
 /* Line search: the share of the predicted gain that a step must reach, and the shortest step. */
 #define ARMIJO        1e-4
 #define SHORTEST_STEP 1e-7
-/* Tolerance of responses, relative to the penalty: at most LOOSEST, and SQUARED times the square of the relative
- * advantage, since the error of the gradient is the root of that of the return. */
+/* Tolerance of responses, relative to the penalty: at most LOOSEST, and SQUARED times the square of the
+ * relative advantage, since the error of the gradient is the root of that of the return. */
 #define LOOSEST  1e-3
 #define SQUARED  1e-2
 #define TIGHTEST 1e-11
@@ -290,7 +290,8 @@ cleanup:
     return status;
 }
 
-/* The nonmonotone line search compares with the lowest of the last returns, less the error of the current one. */
+/* The nonmonotone line search compares with the lowest of the last returns, less the error of the current
+ * one. */
 static double line_search_reference(const nadir_ascent *self)
 {
     const int64_t count =
@@ -343,8 +344,8 @@ static void accept(nadir_ascent *self)
     update_state(self);
 }
 
-/* No step helps: the worst kernels of the policy and of those around it differ. Mixtures of them may be bad for
- * all these policies. */
+/* No step helps: the worst kernels of the policy and of those around it differ. Mixtures of them may be bad
+ * for all these policies. */
 static nadir_status add_both_kernels(nadir_ascent *self)
 {
     nadir_status status = NADIR_OK;

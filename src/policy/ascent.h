@@ -1,8 +1,9 @@
 /*
- * ascent.h: the robust policy by projected-gradient ascent on the worst return, until no policy can be better by
- * more than the wanted gap.
+ * ascent.h: the robust policy by projected-gradient ascent on the worst return, until no policy can be better
+ * by more than the wanted gap.
  *
- * In the metric sum over s of d(s)^METRIC |delta_s|^2 the gradient d(s) Q(s, a) of the worst return gives steps
+ * In the metric sum over s of d(s)^METRIC |delta_s|^2 the gradient d(s) Q(s, a) of the worst return gives
+ * steps
  *
  *     pi_s <- Proj(pi_s + alpha d(s)^(1 - METRIC) Q(s, .)),
  *
@@ -96,7 +97,7 @@ typedef enum nadir_ascent_kind {
 /* Returns that the line search compares with. */
 enum { NADIR_ASCENT_HISTORY = 8 };
 
-/* All numbers, besides the arrays of nadir_ascent, that it takes to resume. Written to checkpoints as it is. */
+/* All numbers, besides the arrays of nadir_ascent, that it takes to resume. Checkpoints hold the struct. */
 typedef struct nadir_ascent_state {
     int64_t iterations;
     int64_t evaluations;
@@ -142,8 +143,8 @@ typedef struct nadir_ascent {
 /* The scale of the relative gap. */
 double nadir_ascent_scale(const nadir_ascent *ascent);
 
-/* Runs from the policy `start` (retained), or from the store's checkpoint, to the end: stop_reason says why it
- * stopped, `best` is the policy. NADIR_ERROR_INTERRUPTED: `best` is the best policy so far, or NULL. */
+/* Runs from the policy `start` (retained), or from the store's checkpoint, to the end: stop_reason says why
+ * it stopped, `best` is the policy. NADIR_ERROR_INTERRUPTED: `best` is the best policy so far, or NULL. */
 nadir_status nadir_ascent_run(nadir_ascent *ascent, nadir_policy *start);
 
 /* Continues from the best policy, with a cold search for its worst kernel: another kernel may be worse. */
@@ -159,13 +160,13 @@ void nadir_ascent_clear(nadir_ascent *ascent);
 void nadir_ascent_measure(nadir_ascent *self);
 
 /*
- * Anderson acceleration, of depth one, of an inexact step, F(pi) = pi + step being the fixed-point map: with the
- * previous policy and step (pi', step'),
+ * Anderson acceleration, of depth one, of an inexact step, F(pi) = pi + step being the fixed-point map: with
+ * the previous policy and step (pi', step'),
  *
  *     step <- step - t (pi - pi' + step - step'),     t minimises |step - t (step - step')| in the metric.
  *
- * Both are kept as pairs of the L-BFGS model, which inexact steps do not use. So checkpoints hold them, and an
- * interrupted step is computed again with the same numbers.
+ * Both are kept as pairs of the L-BFGS model, which inexact steps do not use. So checkpoints hold them, and
+ * an interrupted step is computed again with the same numbers.
  */
 nadir_status nadir_ascent_anderson(nadir_ascent *self);
 
@@ -181,7 +182,8 @@ nadir_status nadir_ascent_take_best(const nadir_ascent *ascent, nadir_policy **p
 /* Writes a checkpoint, if it is time for one or `now`. */
 nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now);
 
-/* The response to the first policy. */
+/* The cold response to the first policy. If that breaks down (free domain) and the user named no policy, the
+ * response to the uniform policy, which often does not. */
 nadir_status nadir_ascent_respond(nadir_ascent *self, nadir_policy *start, nadir_response *response);
 
 /* Reads the checkpoint, and finds the response to its policy again. */

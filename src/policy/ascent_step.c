@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Power of occupancies in the metric. 1 is the natural gradient. On dense models the adversary's response to a
- * change of the policy curves the return like d(s)^2. On sparse models a power between was fastest. */
+/* Power of occupancies in the metric. 1 is the natural gradient. On dense models the adversary's response to
+ * a change of the policy curves the return like d(s)^2. On sparse models a power between was fastest. */
 #define METRIC       1.5
 #define METRIC_DENSE 2.0
 /* Least occupancy, relative to the average: the policy of a state that is hardly visited matters as soon as
@@ -20,8 +20,9 @@
 #define SMALLEST_PROBABILITY 1e-12
 
 /*
- * On dense models the worst kernel is about that of the free domain, whose penalty is c |x|_2 with x = alpha d pi.
- * Its curvature along pi is c / |x| = penalty / |x|^2 times d^2, and the step is its inverse. 0: not known.
+ * On dense models the worst kernel is about that of the free domain, whose penalty is c |x|_2 with x = alpha
+ * d pi. Its curvature along pi is c / |x| = penalty / |x|^2 times d^2, and the step is its inverse. 0: not
+ * known.
  */
 static double alpha_from_curvature(const nadir_ascent *self)
 {

@@ -1,5 +1,5 @@
-/* checkpoint.c: the identity of a search, its progress, and the checkpoints of an ascent; see checkpoint.h and
- * ascent.h. */
+/* checkpoint.c: the identity of a search, its progress, and the checkpoints of an ascent; see checkpoint.h
+ * and ascent.h. */
 #include "policy/ascent.h"
 
 #include "core/context.h"
@@ -137,7 +137,7 @@ nadir_status nadir_search_report(nadir_context *context, const nadir_robust_opti
     return stopped ? nadir_fail(context, NADIR_ERROR_INTERRUPTED, "interrupted") : NADIR_OK;
 }
 
-/* -------------------------------------------------------------------------------- checkpoints of an ascent */
+/* ------------------------------------------------------------------------- checkpoints of an ascent */
 
 /* policy, best: [rows] the current and the best policy. */
 static nadir_checkpoint list_parts(nadir_ascent *ascent, double *policy, double *best)
@@ -213,8 +213,17 @@ cleanup:
 
 nadir_status nadir_ascent_respond(nadir_ascent *self, nadir_policy *start, nadir_response *response)
 {
-    return nadir_response_find_first(self->context, &self->minmax, start, self->settings->start == NULL,
-                                     NADIR_ASCENT_FIRST_TOLERANCE, response);
+    nadir_policy *uniform = NULL;
+    nadir_status status = nadir_response_find(self->context, &self->minmax, start, NULL, NULL,
+                                              NADIR_ASCENT_FIRST_TOLERANCE, response);
+    if (status == NADIR_ERROR_ILL_POSED && self->settings->start == NULL) {
+        NADIR_CHECK(nadir_policy_create_uniform(self->context, self->minmax.model, &uniform));
+        NADIR_CHECK(nadir_response_find(self->context, &self->minmax, uniform, NULL, NULL,
+                                        NADIR_ASCENT_FIRST_TOLERANCE, response));
+    }
+cleanup:
+    nadir_policy_free(uniform);
+    return status;
 }
 
 nadir_status nadir_ascent_resume(nadir_ascent *self, nadir_policy *start)

@@ -1,6 +1,6 @@
 /*
- * checkpoint.h: progress and checkpoints of a search for the robust policy. A checkpoint lets the same program on
- * the same machine continue after an interruption with the same numbers. Its file format is in
+ * checkpoint.h: progress and checkpoints of a search for the robust policy. A checkpoint lets the same
+ * program on the same machine continue after an interruption with the same numbers. Its file format is in
  * io/checkpoint_file.c.
  */
 #ifndef NADIR_POLICY_CHECKPOINT_H
@@ -44,7 +44,7 @@ typedef struct nadir_checkpoint_store {
 nadir_status nadir_checkpoint_save(nadir_context *context, const nadir_checkpoint_store *store,
                                    const nadir_checkpoint *checkpoint, double seconds, double *saved);
 
-/* A checkpoint with a correct digest may still hold numbers that no search produces. A count is not negative. */
+/* A checkpoint with a correct digest may still hold numbers that no search produces. */
 bool nadir_checkpoint_is_count(int64_t number);
 bool nadir_checkpoint_are_finite(int64_t count, const double *numbers);
 nadir_status nadir_checkpoint_refuse(nadir_context *context, const nadir_checkpoint_store *store);

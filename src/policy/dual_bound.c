@@ -1,9 +1,9 @@
 /*
  * dual_bound.c: upper bounds on the worst return of every policy; see minmax.h.
  *
- * Where several kernels are equally bad for the best policy, the optimum of each alone is higher than the saddle
- * value: against each there is a better policy, and only a mixture is bad for all. Along the segment between
- * two kernels V* is a continuous function of one number, which a golden-section search minimises.
+ * Where several kernels are equally bad for the best policy, the optimum of each alone is higher than the
+ * saddle value: against each there is a better policy, and only a mixture is bad for all. Along the segment
+ * between two kernels V* is a continuous function of one number, which a golden-section search minimises.
  */
 #include "policy/minmax.h"
 

@@ -14,7 +14,7 @@ enum { STEPS = 60 };
 /* Powell's damping: a curvature of less than this share of the model's counts as that share. So the model
  * forgets old curvature within a few steps. */
 #define LEAST_CURVATURE 0.05
-/* Limit of a step to an action's probability, so that squares stay finite; its probability becomes 0 anyway. */
+/* Limit of the decrease of a probability, so that squares stay finite; the probability becomes 0. */
 #define LONGEST_DECREASE 1e6
 
 nadir_status nadir_lbfgs_make(nadir_context *context, const nadir_model *model, int most, nadir_lbfgs *lbfgs)

@@ -1,8 +1,8 @@
 /*
  * minmax.h: both sides of max over policies of min over the kernels P of the set of the return J.
  *
- * A response is a policy with the worst kernel that was found for it, and under that kernel the return J, value
- * v, occupancy d and Q(s, a) = R(s, a) + gamma P(.|s, a) . v, so that (Danskin)
+ * A response is a policy with the worst kernel that was found for it, and under that kernel the return J,
+ * value v, occupancy d and Q(s, a) = R(s, a) + gamma P(.|s, a) . v, so that (Danskin)
  *
  *     dJ_U / dpi(a|s) = d(s) Q(s, a).
  *
@@ -48,16 +48,12 @@ typedef struct nadir_minmax {
 
 /*
  * The worst kernel of a policy (retained), to about `tolerance` times the penalty. warm_v, warm_d: [states]
- * value and occupancy of the response to a similar policy, a warm start where the search supports one; or NULL.
- * response: of zeros. NADIR_ERROR_ILL_POSED: free domain, at or past breakdown.
+ * value and occupancy of the response to a similar policy, a warm start where the search supports one; or
+ * NULL. response: of zeros. NADIR_ERROR_ILL_POSED: free domain, at or past breakdown.
  */
 nadir_status nadir_response_find(nadir_context *context, nadir_minmax *minmax, nadir_policy *policy,
                                  const double *warm_v, const double *warm_d, double tolerance,
                                  nadir_response *response);
-/* The same without a warm start. any: if the policy breaks down (free domain), respond to the uniform policy
- * instead, which often does not. */
-nadir_status nadir_response_find_first(nadir_context *context, nadir_minmax *minmax, nadir_policy *policy,
-                                       bool any, double tolerance, nadir_response *response);
 /* Whether inexact responses to similar policies are possible. */
 bool nadir_response_allows_inexact(const nadir_response *response);
 /* Prepares inexact responses with the solver of `first`, which is taken. Does nothing the second time. */
@@ -69,8 +65,8 @@ const struct nadir_frank_wolfe *nadir_minmax_frank_wolfe(const nadir_minmax *min
 /*
  * One Frank-Wolfe step from warm_v and warm_d, whose linear systems are solved by a few corrections. `solver`
  * and the nominal return are not set; `error` is a bound as far as v and d are exact. before: the response
- * that warm_v and warm_d are from; with it, q of rows of probability zero that stay below all chosen rows may be
- * too high, which saves products. NULL: every row is computed.
+ * that warm_v and warm_d are from; with it, q of rows of probability zero that stay below all chosen rows may
+ * be too high, which saves products. NULL: every row is computed.
  */
 nadir_status nadir_response_find_inexact(nadir_context *context, nadir_minmax *minmax, nadir_policy *policy,
                                          const double *warm_v, const double *warm_d,

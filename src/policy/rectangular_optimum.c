@@ -2,16 +2,16 @@
  * rectangular_optimum.c: the best policy against a rectangular set; see rectangular_optimum.h.
  *
  * Simplex and support: v* = T v*. T at v gives a policy pi and worst rows X of all actions; the next v is the
- * value of pi under X (Newton's method on both players' choices). This takes a few steps, but need not converge.
- * Where it does not, v is from then on the worst value of pi by the adversary's own policy iteration, which
- * never falls from step to step. Any v proves with pi and X
+ * value of pi under X (Newton's method on both players' choices). This takes a few steps, but need not
+ * converge. Where it does not, v is from then on the worst value of pi by the adversary's own policy
+ * iteration, which never falls from step to step. Any v proves with pi and X
  *
  *     worst return of pi >= mu . v - c,    c (1 - gamma) >= max (v - T^pi v), weak duality for the rows;
  *     worst return of any policy <= the optimum under X <= mu . v + c,    c (1 - gamma) >= max (T_X v - v).
  *
- * Free domain: v is the fixed point of T^pi, unique below breakdown, pi the best mixture at the last v, and the
- * best policy met is the result. Its lower bound is that of its evaluation. The free set contains that of the
- * simplex, whose optimum is therefore an upper bound.
+ * Free domain: v is the fixed point of T^pi, unique below breakdown, pi the best mixture at the last v, and
+ * the best policy met is the result. Its lower bound is that of its evaluation. The free set contains that of
+ * the simplex, whose optimum is therefore an upper bound.
  */
 #include "policy/rectangular_optimum.h"
 
@@ -243,8 +243,8 @@ cleanup:
     return status;
 }
 
-/* Why to stop, or NULL. before: the previous residual. Rounding and errors of the solves keep the residual from
- * vanishing: it is "stable" once it is that small and no longer decreases. */
+/* Why to stop, or NULL. before: the previous residual. Rounding and errors of the solves keep the residual
+ * from vanishing: it is "stable" once it is that small and no longer decreases. */
 static const char *reason_to_stop(const optimum *self, double before, double tolerance)
 {
     if (self->residual <= tolerance * (1 - self->model->discount) * self->size) {

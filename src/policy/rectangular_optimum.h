@@ -4,10 +4,10 @@
  *     (Tv)(s) = max over pi_s of min over the rows of s, within ball and domain, of
  *               sum_a pi(a|s) (R(s, a) + gamma P_sa . v),
  *
- * a contraction on the domains simplex and support; on the free domain below breakdown of every policy met. Set
- * sa: the best action is the one with the best worst case, so the policy is deterministic. Set s: a mixture of
- * the actions above a threshold. On the free domain a row loses alpha r sigma_q(v) within radius r, and T is not
- * monotone.
+ * a contraction on the domains simplex and support; on the free domain below breakdown of every policy met.
+ * Set sa: the best action is the one with the best worst case, so the policy is deterministic. Set s: a
+ * mixture of the actions above a threshold. On the free domain a row loses alpha r sigma_q(v) within radius
+ * r, and T is not monotone.
  */
 #ifndef NADIR_POLICY_RECTANGULAR_OPTIMUM_H
 #define NADIR_POLICY_RECTANGULAR_OPTIMUM_H
@@ -60,7 +60,8 @@ typedef struct nadir_srect_update {
     nadir_srect_action *actions; /* [count] work space */
 } nadir_srect_update;
 
-/* Returns x; pi: [count]. With p = infinity every action has a budget of its own, and the best one is taken. */
+/* Returns x; pi: [count]. With p = infinity every action has a budget of its own, and the best one is
+ * taken. */
 double nadir_srect_update_solve(const nadir_srect_update *self, double *pi);
 
 /* The operator T. A struct of zeros holds nothing. */
@@ -111,8 +112,8 @@ typedef struct nadir_rectangular_optimum_settings {
 } nadir_rectangular_optimum_settings;
 
 /* value: [states], out, or NULL; policy: a new one. The ball's set, once settled, is s or sa (also the
- * non-rectangular one of p = infinity). NADIR_ERROR_NOT_CONVERGED: a limit; the best so far is returned with its
- * bounds. NADIR_ERROR_INTERRUPTED: the same without bounds, if there was a step. */
+ * non-rectangular one of p = infinity). NADIR_ERROR_NOT_CONVERGED: a limit; the best so far is returned with
+ * its bounds. NADIR_ERROR_INTERRUPTED: the same without bounds, if there was a step. */
 nadir_status nadir_rectangular_optimum(nadir_context *context, nadir_model *model, const nadir_ball *ball,
                                        const nadir_rectangular_optimum_settings *settings, double *value,
                                        nadir_policy **policy, nadir_rectangular_optimum_result *result);

@@ -164,20 +164,6 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_response_find_first(nadir_context *context, nadir_minmax *minmax, nadir_policy *policy,
-                                       bool any, double tolerance, nadir_response *response)
-{
-    nadir_policy *uniform = NULL;
-    nadir_status status = nadir_response_find(context, minmax, policy, NULL, NULL, tolerance, response);
-    if (status == NADIR_ERROR_ILL_POSED && any) {
-        NADIR_CHECK(nadir_policy_create_uniform(context, minmax->model, &uniform));
-        NADIR_CHECK(nadir_response_find(context, minmax, uniform, NULL, NULL, tolerance, response));
-    }
-cleanup:
-    nadir_policy_free(uniform);
-    return status;
-}
-
 double nadir_response_advantage(const nadir_context *context, const nadir_response *response)
 {
     const nadir_model *model = response->setup.problem.model;

@@ -14,10 +14,10 @@
 /* ------------------------------------------------------------------------------------- set s: mixtures */
 
 /*
- * The gains lie below their tangents. With tangents in place of gains x solves a scalar equation, whose root lies
- * at or below the true x; its radii are within the budget, so the largest value to which they really bring the
- * actions lies at or above it. The gains there give new tangents, and so on: Newton's method, both values meet
- * after a few rounds. x is at least what the best action keeps when all of beta is spent on it.
+ * The gains lie below their tangents. With tangents in place of gains x solves a scalar equation, whose root
+ * lies at or below the true x; its radii are within the budget, so the largest value to which they really
+ * bring the actions lies at or above it. The gains there give new tangents, and so on: Newton's method, both
+ * values meet after a few rounds. x is at least what the best action keeps when all of beta is spent on it.
  */
 
 enum { ROUNDS = 100, ROOT_STEPS = 200 };
@@ -53,8 +53,8 @@ static void query(const nadir_srect_update *update, int64_t action, double radiu
     keep_tangent(self);
 }
 
-/* A tangent closer to radius 0, for a gain so small that all tangents reach it there: at the chord from 0 to the
- * nearest touching point, which lies below the gain. */
+/* A tangent closer to radius 0, for a gain so small that all tangents reach it there: at the chord from 0 to
+ * the nearest touching point, which lies below the gain. */
 static void probe(const nadir_srect_update *update, int64_t action, double wanted)
 {
     const nadir_srect_action *self = &update->actions[action];

@@ -1,5 +1,5 @@
-/* robust_optimum.c: robust optimisation: checks the settings, chooses the method, evaluates the policy found with
- * its proof, and combines the bounds. */
+/* robust_optimum.c: robust optimisation: checks the settings, chooses the method, evaluates the policy found
+ * with its proof, and combines the bounds. */
 #include "core/context.h"
 #include "linalg/distributed.h"
 #include "policy/ascent.h"
@@ -316,8 +316,8 @@ cleanup:
     return status;
 }
 
-/* The upper bound: the optimum of the worst kernel, which the evaluation checked to be in the set; if that is not
- * low enough, of the kernels of the ascent and mixtures of them. */
+/* The upper bound: the optimum of the worst kernel, which the evaluation checked to be in the set; if that is
+ * not low enough, of the kernels of the ascent and mixtures of them. */
 static nadir_status bound(optimization *self)
 {
     nadir_status status = NADIR_OK;
