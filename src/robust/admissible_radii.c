@@ -5,7 +5,7 @@
  * tells how many are. For other norms only the search itself notices that a radius is too large: the number
  * is found by halving.
  */
-#include "robust/evaluate_free.h"
+#include "robust/evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>

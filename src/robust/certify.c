@@ -5,12 +5,12 @@
  * radii, where there is one; all proofs of prove.h. A proof that fails may show a better start for the
  * search.
  */
-#include "robust/certify.h"
 #include "proof/free_bounds.h"
+#include "robust/evaluate.h"
 
 #include "core/context.h"
 #include "proof/membership.h"
-#include "robust/evaluate_free.h"
+#include "robust/evaluate.h"
 #include "search/frank_wolfe.h"
 #include "search/free_search.h"
 #include "search/second_order_search.h"

@@ -5,8 +5,8 @@
 #define NADIR_ROBUST_CERTIFY_H
 
 #include "proof/second_order.h"
+#include "robust/evaluate.h"
 #include "robust/evaluation.h"
-#include "robust/prove.h"
 #include "search/frank_wolfe.h"
 
 /* One radius. Plain data: nothing is owned. */

@@ -11,7 +11,7 @@
  *
  * Many radii share the search and the breakdown radius, and their linear systems are solved together.
  */
-#include "robust/evaluate_free.h"
+#include "robust/evaluate.h"
 
 #include "core/context.h"
 #include "linalg/distributed.h"

@@ -12,7 +12,7 @@
  */
 #include "core/context.h"
 #include "linalg/distributed.h"
-#include "robust/certify.h"
+#include "robust/evaluate.h"
 #include "search/frank_wolfe.h"
 
 #include <float.h>

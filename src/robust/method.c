@@ -1,5 +1,5 @@
 /* method.c: the methods of robust evaluation by name; see method.h. */
-#include "robust/method.h"
+#include "robust/robust.h"
 
 #include <string.h>
 

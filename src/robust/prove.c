@@ -10,7 +10,7 @@
  *
  * Larger models: second order without columns (second_order.h) where p = 2, then the Lagrangian bound.
  */
-#include "robust/prove.h"
+#include "robust/evaluate.h"
 
 #include "linalg/distributed.h"
 #include "search/lagrangian_search.h"

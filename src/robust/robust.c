@@ -5,7 +5,7 @@
 #include "linalg/distributed.h"
 #include "proof/setup.h"
 #include "robust/evaluation.h"
-#include "robust/method.h"
+#include "robust/robust.h"
 #include "robust/worst.h"
 #include "solve/value.h"
 

@@ -6,7 +6,7 @@
 #define NADIR_TESTS_VALID_H
 
 #include "proof/kkt.h"
-#include "robust/prove.h"
+#include "robust/evaluate.h"
 #include "search/second_order_search.h"
 #include "support/miniature.h"
 #include "support/problem.h"
