@@ -8,7 +8,7 @@
  *     eigenvectors               nadir_spectrum_*, nadir_symmetric_*, nadir_lanczos_top
  *     D and D^T                  nadir_occupancy_solve[_transposed] of solver->occupancy
  *     v, d, kernels              nadir_solver_solve, then solver->value; nadir_worst_kernel
- *     robust evaluation          nadir_problem, nadir_candidate, nadir_evaluation; nadir_robust_evaluator
+ *     robust evaluation          nadir_problem, nadir_candidate, nadir_evaluation; nadir_evaluate, nadir_sweep
  */
 #ifndef NADIR_PAPER_INSIDE_H
 #define NADIR_PAPER_INSIDE_H
@@ -27,7 +27,6 @@
 #include "proof/breakdown.h"
 #include "proof/rank_one_check.h"
 #include "proof/setup.h"
-#include "robust/evaluate.h"
 #include "robust/robust.h"
 #include "robust/worst.h"
 #include "search/free_search.h"

@@ -36,15 +36,13 @@ static nadir_status run_library_method(nadir_context *context, const nadir_probl
                                        nadir_evaluation *evaluation)
 {
     nadir_status status = NADIR_OK;
-    const double factor = 1;
     nadir_robust_settings settings;
     nadir_robust_settings_default(&settings);
     settings.method = use->method;
     settings.certify = NADIR_CERTIFY_OFF;
     settings.tolerance = use->tolerance;
     settings.iterations_limit = use->samples;
-    NADIR_CHECK(
-        nadir_robust_evaluator(problem->uncertainty)(context, problem, &settings, 1, &factor, evaluation));
+    NADIR_CHECK(nadir_evaluate(context, problem, &settings, 1, NULL, evaluation));
     if (evaluation->refused) { /* at or past breakdown; the context holds the error */
         status = NADIR_ERROR_ILL_POSED;
         goto cleanup;

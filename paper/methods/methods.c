@@ -198,7 +198,7 @@ nadir_status nadir_search_method_evaluate(nadir_context *context, const nadir_pr
     usual.method = NULL;
     usual.iterations_limit = SEARCH_LIMIT;
     NADIR_CHECK(nadir_search_method_check(context, method, set));
-    NADIR_CHECK(nadir_robust_evaluator(set)(context, problem, &usual, count, factors, evaluations));
+    NADIR_CHECK(nadir_sweep(context, problem, &usual, count, factors, evaluations));
     for (int64_t i = 0; i < count; i++) {
         if (set->idle || factors[i] == 0 || evaluations[i].refused) {
             continue;

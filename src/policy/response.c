@@ -88,7 +88,6 @@ static nadir_status search(nadir_context *context, nadir_minmax *minmax, const d
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = &response->setup.problem;
     nadir_candidate *candidate = &response->evaluation.candidate;
-    const double factor = 1;
     if (can_start_warm(problem->uncertainty) && warm_v != NULL) {
         NADIR_CHECK(nadir_frank_wolfe_warm(context, problem, problem->uncertainty->radius, warm_v, warm_d,
                                            tolerance, minmax->iterations_limit, minmax->spare, candidate));
@@ -101,8 +100,7 @@ static nadir_status search(nadir_context *context, nadir_minmax *minmax, const d
         settings.certify = NADIR_CERTIFY_OFF;
         settings.tolerance = FINE;
         settings.iterations_limit = minmax->iterations_limit;
-        NADIR_CHECK(nadir_robust_evaluator(problem->uncertainty)(context, problem, &settings, 1, &factor,
-                                                                 &response->evaluation));
+        NADIR_CHECK(nadir_evaluate(context, problem, &settings, 1, NULL, &response->evaluation));
         status = response->evaluation.refused ? NADIR_ERROR_ILL_POSED : NADIR_OK;
     }
 cleanup:

@@ -35,7 +35,7 @@ typedef struct optimization {
     double known;                /* worst return of the policy found, by the search */
     double known_nominal;        /* its nominal return; NaN: not computed */
     nadir_solver *solver;        /* of the policy found */
-    nadir_warm_start warm_start; /* of its evaluation, from the last response of the ascent */
+    nadir_warm_start warm_start; /* of its evaluation: what the ascent found last; v NULL: nothing */
     nadir_robust evaluation;
     nadir_worst *worst;
     nadir_robust_optimum_result result;
@@ -238,6 +238,7 @@ static nadir_status take_solver(optimization *self)
     settings.backend = self->settings.backend;
     nadir_solver_free(self->solver);
     self->solver = NULL;
+    self->warm_start = (nadir_warm_start){0};
     const bool same = current != NULL && current->solver != NULL &&
                       memcmp(current->policy->probabilities, self->found->probabilities,
                              (size_t)self->model->rows * sizeof *self->found->probabilities) == 0;
@@ -247,10 +248,9 @@ static nadir_status take_solver(optimization *self)
     } else {
         NADIR_CHECK(nadir_solver_create(self->context, self->model, self->found, &settings, &self->solver));
     }
-    if (current != NULL && self->solver != NULL) {
+    if (current != NULL) {
         self->warm_start =
             (nadir_warm_start){current->v, current->d, nadir_minmax_frank_wolfe(&self->ascent.minmax)};
-        self->solver->warm_start = &self->warm_start;
     }
 cleanup:
     return status;
@@ -268,9 +268,10 @@ static nadir_status evaluate(optimization *self)
     self->worst = NULL;
     NADIR_CHECK(take_solver(self));
     nadir_ascent_release_work(&self->ascent);
+    const nadir_warm_start *warm_start = self->warm_start.v != NULL ? &self->warm_start : NULL;
     self->evaluation = (nadir_robust){.size = sizeof self->evaluation};
-    NADIR_CHECK(nadir_robust_run(self->context, self->solver, self->ball, &settings, NULL, &self->evaluation,
-                                 &self->worst));
+    NADIR_CHECK(nadir_robust_run(self->context, self->solver, self->ball, &settings, warm_start,
+                                 &self->evaluation, &self->worst));
 cleanup:
     return status;
 }

@@ -44,7 +44,6 @@ nadir_status nadir_setup_make(nadir_context *context, nadir_solver *solver, cons
     NADIR_NEW(context, asked->owned, states + (optimistic ? states + model->rows : 0));
     nadir_average_rewards(model, solver->policy, asked->owned);
     const double sign = optimistic ? -1 : 1;
-    const nadir_warm_start *warm_start = optimistic ? NULL : solver->warm_start;
     asked->problem = (nadir_problem){
         .model = model,
         .kernel = solver->kernel,
@@ -67,9 +66,6 @@ nadir_status nadir_setup_make(nadir_context *context, nadir_solver *solver, cons
         .largest = fmax(nadir_global_largest(context, states, solver->value.v),
                         nadir_global_largest(context, model->rows, model->rewards)),
     };
-    if (warm_start != NULL) {
-        asked->problem.warm_start = *warm_start;
-    }
     if (optimistic) {
         negated(states, asked->owned, asked->owned);
         asked->problem.v = negated(states, solver->value.v, asked->owned + states);

@@ -1,101 +1,35 @@
 /*
- * certify.c: bounds around the worst kernel of one radius; see certify.h.
+ * certify.c: bounds around the worst kernel that a search found for one radius, non-rectangular ball on the
+ * domains simplex and support: one loop over the proofs of strategy.c.
  *
- * In this order: kappa by norms, with a kernel that is as stationary as that needs; the shared proof of many
- * radii, where there is one; all proofs of prove.h. A proof that fails may show a better start for the
- * search.
+ * No number of the search is trusted: bounds follow from the kernel and a witness by the steps of
+ * proof/derivation.h. All proofs of a candidate add steps to one derivation. A proof that fails may show a
+ * better start for the search.
  */
-#include "proof/free_bounds.h"
-#include "robust/evaluate.h"
-
 #include "core/context.h"
-#include "proof/membership.h"
-#include "robust/evaluate.h"
+#include "linalg/distributed.h"
+#include "robust/strategy.h"
 #include "search/frank_wolfe.h"
-#include "search/free_search.h"
+#include "search/lagrangian_search.h"
 #include "search/second_order_search.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A proof gets this many attempts: each failure may show a better start for the search. */
-#define ATTEMPTS 3
-
-/* Stationarity before proofs: the sum over rows of what each lacks of optimality, as a share of the width. */
-#define STATIONARY         1e-3
-#define STATIONARY_ROUGHLY 0.15
-/* The least of it that iterative solves can show, as a share of the return. */
-#define VISIBLE 2e-13
-/* From so many states on a proof that fails costs more than another step with iterative solves. */
-#define LARGE 20000
-
-/* Whether the worst kernel of the free domain may lie in this domain and is cheap to prove. At p = 2 it
- * changes every entry of a row, so that the model must be full. */
-static bool free_may_help(const nadir_context *context, const nadir_problem *problem)
+static void clear_proofs(nadir_valid_run *run)
 {
-    const nadir_uncertainty *set = problem->uncertainty;
-    const nadir_model *model = problem->model;
-    if (model->exchange != NULL || /* kernels of rank one have no rows to check there */
-        !nadir_free_rewards_fit(context, problem)) {
-        return false;
-    }
-    return set->p == 1 || (set->p == 2 && model->nonzeros == model->rows * model->states);
+    nadir_derivation_clear(run->context, &run->derivation);
+    nadir_certificate_clear(run->context, &run->proof);
+    run->proof = (nadir_certificate){.lower = -INFINITY, .bound = "none", .kappa = NAN};
 }
 
-nadir_status nadir_valid_ask_free(nadir_context *context, const nadir_problem *own,
-                                  const nadir_robust_settings *own_settings, int64_t count,
-                                  const double *factors, nadir_evaluation *evaluations)
+void nadir_valid_run_clear(nadir_valid_run *run)
 {
-    nadir_uncertainty set = *own->uncertainty;
-    nadir_problem problem = *own;
-    nadir_robust_settings settings = *own_settings;
-    set.domain = NADIR_DOMAIN_FREE;
-    problem.uncertainty = &set;
-    settings.certify = NADIR_CERTIFY_AUTO;
-    nadir_status status = NADIR_ERROR_NOT_CONVERGED;
-    if (free_may_help(context, own)) {
-        status = nadir_free_evaluate(context, &problem, &settings, count, factors, evaluations);
-    }
-    for (int64_t i = 0; i < count && status == NADIR_ERROR_NOT_CONVERGED; i++) {
-        evaluations[i].refused = true;
-    }
-    return status == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : status;
+    clear_proofs(run);
+    nadir_evaluation_clear(run->context, &run->free);
 }
 
-nadir_status nadir_valid_take_free(nadir_valid_run *run, nadir_evaluation *evaluation, bool *done)
-{
-    nadir_status status = NADIR_OK;
-    nadir_membership membership;
-    *done = false;
-    run->evaluation->robust_time += evaluation->robust_time;
-    run->evaluation->certify_time += evaluation->certify_time;
-    if (evaluation->refused || evaluation->candidate.c == NULL) {
-        goto cleanup;
-    }
-    if (evaluation->minimum >= 0 && nadir_evaluation_is_close(run->problem, run->settings, evaluation)) {
-        NADIR_CHECK(nadir_rank_one_candidate_kernel(run->context, run->problem, &evaluation->candidate));
-        NADIR_CHECK(nadir_membership_measure(run->context, evaluation->candidate.kernel,
-                                             run->problem->uncertainty, run->factor, &membership));
-        *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;
-    }
-    if (*done) {
-        const double robust = run->evaluation->robust_time;
-        const double certify = run->evaluation->certify_time;
-        *run->evaluation = *evaluation;
-        *evaluation = (nadir_evaluation){0};
-        run->evaluation->robust_time = robust;
-        run->evaluation->certify_time = certify;
-        run->evaluation->breakdown = NAN;
-        run->evaluation->breakdown_proof = NULL;
-    } else if (run->problem->uncertainty->p == 2) { /* what the bound is made of */
-        NADIR_CHECK(nadir_evaluation_keep_pair(run->context, run->problem->states, evaluation->candidate.c,
-                                               evaluation->candidate.k, run->evaluation));
-    }
-cleanup:
-    return status;
-}
-
-/* The lower bound that certifies. */
+/* The lower bound that certifies the candidate. */
 static double wanted_lower(const nadir_valid_run *run)
 {
     const double J = run->evaluation->candidate.J;
@@ -107,76 +41,293 @@ static bool is_iterative(const nadir_valid_run *run)
     return nadir_occupancy_iterates(run->problem->occupancy);
 }
 
-/* Makes the attack stationary to a share of the width, where entries can be checked one by one. */
+/* ----------------------------------------------------------------------------------------- needs */
+
+static bool has_second_order(const nadir_valid_run *run)
+{
+    const double tau = run->evaluation->candidate.tau;
+    return run->problem->uncertainty->p == 2 && tau > 0 && isfinite(tau);
+}
+
+static bool has_columns(const nadir_valid_run *run)
+{
+    const bool few = run->problem->states <= NADIR_PROOF_STATES;
+    return run->problem->model->exchange == NULL && (few || run->settings->certify == NADIR_CERTIFY_STRICT);
+}
+
+static bool is_sparse(const nadir_problem *problem)
+{
+    return problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT && problem->model->dense == NULL;
+}
+
+static bool can_list_rows(const nadir_valid_run *run)
+{
+    const double dense = (double)run->problem->rows * (double)run->problem->states;
+    return is_sparse(run->problem) || nadir_allreduce_maximum(run->context, dense) <= NADIR_PROOF_ENTRIES;
+}
+
+static bool has_needs(const nadir_valid_run *run, int needs)
+{
+    return (!(needs & NADIR_NEEDS_AUTO) || run->settings->certify == NADIR_CERTIFY_AUTO) &&
+           (!(needs & NADIR_NEEDS_SECOND_ORDER) || has_second_order(run)) &&
+           (!(needs & NADIR_NEEDS_COLUMNS) || has_columns(run)) &&
+           (!(needs & NADIR_NEEDS_LARGE) || !has_columns(run)) &&
+           (!(needs & NADIR_NEEDS_LISTED_ROWS) || can_list_rows(run)) &&
+           (!(needs & NADIR_NEEDS_ONE_PROCESS) || run->problem->model->exchange == NULL) &&
+           (!(needs & NADIR_NEEDS_KAPPA_PATH) || run->kappa_path != NULL) &&
+           (!(needs & NADIR_NEEDS_HOPE) || !run->proof.hopeless) &&
+           (!(needs & NADIR_NEEDS_NO_HOPE) || run->proof.hopeless);
+}
+
+nadir_status nadir_valid_try(nadir_valid_run *run, int stage)
+{
+    nadir_status status = NADIR_OK;
+    for (const nadir_proof_row *row = nadir_proof_table; row->name != NULL; row++) {
+        if ((row->stages & stage) && has_needs(run, row->needs)) {
+            NADIR_CHECK(row->prove(run));
+            if (run->proof.lower >= run->wanted) {
+                break;
+            }
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------- proofs */
+
+static nadir_status begin_derivation(nadir_valid_run *run)
+{
+    if (run->derivation.problem != NULL) {
+        return NADIR_OK;
+    }
+    nadir_certificate_clear(run->context, &run->proof);
+    return nadir_derivation_make(run->context, run->problem, run->beta, &run->evaluation->candidate,
+                                 run->kappa_path != NULL ? &run->kappa_path->bounds : NULL, &run->proof,
+                                 &run->derivation);
+}
+
+nadir_status nadir_prove_free(nadir_valid_run *run)
+{
+    return run->free_is_known ? NADIR_OK : nadir_valid_ask_free(1, run);
+}
+
+nadir_status nadir_prove_kappa_path(nadir_valid_run *run)
+{
+    nadir_certificate_clear(run->context, &run->proof);
+    return nadir_kappa_path_search(run->context, run->kappa_path, run->beta, &run->evaluation->candidate,
+                                   &run->proof);
+}
+
+nadir_status nadir_prove_by_norms(nadir_valid_run *run)
+{
+    const nadir_status status = begin_derivation(run);
+    return status != NADIR_OK ? status : nadir_derivation_by_norms(run->context, &run->derivation);
+}
+
+nadir_status nadir_prove_second_order(nadir_valid_run *run)
+{
+    const nadir_status status = begin_derivation(run);
+    return status != NADIR_OK ? status
+                              : nadir_second_order_search(run->context, &run->derivation,
+                                                          run->settings->certify, run->wanted);
+}
+
+nadir_status nadir_prove_large(nadir_valid_run *run)
+{
+    const nadir_status status = begin_derivation(run);
+    return status != NADIR_OK ? status : nadir_derivation_large(run->context, &run->derivation);
+}
+
+/* At tau = 0 where the ball does not matter, which proves kernels inside the ball; then at the best tau. */
+static nadir_status prove_lagrangian(nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_lagrangian found = {0};
+    nadir_context *context = run->context;
+    const nadir_problem *problem = run->problem;
+    const double tau = run->evaluation->candidate.tau;
+    if (!isfinite(tau) || !(pow(run->beta, problem->uncertainty->p) > 0)) {
+        return NADIR_OK; /* p so large that beta^p underflows */
+    }
+    if (!(tau > 0)) {
+        NADIR_CHECK(nadir_lagrangian_solve(context, problem, run->beta, run->proof.d_bar, 0, &found));
+        NADIR_CHECK(nadir_derivation_lagrangian(context, &run->derivation, found.tau, found.v));
+        nadir_lagrangian_clear(context, &found);
+    }
+    if (run->proof.lower < run->wanted) {
+        NADIR_CHECK(nadir_lagrangian_tau_best(context, problem, run->beta, run->proof.d_bar, tau,
+                                              NADIR_PROOF_TAU_EVALUATIONS, &found));
+        NADIR_CHECK(nadir_derivation_lagrangian(context, &run->derivation, found.tau, found.v));
+    }
+cleanup:
+    nadir_lagrangian_clear(context, &found);
+    return status;
+}
+
+/* Without columns a kappa of at most 1/2 is better than this bound. With columns but without a second order,
+ * bounds on the occupancies around the nominal kernel come first. */
+nadir_status nadir_prove_lagrangian(nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    const bool columns = has_columns(run);
+    NADIR_CHECK(begin_derivation(run));
+    if (columns && !has_second_order(run)) {
+        NADIR_CHECK(nadir_derivation_set_passes(run->context, &run->derivation, NADIR_OCCUPANCY_PASSES,
+                                                NADIR_OCCUPANCY_SETTLED));
+    }
+    if (columns || !(run->proof.kappa <= 0.5)) {
+        NADIR_CHECK(prove_lagrangian(run));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *problem, double beta,
+                               const nadir_candidate *candidate, nadir_certify effort, double wanted,
+                               nadir_certificate *certificate)
+{
+    nadir_evaluation evaluation = {.candidate = *candidate}; /* owns nothing */
+    const nadir_robust_settings settings = {.certify = effort};
+    nadir_valid_run run = {.context = context,
+                           .problem = problem,
+                           .settings = &settings,
+                           .beta = beta,
+                           .evaluation = &evaluation,
+                           .wanted = wanted};
+    clear_proofs(&run);
+    const nadir_status status = nadir_valid_try(&run, NADIR_STAGE_FINE);
+    if (status == NADIR_OK) {
+        *certificate = run.proof;
+        run.proof = (nadir_certificate){0};
+    }
+    nadir_valid_run_clear(&run);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------ one candidate */
+
+/* Makes the candidate stationary to a share of the width, where entries can be checked one by one. */
 static nadir_status polish(nadir_valid_run *run, double share)
 {
     const nadir_problem *problem = run->problem;
-    const bool small = problem->states <= NADIR_PROOF_STATES;
-    const bool sparse = problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT && problem->model->dense == NULL;
-    if (!small && !sparse && run->settings->certify != NADIR_CERTIFY_STRICT) {
-        return NADIR_OK;
-    }
-    if (run->stationary_to > 0 && run->stationary_to <= share) {
-        return NADIR_OK;
-    }
     nadir_candidate *candidate = &run->evaluation->candidate;
-    const double wanted = fmax(share * run->settings->width * (run->problem->J - candidate->J),
-                               is_iterative(run) ? VISIBLE * fabs(candidate->J) : 0);
+    const bool small = problem->states <= NADIR_PROOF_STATES;
+    clear_proofs(run);
+    if (!small && !is_sparse(problem) && run->settings->certify != NADIR_CERTIFY_STRICT) {
+        return NADIR_OK;
+    }
+    const double wanted = fmax(share * run->settings->width * (problem->J - candidate->J),
+                               is_iterative(run) ? NADIR_STATIONARY_VISIBLE * fabs(candidate->J) : 0);
     nadir_frank_wolfe *frank_wolfe = run->frank_wolfe;
     run->frank_wolfe = NULL;
-    run->stationary_to = share;
-    return frank_wolfe != NULL ? nadir_frank_wolfe_polish_on(run->context, frank_wolfe, wanted, candidate)
-                               : nadir_frank_wolfe_polish(run->context, run->problem, run->beta,
-                                                          problem->warm_start.search, wanted, candidate);
+    return frank_wolfe != NULL
+               ? nadir_frank_wolfe_polish_on(run->context, frank_wolfe, wanted, candidate)
+               : nadir_frank_wolfe_polish(run->context, problem, run->beta,
+                                          run->warm_start != NULL ? run->warm_start->search : NULL, wanted,
+                                          candidate);
+}
+
+/* With a warm start norms may prove a rough candidate at once. Where they are far from that, the bound of the
+ * free domain is the best there is. */
+static nadir_status prove_warm(nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    bool hopeless = false;
+    const bool large =
+        is_iterative(run) && nadir_model_total(run->problem->model) > NADIR_POLISH_AT_ONCE_STATES;
+    clear_proofs(run);
+    NADIR_CHECK(
+        nadir_kappa_foresee(run->context, run->problem, run->beta, &run->evaluation->candidate, &hopeless));
+    if (!hopeless && !large) {
+        NADIR_CHECK(polish(run, NADIR_STATIONARY_ROUGHLY));
+    }
+    run->proof.hopeless = hopeless;
+    run->wanted = wanted_lower(run);
+    NADIR_CHECK(nadir_valid_try(run, NADIR_STAGE_ROUGH_WARM));
+cleanup:
+    return status;
+}
+
+/* Rough stationarity suffices for most shared proofs of many radii, and for proofs by norms from a warm
+ * start. Other proofs get more, so that bounds do not depend on the roundings of the search. */
+static nadir_status prove(nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    bool done = false;
+    if (run->kappa_path != NULL) {
+        NADIR_CHECK(polish(run, NADIR_STATIONARY_ROUGHLY));
+        run->wanted = wanted_lower(run);
+        NADIR_CHECK(nadir_valid_try(run, NADIR_STAGE_ROUGH_RADII));
+        done = run->proof.lower >= run->wanted || !(run->proof.kappa <= 0.5);
+    } else if (!run->free_is_known && run->settings->certify == NADIR_CERTIFY_AUTO) {
+        NADIR_CHECK(prove_warm(run));
+        done = run->proof.lower >= run->wanted || !run->free.refused;
+    }
+    if (!done) {
+        NADIR_CHECK(polish(run, NADIR_STATIONARY));
+        run->wanted = wanted_lower(run);
+        NADIR_CHECK(nadir_valid_try(run, NADIR_STAGE_FINE));
+    }
+cleanup:
+    return status;
 }
 
 /* Searches from the kernel of the Lagrangian bound that the proof has found. */
-static nadir_status search_again(nadir_valid_run *run, const nadir_certificate *proof, bool *better)
+static nadir_status search_again(nadir_valid_run *run, bool *better)
 {
     nadir_status status = NADIR_OK;
     nadir_lagrangian lagrangian = {0};
     const nadir_robust_settings *settings = run->settings;
+    const nadir_certificate *proof = &run->proof;
     NADIR_NEW(run->context, lagrangian.v, run->problem->states);
     memcpy(lagrangian.v, proof->v_tau, (size_t)run->problem->states * sizeof *lagrangian.v);
     NADIR_CHECK(
         nadir_lagrangian_solve(run->context, run->problem, run->beta, proof->d_bar, proof->tau, &lagrangian));
-    NADIR_CHECK(nadir_multistart_again(run->context, run->problem, run->beta, run->problem->warm_start.search,
-                                       &lagrangian, settings->tolerance, settings->iterations_limit,
-                                       &run->evaluation->candidate, better));
+    NADIR_CHECK(nadir_multistart_again(
+        run->context, run->problem, run->beta, run->warm_start != NULL ? run->warm_start->search : NULL,
+        &lagrangian, settings->tolerance, settings->iterations_limit, &run->evaluation->candidate, better));
 cleanup:
     nadir_lagrangian_clear(run->context, &lagrangian);
     return status;
 }
 
-/* By the shared proof of many radii, or else by all proofs. */
-static nadir_status prove_once(nadir_valid_run *run, nadir_certificate *proof)
+/* Proofs, and further searches from where they fail. */
+static nadir_status prove_and_search(nadir_valid_run *run)
 {
     nadir_status status = NADIR_OK;
-    const nadir_candidate *candidate = &run->evaluation->candidate;
-    const double wanted = wanted_lower(run);
-    nadir_certificate_clear(run->context, proof);
-    if (run->kappa_path != NULL && candidate->tau > 0 && isfinite(candidate->tau)) {
-        NADIR_CHECK(nadir_kappa_path_search(run->context, run->kappa_path, run->beta, candidate, proof));
-        if (proof->lower >= wanted) {
-            goto cleanup;
+    nadir_evaluation *evaluation = run->evaluation;
+    const int attempts = nadir_rewards_underflow(run->context, run->problem) ? 0 : NADIR_PROOF_ATTEMPTS;
+    bool better = true;
+    for (int attempt = 0; attempt < attempts && better; attempt++) {
+        better = false;
+        NADIR_CHECK(prove(run));
+        if (run->proof.lower < wanted_lower(run) && run->proof.v_tau != NULL) {
+            NADIR_CHECK(search_again(run, &better));
         }
-        nadir_certificate_clear(run->context, proof);
     }
-    NADIR_CHECK(nadir_valid_prove_within(run->context, run->problem, run->beta, candidate,
-                                         run->settings->certify, wanted,
-                                         run->kappa_path != NULL ? &run->kappa_path->bounds : NULL, proof));
+    NADIR_CHECK(nadir_evaluation_check_valid(run->context, run->problem, run->factor, evaluation));
+    nadir_evaluation_take_bound(evaluation, run->proof.lower, run->proof.proof, run->proof.bound);
+    if (nadir_evaluation_is_close(run->problem, run->settings, evaluation)) { /* rewards alone may prove it */
+        evaluation->proof = evaluation->proof == NADIR_PROOF_NONE ? NADIR_PROOF_RIGOROUS : evaluation->proof;
+    }
+    nadir_evaluation_take_certificate(run->context, &run->proof, evaluation);
 cleanup:
+    clear_proofs(run);
     return status;
 }
 
-/* Evaluates the free domain after all, for its bound. */
-static nadir_status ask_free_late(nadir_valid_run *run, nadir_evaluation *free)
+/* The bound of the free domain, and the pair (c, k) that proves it at p = 2. */
+static nadir_status take_free_bound(nadir_valid_run *run)
 {
     nadir_status status = NADIR_OK;
-    run->free_is_postponed = false;
-    nadir_evaluation_clear(run->context, free);
-    NADIR_CHECK(nadir_valid_ask_free(run->context, run->problem, run->settings, 1, &run->factor, free));
-    if (!free->refused && free->candidate.kernel != NULL && run->problem->uncertainty->p == 2) {
+    const nadir_evaluation *free = &run->free;
+    if (free->refused) {
+        return NADIR_OK;
+    }
+    nadir_evaluation_take_bound(run->evaluation, free->lower, free->proof, "free-domain");
+    if (run->problem->uncertainty->p == 2 && free->candidate.c != NULL &&
+        run->evaluation->enclosing == NULL) {
         NADIR_CHECK(nadir_evaluation_keep_pair(run->context, run->problem->states, free->candidate.c,
                                                free->candidate.k, run->evaluation));
     }
@@ -184,101 +335,23 @@ cleanup:
     return status;
 }
 
-/* By norms alone, if that does. */
-static nadir_status prove_by_norms(nadir_valid_run *run, nadir_certificate *proof)
-{
-    nadir_certificate_clear(run->context, proof);
-    return nadir_valid_prove_by_norms(run->context, run->problem, run->beta, &run->evaluation->candidate,
-                                      proof);
-}
-
-/* Rough stationarity suffices for most shared proofs of many radii, and for proofs by norms within an
- * optimisation. Other proofs get more, so that bounds do not depend on the roundings of the search; large
- * models get it at once. */
-static nadir_status prove(nadir_valid_run *run, nadir_evaluation *free, nadir_certificate *proof)
-{
-    nadir_status status = NADIR_OK;
-    const bool brief = run->settings->certify == NADIR_CERTIFY_AUTO && run->kappa_path == NULL;
-    bool hopeless = false;
-    if (brief && run->free_is_postponed) {
-        NADIR_CHECK(nadir_kappa_foresee(run->context, run->problem, run->beta, &run->evaluation->candidate,
-                                        &hopeless));
-    }
-    const bool large = is_iterative(run) && nadir_model_total(run->problem->model) > LARGE;
-    const bool at_once = large || !run->free_is_postponed;
-    for (int i = at_once ? 1 : 0; i < 2 && brief && !hopeless; i++) {
-        NADIR_CHECK(polish(run, i == 0 ? STATIONARY_ROUGHLY : STATIONARY));
-        NADIR_CHECK(prove_by_norms(run, proof));
-        if (proof->lower >= wanted_lower(run)) {
-            goto cleanup;
-        }
-        if (!(proof->kappa <= 0.5)) {
-            break;
-        }
-    }
-    if (brief && run->free_is_postponed && (hopeless || proof->hopeless)) {
-        NADIR_CHECK(ask_free_late(run, free));
-        if (!free->refused) { /* nothing better will come of it */
-            goto cleanup;
-        }
-    }
-    NADIR_CHECK(polish(run, run->kappa_path != NULL ? STATIONARY_ROUGHLY : STATIONARY));
-    NADIR_CHECK(prove_once(run, proof));
-    if (run->kappa_path != NULL && proof->lower < wanted_lower(run) && proof->kappa <= 0.5) {
-        NADIR_CHECK(polish(run, STATIONARY));
-        NADIR_CHECK(prove_once(run, proof));
-    }
-cleanup:
-    return status;
-}
-
-/* Proofs, and further searches from where they fail. */
-static nadir_status certify(nadir_valid_run *run, nadir_evaluation *free)
-{
-    nadir_status status = NADIR_OK;
-    nadir_certificate proof = {.lower = -INFINITY, .bound = "none", .kappa = NAN};
-    nadir_evaluation *evaluation = run->evaluation;
-    const int attempts = nadir_rewards_underflow(run->context, run->problem) ? 0 : ATTEMPTS;
-    for (int attempt = 0; attempt < attempts; attempt++) {
-        bool better = false;
-        run->stationary_to = 0;
-        NADIR_CHECK(prove(run, free, &proof));
-        if (proof.lower < wanted_lower(run) && proof.v_tau != NULL) {
-            NADIR_CHECK(search_again(run, &proof, &better));
-        }
-        if (!better) {
-            break;
-        }
-    }
-    NADIR_CHECK(nadir_evaluation_check_valid(run->context, run->problem, run->factor, evaluation));
-    nadir_evaluation_take_bound(evaluation, proof.lower, proof.proof, proof.bound);
-    if (nadir_evaluation_is_close(run->problem, run->settings, evaluation)) { /* rewards alone may prove it */
-        evaluation->proof = evaluation->proof == NADIR_PROOF_NONE ? NADIR_PROOF_RIGOROUS : evaluation->proof;
-    }
-    nadir_evaluation_take_certificate(run->context, &proof, evaluation);
-cleanup:
-    nadir_certificate_clear(run->context, &proof);
-    return status;
-}
-
-nadir_status nadir_valid_certify(nadir_valid_run *run, nadir_evaluation *free)
+nadir_status nadir_valid_certify(nadir_valid_run *run)
 {
     nadir_status status = NADIR_OK;
     nadir_evaluation *evaluation = run->evaluation;
     const double begun = nadir_clock_seconds();
     evaluation->breakdown = NAN;
     evaluation->kappa = NAN;
+    clear_proofs(run);
     if (run->settings->certify != NADIR_CERTIFY_OFF) {
-        NADIR_CHECK(certify(run, free));
+        NADIR_CHECK(prove_and_search(run));
     } else {
         NADIR_CHECK(nadir_evaluation_check_valid(run->context, run->problem, run->factor, evaluation));
     }
-    if (run->free_is_postponed && !nadir_evaluation_is_close(run->problem, run->settings, evaluation)) {
-        NADIR_CHECK(ask_free_late(run, free));
+    if (!nadir_evaluation_is_close(run->problem, run->settings, evaluation)) {
+        NADIR_CHECK(nadir_valid_try(run, NADIR_STAGE_AFTER));
     }
-    if (!free->refused) {
-        nadir_evaluation_take_bound(evaluation, free->lower, free->proof, "free-domain");
-    }
+    NADIR_CHECK(take_free_bound(run));
     evaluation->certify_time += nadir_clock_seconds() - begun;
 cleanup:
     return status;

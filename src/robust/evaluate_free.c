@@ -11,42 +11,18 @@
  *
  * Many radii share the search and the breakdown radius, and their linear systems are solved together.
  */
-#include "robust/evaluate.h"
+#include "robust/strategy.h"
 
 #include "core/context.h"
 #include "linalg/distributed.h"
 #include "proof/breakdown.h"
 #include "proof/free_bounds.h"
 #include "proof/rank_one_check.h"
-#include "robust/evaluation.h"
 #include "search/free_search.h"
 #include "search/spectral.h"
 
 #include <math.h>
 #include <string.h>
-
-/* The proven breakdown radius depends a little on the backend, more so where solves are iterations. Reports
- * give this share of it, which every backend can prove. */
-#define SHOWN          (1 - 1e-7)
-#define SHOWN_ITERATED 0.995
-
-/* Products D W c are kept from the check of kernels for the check of bounds up to this many numbers. */
-#define PRODUCTS_LIMIT 4000000
-
-/* One evaluation: what all its steps share. */
-typedef struct free_run {
-    nadir_context *context;
-    const nadir_problem *problem;
-    const nadir_robust_settings *settings;
-    nadir_spectral_method method; /* of spectral searches */
-    int64_t count;
-    const double *factors; /* [count] */
-    double *radii;         /* [count] */
-    nadir_evaluation *evaluations;
-    double *products;     /* [count * states] about D W c of the kernels found; NULL: not kept */
-    double *products_off; /* [count] how far: see rank_one_check.h */
-    double limit;         /* where breakdown is, once a radius was refused; infinity: not known */
-} free_run;
 
 static double largest_of(int64_t count, const double *numbers)
 {
@@ -58,7 +34,7 @@ static double largest_of(int64_t count, const double *numbers)
 }
 
 /* In the problem's own norm: the estimate under NADIR_CERTIFY_STRICT, else the proven radius. */
-static void set_breakdown(const free_run *run, const nadir_problem *problem,
+static void set_breakdown(const nadir_free_run *run, const nadir_problem *problem,
                           const nadir_known_breakdown *known, nadir_evaluation *evaluation)
 {
     static const char *const names[] = {"products", "columns", "cholesky"};
@@ -66,7 +42,8 @@ static void set_breakdown(const free_run *run, const nadir_problem *problem,
     evaluation->breakdown = nadir_breakdown_for_norm(problem, exact ? known->estimate : known->low);
     const bool iterated =
         known->proof == NADIR_BREAKDOWN_PRODUCTS && nadir_occupancy_iterates(problem->occupancy);
-    const double shown = (iterated ? SHOWN_ITERATED : SHOWN) * evaluation->breakdown;
+    const double shown =
+        (iterated ? NADIR_BREAKDOWN_SHOWN_ITERATED : NADIR_BREAKDOWN_SHOWN) * evaluation->breakdown;
     if (!exact && shown > largest_of(run->count, run->radii)) {
         evaluation->breakdown = shown;
     }
@@ -83,7 +60,7 @@ static void hand_over(nadir_candidate *candidate, nadir_evaluation *evaluation)
 
 /* The candidates become those of the verdicts. Proves that their kernels lie in the set, and bounds their
  * returns. */
-static nadir_status check_kernels(free_run *run, nadir_candidate *candidates)
+static nadir_status check_kernels(nadir_free_run *run, nadir_candidate *candidates)
 {
     nadir_status status = NADIR_OK;
     nadir_rank_one_check *checks = NULL;
@@ -114,7 +91,9 @@ static nadir_status check_kernels(free_run *run, nadir_candidate *candidates)
         nadir_evaluation_clamp_return(evaluation, checks[i].lower, checks[i].upper);
         evaluation->vague = !isfinite(evaluation->upper);
         if (evaluation->vague) {
-            NADIR_CHECK(nadir_evaluation_take_nominal(run->context, run->problem, evaluation));
+            nadir_value_check check;
+            NADIR_CHECK(nadir_evaluation_check_nominal(run->context, run->problem, &check));
+            evaluation->upper = run->problem->sign > 0 ? check.upper : -check.lower;
         }
         evaluation->minimum = checks[i].minimum;
         evaluation->lower = -INFINITY;
@@ -142,7 +121,7 @@ static void set_lower(const nadir_problem *problem, double lambda_high, nadir_pr
     }
 }
 
-static void clear_candidates(const free_run *run, nadir_candidate *candidates)
+static void clear_candidates(const nadir_free_run *run, nadir_candidate *candidates)
 {
     for (int64_t i = 0; candidates != NULL && i < run->count; i++) {
         nadir_candidate_clear(run->context, &candidates[i]);
@@ -150,7 +129,7 @@ static void clear_candidates(const free_run *run, nadir_candidate *candidates)
     nadir_release(run->context, candidates);
 }
 
-static void share_time(free_run *run, double robust, double certify)
+static void share_time(nadir_free_run *run, double robust, double certify)
 {
     for (int64_t i = 0; i < run->count; i++) {
         run->evaluations[i].robust_time += robust / (double)run->count;
@@ -160,7 +139,7 @@ static void share_time(free_run *run, double robust, double certify)
 
 /* ------------------------------------------------------------------------- non-rectangular, p = 2 */
 
-static nadir_status search_spectral(free_run *run, const nadir_problem *problem, int64_t count,
+static nadir_status search_spectral(nadir_free_run *run, const nadir_problem *problem, int64_t count,
                                     const double *radii, nadir_candidate *candidates)
 {
     const nadir_robust_settings *settings = run->settings;
@@ -170,7 +149,7 @@ static nadir_status search_spectral(free_run *run, const nadir_problem *problem,
 
 /* Lower bounds of all verdicts from the pairs (c, k) found. A bound within half of the allowed width is good
  * enough. */
-static nadir_status bound_spectral(free_run *run, nadir_known_breakdown *known)
+static nadir_status bound_spectral(nadir_free_run *run, nadir_known_breakdown *known)
 {
     nadir_status status = NADIR_OK;
     nadir_penalty_bound *bounds = NULL;
@@ -196,7 +175,7 @@ cleanup:
 }
 
 /* Searches and proves for radii that are below breakdown. */
-static nadir_status search_and_prove(free_run *run, nadir_known_breakdown *known)
+static nadir_status search_and_prove(nadir_free_run *run, nadir_known_breakdown *known)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
@@ -206,7 +185,7 @@ static nadir_status search_and_prove(free_run *run, nadir_known_breakdown *known
     NADIR_CHECK(search_spectral(run, problem, run->count, run->radii, candidates));
     const double found = nadir_clock_seconds();
     if (run->settings->certify != NADIR_CERTIFY_OFF &&
-        (run->count <= 1 || nadir_model_share(problem->model) <= PRODUCTS_LIMIT / run->count)) {
+        (run->count <= 1 || nadir_model_share(problem->model) <= NADIR_PRODUCTS_LIMIT / run->count)) {
         NADIR_NEW(run->context, run->products, run->count * (problem->states + 1));
         run->products_off = run->products + run->count * problem->states;
     }
@@ -220,7 +199,7 @@ cleanup:
     return status;
 }
 
-static nadir_status evaluate_spectral(free_run *run)
+nadir_status nadir_free_spectral(nadir_free_run *run)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
@@ -247,7 +226,7 @@ cleanup:
 
 /* ------------------------------------------------------------------------- non-rectangular, p = 1 */
 
-static nadir_status evaluate_l1(free_run *run)
+nadir_status nadir_free_l1(nadir_free_run *run)
 {
     nadir_status status = NADIR_OK;
     nadir_candidate *candidates = NULL;
@@ -282,7 +261,7 @@ cleanup:
 
 /* Lower bounds from the L_2 ball that contains the set, for the `open` radii where that ball is below
  * breakdown. */
-static nadir_status bound_open(free_run *run, const nadir_problem *enclosing, int64_t open,
+static nadir_status bound_open(nadir_free_run *run, const nadir_problem *enclosing, int64_t open,
                                const int64_t *which, const double *radii, nadir_candidate *candidates,
                                nadir_known_breakdown *known)
 {
@@ -309,7 +288,7 @@ cleanup:
     return status;
 }
 
-static nadir_status bound_by_enclosing(free_run *run, const nadir_problem *enclosing, double wider,
+static nadir_status bound_by_enclosing(nadir_free_run *run, const nadir_problem *enclosing, double wider,
                                        nadir_known_breakdown *known)
 {
     nadir_status status = NADIR_OK;
@@ -339,7 +318,7 @@ cleanup:
     return status;
 }
 
-static nadir_status evaluate_best_response(free_run *run)
+nadir_status nadir_free_best_response(nadir_free_run *run)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
@@ -375,7 +354,7 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------ rectangular */
 
-static nadir_status evaluate_rectangular(free_run *run)
+nadir_status nadir_free_rectangular(nadir_free_run *run)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = run->problem;
@@ -447,34 +426,26 @@ static nadir_status read_method(nadir_context *context, const nadir_problem *pro
         name, best_response ? "a norm between 1 and inf" : "norm 2");
 }
 
-nadir_status nadir_free_evaluate_all(nadir_context *context, const nadir_problem *problem,
-                                     const nadir_robust_settings *settings, int64_t count,
-                                     const double *factors, nadir_evaluation *evaluations, double *limit)
+nadir_status nadir_free_evaluate_together(nadir_context *context, const nadir_problem *problem,
+                                          const nadir_robust_settings *settings, int64_t count,
+                                          const double *factors, nadir_evaluation *evaluations, double *limit)
 {
     nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
-    free_run run = {.context = context,
-                    .problem = problem,
-                    .settings = settings,
-                    .count = count,
-                    .factors = factors,
-                    .evaluations = evaluations,
-                    .limit = INFINITY};
+    nadir_free_run run = {.context = context,
+                          .problem = problem,
+                          .settings = settings,
+                          .count = count,
+                          .factors = factors,
+                          .evaluations = evaluations,
+                          .limit = INFINITY};
     NADIR_CHECK(read_method(context, problem, settings->method, &run.method));
     NADIR_CHECK(check_rewards(context, problem));
     NADIR_NEW(context, run.radii, count);
     for (int64_t i = 0; i < count; i++) {
         run.radii[i] = factors[i] * set->radius;
     }
-    if (set->set != NADIR_SET_NONRECT) {
-        status = evaluate_rectangular(&run);
-    } else if (set->p == 1) {
-        status = evaluate_l1(&run);
-    } else if (set->p == 2) {
-        status = evaluate_spectral(&run);
-    } else {
-        status = evaluate_best_response(&run);
-    }
+    status = nadir_free_row_find(set)->evaluate(&run);
 cleanup:
     nadir_release(context, run.radii);
     nadir_release(context, run.products);
@@ -488,7 +459,8 @@ static nadir_status evaluate_one(nadir_context *context, const nadir_problem *pr
                                  nadir_evaluation *evaluation)
 {
     double limit;
-    nadir_status status = nadir_free_evaluate_all(context, problem, settings, 1, &factor, evaluation, &limit);
+    nadir_status status =
+        nadir_free_evaluate_together(context, problem, settings, 1, &factor, evaluation, &limit);
     if (status != NADIR_OK) {
         nadir_evaluation_clear(context, evaluation);
     }
@@ -504,7 +476,6 @@ nadir_status nadir_free_evaluate(nadir_context *context, const nadir_problem *pr
                                  const nadir_robust_settings *settings, int64_t count, const double *factors,
                                  nadir_evaluation *evaluations)
 {
-    return count == 1
-               ? evaluate_one(context, problem, settings, *factors, evaluations)
-               : nadir_admissible_radii_evaluate(context, problem, settings, count, factors, evaluations);
+    return count == 1 ? evaluate_one(context, problem, settings, *factors, evaluations)
+                      : nadir_free_sweep(context, problem, settings, count, factors, evaluations);
 }

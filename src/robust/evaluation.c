@@ -3,7 +3,6 @@
 #include "linalg/distributed.h"
 #include "proof/bellman_bound.h"
 #include "proof/membership.h"
-#include "solve/value.h"
 
 #include <float.h>
 #include <math.h>
@@ -112,18 +111,16 @@ void nadir_evaluation_take_bound(nadir_evaluation *evaluation, double lower, nad
     }
 }
 
-nadir_status nadir_evaluation_take_nominal(nadir_context *context, const nadir_problem *problem,
-                                           nadir_evaluation *evaluation)
+nadir_status nadir_evaluation_check_nominal(nadir_context *context, const nadir_problem *problem,
+                                            nadir_value_check *check)
 {
     nadir_status status = NADIR_OK;
-    nadir_value_check check;
     double *v = NULL; /* with the signs of the model's rewards */
     NADIR_NEW(context, v, problem->states);
     for (int64_t s = 0; s < problem->states; s++) {
         v[s] = problem->sign * problem->v[s];
     }
-    NADIR_CHECK(nadir_value_check_rows(context, problem->kernel, problem->policy, problem->gamma, v, &check));
-    evaluation->upper = problem->sign > 0 ? check.upper : -check.lower;
+    NADIR_CHECK(nadir_value_check_rows(context, problem->kernel, problem->policy, problem->gamma, v, check));
 cleanup:
     nadir_release(context, v);
     return status;

@@ -7,6 +7,7 @@
 #include "proof/bellman_bound.h"
 #include "proof/certificate.h"
 #include "sets/uncertainty.h"
+#include "solve/value.h"
 
 /* A struct of zeros holds nothing. Signs as in the problem. */
 typedef struct nadir_evaluation {
@@ -37,16 +38,10 @@ void nadir_evaluation_clear(nadir_context *context, nadir_evaluation *evaluation
 nadir_status nadir_evaluation_keep_pair(nadir_context *context, int64_t states, const double *c,
                                         const double *k, nadir_evaluation *evaluation);
 
-/* What a family of sets does for all `count` radii, those of the set times factors[i]. verdicts: [count] of
- * zeros. With more than one radius kernels need not be kept. Of radii that are refused the context's error
- * tells. Used settings: method (NULL: auto), certify, tolerance, width, iterations_limit. */
+/* Evaluates `count` radii, those of the set times factors[i]. evaluations: [count] of zeros. */
 typedef nadir_status nadir_evaluator(nadir_context *context, const nadir_problem *problem,
                                      const nadir_robust_settings *settings, int64_t count,
                                      const double *factors, nadir_evaluation *evaluations);
-
-nadir_evaluator nadir_free_evaluate;        /* domain free */
-nadir_evaluator nadir_rectangular_evaluate; /* simplex and support, rectangular */
-nadir_evaluator nadir_valid_evaluate;       /* simplex and support, non-rectangular */
 
 /* Domains simplex and support: the kernel of the attack lies in the set (NADIR_ERROR_VERIFICATION if not),
  * and `upper`, its return, is made anew from its rows and attack.v; attack.J is moved to where it can be;
@@ -54,9 +49,9 @@ nadir_evaluator nadir_valid_evaluate;       /* simplex and support, non-rectangu
 nadir_status nadir_evaluation_check_valid(nadir_context *context, const nadir_problem *problem, double factor,
                                           nadir_evaluation *evaluation);
 
-/* `upper` becomes that of the nominal kernel, which lies in every set. */
-nadir_status nadir_evaluation_take_nominal(nadir_context *context, const nadir_problem *problem,
-                                           nadir_evaluation *evaluation);
+/* Bounds on the return of the nominal kernel, which lies in every set; signs as in the model. */
+nadir_status nadir_evaluation_check_nominal(nadir_context *context, const nadir_problem *problem,
+                                            nadir_value_check *check);
 
 /* Takes kappa, d_bar and the steps of a certificate, in place of those at hand. */
 void nadir_evaluation_take_certificate(nadir_context *context, nadir_certificate *certificate,

@@ -62,8 +62,7 @@ static nadir_status evaluate(inverse *self, double factor, nadir_certify certify
     settings.tolerance = tolerance;
     *robust = (nadir_robust){.size = sizeof *robust};
     *refused = false;
-    status =
-        nadir_robust_run_many(self->context, self->solver, self->ball, &settings, NULL, 1, &factor, robust);
+    status = nadir_solver_robust_many(self->context, self->solver, self->ball, &settings, 1, &factor, robust);
     if (status == NADIR_ERROR_NOT_CONVERGED && robust->stop_reason != NULL) {
         self->converged = false;
         status = NADIR_OK;
@@ -272,6 +271,12 @@ static nadir_status settle(inverse *self, const nadir_robust_settings *settings,
         return nadir_fail(self->context, NADIR_ERROR_ARGUMENT,
                           "the tolerance is %g and the target %g; expected more than 0, and a number",
                           self->settings.tolerance, target);
+    }
+    const char *name = self->settings.method;
+    const nadir_method *method = name != NULL ? nadir_method_find(name) : NULL;
+    if (name != NULL && (method == NULL || method->evaluate != NULL)) {
+        return nadir_fail(self->context, NADIR_ERROR_ARGUMENT,
+                          "there is no method %s; expected auto, newton, bisect or best-response", name);
     }
     self->certify = self->settings.certify;
     self->tolerance = fmax(self->settings.tolerance, 64 * DBL_EPSILON);

@@ -1,19 +1,63 @@
-/* robust.c: robust evaluation: settles the question, asks the family of sets that answers it, and turns
- * verdicts into results. */
+/* robust.c: robust evaluation: reads the settings, sets up the problem, has it evaluated (evaluate.c, sweep.c)
+ * and turns evaluations into results. */
 #include "robust/robust.h"
 #include "core/context.h"
-#include "linalg/distributed.h"
 #include "proof/setup.h"
-#include "robust/evaluation.h"
-#include "robust/robust.h"
+#include "robust/strategy.h"
 #include "robust/worst.h"
-#include "solve/value.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#define SLIGHT 1e-6 /* what is open of a return, of the largest value: rounding */
+/* --------------------------------------------------------------------------------------- methods */
+
+static const nadir_method own[] = {
+    {"auto", "the default: exact where that is known to be possible", NULL},
+    {"newton", "the root of F(lambda) = lambda by Newton steps on a growing subspace", NULL},
+    {"bisect", "bisection on F(lambda), which is computed exactly", NULL},
+    {"best-response", "b and k in turn, each the best answer to the other", NULL},
+};
+
+enum { OWN = sizeof own / sizeof *own };
+
+/* NULL: past the last. */
+static const nadir_method *method_at(int64_t index)
+{
+    if (index < OWN) {
+        return index >= 0 ? &own[index] : NULL;
+    }
+    int64_t count = OWN;
+    while (count < index && nadir_further_methods[count - OWN] != NULL) {
+        count++;
+    }
+    return nadir_further_methods[count - OWN];
+}
+
+const nadir_method *nadir_method_find(const char *name)
+{
+    const nadir_method *method;
+    for (int64_t i = 0; (method = method_at(i)) != NULL; i++) {
+        if (strcmp(method->name, name) == 0) {
+            return method;
+        }
+    }
+    return NULL;
+}
+
+const char *nadir_method_name(int64_t index)
+{
+    const nadir_method *method = method_at(index);
+    return method != NULL ? method->name : NULL;
+}
+
+const char *nadir_method_summary(int64_t index)
+{
+    const nadir_method *method = method_at(index);
+    return method != NULL ? method->summary : NULL;
+}
+
+/* -------------------------------------------------------------------------------------- settings */
 
 void nadir_robust_settings_fill(nadir_robust_settings *settings, size_t size)
 {
@@ -22,9 +66,11 @@ void nadir_robust_settings_fill(nadir_robust_settings *settings, size_t size)
     nadir_settings_give(settings, size, &made, sizeof made);
 }
 
+/* The settings to use; *evaluator: of a further method that they name, or NULL. */
 static nadir_status settle_settings(nadir_context *context, const nadir_robust_settings *settings,
-                                    nadir_evaluator *evaluator, nadir_robust_settings *use)
+                                    nadir_robust_settings *use, nadir_evaluator **evaluator)
 {
+    *evaluator = NULL;
     nadir_robust_settings_default(use);
     if (settings != NULL && !nadir_settings_copy(use, sizeof *use, settings)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the robust settings is not set");
@@ -44,12 +90,12 @@ static nadir_status settle_settings(nadir_context *context, const nadir_robust_s
                           (int)use->certify);
     }
     const nadir_method *method = use->method != NULL ? nadir_method_find(use->method) : NULL;
-    const bool own = method != NULL && method->evaluate == NULL;
-    if (use->method != NULL && evaluator == NULL && !own) {
+    if (use->method != NULL && method == NULL) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                           "there is no method %s; expected auto, newton, bisect or best-response",
                           use->method);
     }
+    *evaluator = method != NULL ? method->evaluate : NULL;
     return NADIR_OK;
 }
 
@@ -67,67 +113,13 @@ nadir_status nadir_robust_check_distributed(nadir_context *context, const nadir_
                      "free or of a norm other than 2 and inf on domain support");
 }
 
-/* The same for one question, and for a further method (family not NULL). */
+/* The same for one problem, and for a further method (evaluator not NULL). */
 static nadir_status check_spread(nadir_context *context, const nadir_problem *problem,
                                  nadir_evaluator *evaluator)
 {
     return evaluator != NULL
                ? nadir_model_check_one_process(context, problem->model, "methods of the literature")
                : nadir_robust_check_distributed(context, problem->model, problem->uncertainty);
-}
-
-/* ---------------------------------------------------------------------------------------- nominal */
-
-/* Sets that hold the nominal kernel alone: radius 0, nothing that can move, one state. */
-static nadir_status evaluate_nominal(nadir_context *context, const nadir_problem *problem,
-                                     const nadir_robust_settings *settings, int64_t count,
-                                     const double *factors, nadir_evaluation *evaluations)
-{
-    nadir_status status = NADIR_OK;
-    nadir_value_check check;
-    double *v = NULL;
-    (void)factors;
-    const double begun = nadir_clock_seconds();
-    NADIR_NEW(context, v, problem->states);
-    for (int64_t s = 0; s < problem->states; s++) {
-        v[s] = problem->sign * problem->v[s];
-    }
-    NADIR_CHECK(nadir_value_check_rows(context, problem->kernel, problem->policy, problem->gamma, v, &check));
-    for (int64_t i = 0; i < count; i++) {
-        nadir_evaluation *evaluation = &evaluations[i];
-        NADIR_CHECK(nadir_kernel_create(context, problem->model, &evaluation->candidate.kernel));
-        evaluation->candidate.J = problem->J;
-        evaluation->candidate.method = "nominal";
-        evaluation->candidate.stop_reason = "solved";
-        evaluation->candidate.converged = true;
-        evaluation->candidate.gap = NAN;
-        evaluation->lower = problem->sign > 0 ? check.lower : -check.upper;
-        evaluation->upper = problem->sign > 0 ? check.upper : -check.lower;
-        evaluation->scale = nadir_global_largest(context, problem->states, problem->v);
-        evaluation->proof = NADIR_PROOF_RIGOROUS;
-        evaluation->bound = "nominal";
-        if (!nadir_evaluation_is_close(problem, settings, evaluation)) {
-            evaluation->proof = NADIR_PROOF_NONE;
-        }
-        evaluation->breakdown = NAN;
-        evaluation->kappa = NAN;
-        evaluation->minimum = check.minimum;
-        evaluation->certify_time = (nadir_clock_seconds() - begun) / (double)count;
-    }
-cleanup:
-    nadir_release(context, v);
-    return status;
-}
-
-nadir_evaluator *nadir_robust_evaluator(const nadir_uncertainty *set)
-{
-    if (set->idle) {
-        return evaluate_nominal;
-    }
-    if (set->domain == NADIR_DOMAIN_FREE) {
-        return nadir_free_evaluate;
-    }
-    return set->set == NADIR_SET_NONRECT ? nadir_valid_evaluate : nadir_rectangular_evaluate;
 }
 
 /* Whether nothing but refusals came out; the context's error is that of the last. */
@@ -139,53 +131,6 @@ static nadir_status check_refusals(int64_t count, const nadir_evaluation *evalua
         }
     }
     return count > 0 ? NADIR_ERROR_ILL_POSED : NADIR_OK;
-}
-
-/* The family (NULL: that of the set) for all factors but 0, which is the nominal kernel alone whatever the
- * set. */
-static nadir_status evaluate(nadir_context *context, nadir_evaluator *evaluator, const nadir_problem *problem,
-                             const nadir_robust_settings *settings, int64_t count, const double *factors,
-                             nadir_evaluation *evaluations)
-{
-    nadir_status status = NADIR_OK;
-    nadir_evaluation *others = NULL;
-    double *positive = NULL;
-    int64_t *places = NULL;
-    int64_t many = 0;
-    evaluator = evaluator != NULL ? evaluator : nadir_robust_evaluator(problem->uncertainty);
-    for (int64_t i = 0; i < count; i++) {
-        many += factors[i] > 0;
-    }
-    if (many == count) {
-        return count > 0 ? evaluator(context, problem, settings, count, factors, evaluations) : NADIR_OK;
-    }
-    many = 0;
-    NADIR_NEW_ZERO(context, others, count);
-    NADIR_NEW(context, positive, count);
-    NADIR_NEW(context, places, count);
-    for (int64_t i = 0; i < count; i++) {
-        if (factors[i] > 0) {
-            positive[many] = factors[i];
-            places[many++] = i;
-        } else {
-            NADIR_CHECK(evaluate_nominal(context, problem, settings, 1, &factors[i], &evaluations[i]));
-        }
-    }
-    if (many > 0) {
-        NADIR_CHECK(evaluator(context, problem, settings, many, positive, others));
-    }
-    for (int64_t j = 0; j < many; j++) {
-        evaluations[places[j]] = others[j];
-        others[j] = (nadir_evaluation){0};
-    }
-cleanup:
-    for (int64_t j = 0; others != NULL && j < many; j++) {
-        nadir_evaluation_clear(context, &others[j]);
-    }
-    nadir_release(context, others);
-    nadir_release(context, positive);
-    nadir_release(context, places);
-    return status;
 }
 
 /* ---------------------------------------------------------------------------------------- results */
@@ -232,7 +177,7 @@ static room room_of(const nadir_problem *problem, const nadir_robust_settings *s
                     const nadir_evaluation *evaluation)
 {
     const double open = evaluation->upper - evaluation->candidate.J;
-    const bool rounding = !evaluation->vague && open > 0 && open <= SLIGHT * problem->largest;
+    const bool rounding = !evaluation->vague && open > 0 && open <= NADIR_RETURN_ROUNDING * problem->largest;
     const bool exact = strcmp(evaluation->bound, "rewards") == 0 || !isfinite(problem->J_error);
     room is = {.below = exact ? 0 : problem->J_error, .above = rounding ? open / 2 : 0};
     const double both = is.below + is.above;
@@ -350,20 +295,21 @@ static nadir_status check_factors(nadir_context *context, double radius, int64_t
     return NADIR_OK;
 }
 
-nadir_status nadir_robust_run_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
-                                   const nadir_robust_settings *settings, nadir_evaluator *evaluator,
-                                   int64_t count, const double *factors, nadir_robust *results)
+nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                                      const nadir_robust_settings *settings, int64_t count,
+                                      const double *factors, nadir_robust *results)
 {
     nadir_status status = NADIR_OK;
     nadir_evaluation *evaluations = NULL;
     nadir_setup asked = {0};
     nadir_robust_settings use;
-    NADIR_CHECK(settle_settings(context, settings, evaluator, &use));
+    nadir_evaluator *evaluator;
+    NADIR_CHECK(settle_settings(context, settings, &use, &evaluator));
     NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &asked));
     NADIR_CHECK(check_spread(context, &asked.problem, evaluator));
     NADIR_CHECK(check_factors(context, asked.uncertainty.radius, count, factors));
     NADIR_NEW_ZERO(context, evaluations, count);
-    NADIR_CHECK(evaluate(context, evaluator, &asked.problem, &use, count, factors, evaluations));
+    NADIR_CHECK(nadir_sweep_with(context, evaluator, &asked.problem, &use, count, factors, evaluations));
     NADIR_CHECK(check_refusals(count, evaluations));
     NADIR_CHECK(give_results(context, solver, &asked, &use, count, factors, evaluations, results));
 cleanup:
@@ -376,7 +322,7 @@ cleanup:
 }
 
 nadir_status nadir_robust_run(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
-                              const nadir_robust_settings *settings, nadir_evaluator *evaluator,
+                              const nadir_robust_settings *settings, const nadir_warm_start *warm_start,
                               nadir_robust *result, nadir_worst **worst)
 {
     nadir_status status = NADIR_OK;
@@ -384,11 +330,13 @@ nadir_status nadir_robust_run(nadir_context *context, nadir_solver *solver, cons
     nadir_setup asked = {0};
     nadir_robust_settings use;
     const double factor = 1;
-    NADIR_CHECK(settle_settings(context, settings, evaluator, &use));
+    nadir_evaluator *evaluator;
+    NADIR_CHECK(settle_settings(context, settings, &use, &evaluator));
     NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &asked));
     NADIR_CHECK(check_spread(context, &asked.problem, evaluator));
-    evaluator = evaluator != NULL ? evaluator : nadir_robust_evaluator(&asked.uncertainty);
-    NADIR_CHECK(evaluator(context, &asked.problem, &use, 1, &factor, &evaluation));
+    NADIR_CHECK(evaluator != NULL
+                    ? evaluator(context, &asked.problem, &use, 1, &factor, &evaluation)
+                    : nadir_evaluate(context, &asked.problem, &use, factor, warm_start, &evaluation));
     NADIR_CHECK(check_refusals(1, &evaluation));
     status = give_results(context, solver, &asked, &use, 1, &factor, &evaluation, result);
     if (worst != NULL && (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED)) {
@@ -401,28 +349,9 @@ cleanup:
     return status;
 }
 
-/* ---------------------------------------------------------------------------------------- public */
-
-/* Of a further method that the settings name; NULL: the family of the set. */
-static nadir_evaluator *evaluator_of(const nadir_robust_settings *settings)
-{
-    const size_t needed = offsetof(nadir_robust_settings, method) + sizeof settings->method;
-    const bool named = settings != NULL && settings->size >= needed && settings->method != NULL;
-    const nadir_method *method = named ? nadir_method_find(settings->method) : NULL;
-    return method != NULL ? method->evaluate : NULL;
-}
-
 nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
                                  const nadir_robust_settings *settings, nadir_robust *result,
                                  nadir_worst **worst)
 {
-    return nadir_robust_run(context, solver, ball, settings, evaluator_of(settings), result, worst);
-}
-
-nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
-                                      const nadir_robust_settings *settings, int64_t count,
-                                      const double *factors, nadir_robust *results)
-{
-    return nadir_robust_run_many(context, solver, ball, settings, evaluator_of(settings), count, factors,
-                                 results);
+    return nadir_robust_run(context, solver, ball, settings, NULL, result, worst);
 }

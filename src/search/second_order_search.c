@@ -7,9 +7,8 @@
  * is one on its own, and holds them near its answer (bellman_bound.h): their occupancies are bounded
  * around that, and all of it is done again.
  *
- * Where norms alone prove it (second_order.h), no column of D is computed. Otherwise most proofs end with
- * kappa by the slopes of a pass, before any matrix is formed. They start from what little is known without
- * the nominal kernel's columns, and compute those only if that does not do.
+ * Most proofs end with kappa by the slopes of a pass, before any matrix is formed. They start from what
+ * little is known without the nominal kernel's columns, and compute those only if that does not do.
  */
 #include "search/second_order_search.h"
 
@@ -257,12 +256,6 @@ nadir_status nadir_second_order_search(nadir_context *context, nadir_derivation 
     const bool strict = effort == NADIR_CERTIFY_STRICT;
     const nadir_certificate *certificate = derivation->certificate;
     search self = {.derivation = derivation, .half_suffices = !strict};
-    if (!strict) {
-        NADIR_CHECK(nadir_derivation_by_norms(context, derivation));
-        if (certificate->lower >= wanted) {
-            goto cleanup;
-        }
-    }
     NADIR_CHECK(nadir_derivation_expand(context, derivation));
     NADIR_CHECK(strict ? nadir_derivation_tabulate(context, derivation, false)
                        : prove_briefly(context, &self, wanted));

@@ -67,13 +67,6 @@ static inline double nadir_uncertainty_radius(const nadir_uncertainty *uncertain
  * with them values and returns, are negated here; whoever reports results turns them back.
  */
 
-/* Where the search for the worst kernel may start: what an earlier search of a similar problem found. */
-typedef struct nadir_warm_start {
-    const double *v, *d; /* [states] about its value and occupancy; NULL: not known */
-    const struct nadir_frank_wolfe
-        *search; /* whose row solutions are about those of the worst kernel; or NULL */
-} nadir_warm_start;
-
 typedef struct nadir_problem {
     nadir_model *model;
     const nadir_kernel *kernel; /* nominal */
@@ -93,8 +86,6 @@ typedef struct nadir_problem {
     double d_error;        /* of d, 1-norm */
     double J_error;
     double largest; /* of |v| and the rewards, all states */
-
-    nadir_warm_start warm_start;
 } nadir_problem;
 
 #endif

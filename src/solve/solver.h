@@ -13,8 +13,6 @@ struct nadir_solver {
     double factor_seconds;
     nadir_value value; /* v NULL: not solved yet */
     nadir_nominal nominal;
-    const struct nadir_warm_start *warm_start; /* where a search for the worst kernel begins
-                                                  (sets/uncertainty.h); not owned; NULL: nothing is known */
 };
 
 /* The caller's settings, NULL: none, or NADIR_ERROR_ARGUMENT. */

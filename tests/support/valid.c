@@ -68,6 +68,17 @@ nadir_certificate test_prove(nadir_context *context, const nadir_problem *proble
     return proof;
 }
 
+nadir_certificate test_prove_by_norms(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const nadir_candidate *attack)
+{
+    nadir_certificate proof;
+    nadir_derivation derivation = {0};
+    assert_ok(context, nadir_derivation_make(context, problem, beta, attack, NULL, &proof, &derivation));
+    assert_ok(context, nadir_derivation_by_norms(context, &derivation));
+    nadir_derivation_clear(context, &derivation);
+    return proof;
+}
+
 void test_bound_occupancies(nadir_context *context, const nadir_problem *problem,
                             const nadir_perturbable_rows *perturbable, double radius,
                             nadir_occupancy_bounds *bounds)

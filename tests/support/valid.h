@@ -25,6 +25,10 @@ nadir_candidate test_descend(nadir_context *context, const nadir_problem *proble
 nadir_certificate test_prove(nadir_context *context, const nadir_problem *problem, double beta,
                              const nadir_candidate *attack, nadir_certify effort);
 
+/* The proof by norms alone. To be cleared. */
+nadir_certificate test_prove_by_norms(nadir_context *context, const nadir_problem *problem, double beta,
+                                      const nadir_candidate *attack);
+
 /* All that a proof at second order is made of, with the visits of all kernels of the set. */
 typedef struct test_stage {
     nadir_perturbable_rows perturbable;

@@ -197,8 +197,7 @@ static void test_proven(void **state)
         test_problem made = test_problem_make(context, tiny.model, tiny.policy, &ball, "lapack", 1);
         const nadir_problem *problem = test_problem_view(&made);
         nadir_candidate attack = test_descend(context, problem, radius);
-        nadir_certificate proof;
-        assert_ok(context, nadir_valid_prove_by_norms(context, problem, radius, &attack, &proof));
+        nadir_certificate proof = test_prove_by_norms(context, problem, radius, &attack);
         if (isfinite(proof.lower)) {
             double *star = write_out(context, problem, attack.kernel);
             double *kernel = test_new(problem->rows * problem->states, sizeof *kernel);
@@ -250,9 +249,8 @@ static void test_reach(void **state)
         test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
         const nadir_problem *problem = test_problem_view(&made);
         nadir_candidate attack = test_descend(context, problem, rows[i].radius);
-        nadir_certificate proof;
         test_note("radius %g", rows[i].radius);
-        assert_ok(context, nadir_valid_prove_by_norms(context, problem, rows[i].radius, &attack, &proof));
+        nadir_certificate proof = test_prove_by_norms(context, problem, rows[i].radius, &attack);
         assert_ok(context, nadir_kappa_foresee(context, problem, rows[i].radius, &attack, &hopeless));
         assert_int_equal(proof.lower > attack.J - 1e-6 * (problem->J - attack.J), rows[i].proven);
         assert_int_equal(proof.hopeless, rows[i].hopeless);

@@ -1,0 +1,141 @@
+/*
+ * evaluate.h: the evaluation of one radius, for every set and domain, and of many radii.
+ *
+ *     set up (robust.c) -> search for a kernel -> proofs in the order of strategy.c -> result (robust.c)
+ */
+#ifndef NADIR_ROBUST_EVALUATE_H
+#define NADIR_ROBUST_EVALUATE_H
+
+#include "proof/derivation.h"
+#include "proof/second_order.h"
+#include "robust/evaluation.h"
+#include "search/frank_wolfe.h"
+#include "search/spectral.h"
+
+/* What an earlier search of a similar problem found: where the search for the worst kernel may start. */
+typedef struct nadir_warm_start {
+    const double *v, *d;             /* [states] about its value and occupancy */
+    const nadir_frank_wolfe *search; /* whose row solutions are about those of the worst kernel; or NULL */
+} nadir_warm_start;
+
+/* One radius, that of the set times `factor`. evaluation: of zeros. warm_start: NULL: none; used by the
+ * non-rectangular ball on the domains simplex and support. A radius past breakdown is refused; the context's
+ * error tells why. Used settings: method (NULL: auto), certify, tolerance, width, iterations_limit. */
+nadir_status nadir_evaluate(nadir_context *context, const nadir_problem *problem,
+                            const nadir_robust_settings *settings, double factor,
+                            const nadir_warm_start *warm_start, nadir_evaluation *evaluation);
+
+/* `count` radii, those of the set times factors[i]. evaluations: [count] of zeros. With more than one radius
+ * kernels need not be kept. */
+nadir_evaluator nadir_sweep;
+/* The same by an evaluator of radii other than 0; NULL: that of the set. */
+nadir_status nadir_sweep_with(nadir_context *context, nadir_evaluator *evaluator,
+                              const nadir_problem *problem, const nadir_robust_settings *settings,
+                              int64_t count, const double *factors, nadir_evaluation *evaluations);
+
+/* NADIR_ERROR_UNSUPPORTED unless the method is auto: the domains simplex and support have no other. */
+nadir_status nadir_evaluate_check_method(nadir_context *context, const nadir_robust_settings *settings);
+
+/* ------------------------------------------- non-rectangular ball on the domains simplex and support */
+
+/* One radius. */
+typedef struct nadir_valid_run {
+    nadir_context *context;
+    const nadir_problem *problem;
+    const nadir_robust_settings *settings;
+    const nadir_warm_start *warm_start; /* NULL: none */
+    double beta, factor;
+    nadir_evaluation *evaluation;
+    nadir_evaluation free;          /* of the free domain; refused: there is none, or it cannot help */
+    bool free_is_known;             /* the free domain has been evaluated */
+    nadir_kappa_path *kappa_path;   /* shared proof of many radii; NULL: none */
+    nadir_frank_wolfe *frank_wolfe; /* whose last result the candidate is; NULL: none */
+
+    /* The proofs of the candidate. */
+    double wanted; /* a lower bound this good is enough */
+    nadir_certificate proof;
+    nadir_derivation derivation; /* of zeros: not begun for this candidate */
+} nadir_valid_run;
+
+/* Owns nothing yet. */
+nadir_valid_run nadir_valid_run_make(nadir_context *context, const nadir_problem *problem,
+                                     const nadir_robust_settings *settings, double factor,
+                                     nadir_evaluation *evaluation);
+void nadir_valid_run_clear(nadir_valid_run *run);
+
+/* Evaluates the free domain for `count` runs at once, in rising order of their radii. */
+nadir_status nadir_valid_ask_free(int64_t count, nadir_valid_run *runs);
+
+/* *done: the worst kernel of the free domain lies in this domain, and its evaluation is taken. */
+nadir_status nadir_valid_take_free(nadir_valid_run *run, bool *done);
+
+/* Tries the proofs of one stage (strategy.h) until the bound is as good as wanted. */
+nadir_status nadir_valid_try(nadir_valid_run *run, int stage);
+
+/* Frees the transposed copy of the nominal average on large models with iterative solves: searches have
+ * operators of their own. */
+void nadir_valid_drop_transpose(const nadir_valid_run *run);
+
+/* From the nominal kernel; tolerance: that of the settings, or this if it is larger. */
+nadir_status nadir_valid_search_cold(nadir_valid_run *run, double tolerance, nadir_candidate *candidate);
+
+/* Whether a candidate is worse for the policy than another one by more than the tolerance. */
+bool nadir_valid_is_worse(const nadir_valid_run *run, const nadir_candidate *candidate,
+                          const nadir_candidate *than);
+
+/* Replaces the candidate, which is handed back in *candidate, and proves bounds again. */
+nadir_status nadir_valid_take_worse(nadir_valid_run *run, nadir_candidate *candidate);
+
+/* Proves bounds and sets them in run->evaluation; searches again where a failed proof shows a better start.
+ */
+nadir_status nadir_valid_certify(nadir_valid_run *run);
+
+/* The proofs alone, of this candidate. wanted: a lower bound this good is enough. certificate: made here. */
+nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *problem, double beta,
+                               const nadir_candidate *candidate, nadir_certify effort, double wanted,
+                               nadir_certificate *certificate);
+
+/* Rows of nadir_proof_table. Each adds to run->proof what it can prove of the candidate. */
+nadir_status nadir_prove_free(nadir_valid_run *run);
+nadir_status nadir_prove_kappa_path(nadir_valid_run *run);
+nadir_status nadir_prove_by_norms(nadir_valid_run *run);
+nadir_status nadir_prove_second_order(nadir_valid_run *run);
+nadir_status nadir_prove_large(nadir_valid_run *run);
+nadir_status nadir_prove_lagrangian(nadir_valid_run *run);
+
+/* ------------------------------------------------------------------------------------ free domain */
+
+/* Radii whose linear systems are solved together. */
+typedef struct nadir_free_run {
+    nadir_context *context;
+    const nadir_problem *problem;
+    const nadir_robust_settings *settings;
+    nadir_spectral_method method; /* of spectral searches */
+    int64_t count;
+    const double *factors; /* [count] */
+    double *radii;         /* [count] */
+    nadir_evaluation *evaluations;
+    double *products;     /* [count * states] about D W c of the kernels found; NULL: not kept */
+    double *products_off; /* [count] how far: see rank_one_check.h */
+    double limit;         /* where breakdown is, once a radius was refused; infinity: not known */
+} nadir_free_run;
+
+/* All `count` radii together; NADIR_ERROR_ILL_POSED when any of them is at or past breakdown. *limit: the
+ * breakdown radius, where it was found; else infinity. */
+nadir_status nadir_free_evaluate_together(nadir_context *context, const nadir_problem *problem,
+                                          const nadir_robust_settings *settings, int64_t count,
+                                          const double *factors, nadir_evaluation *evaluations,
+                                          double *limit);
+
+/* One radius or many. Those at or past breakdown are refused. */
+nadir_evaluator nadir_free_evaluate;
+/* Many radii (sweep.c). */
+nadir_evaluator nadir_free_sweep;
+
+/* Rows of the table of nadir_free_row_find: searches, checks of kernels and bounds. */
+nadir_status nadir_free_rectangular(nadir_free_run *run);
+nadir_status nadir_free_l1(nadir_free_run *run);
+nadir_status nadir_free_spectral(nadir_free_run *run);
+nadir_status nadir_free_best_response(nadir_free_run *run);
+
+#endif

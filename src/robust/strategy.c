@@ -1,0 +1,45 @@
+/*
+ * strategy.c: which proofs are tried, in which order; see strategy.h.
+ *
+ * One further bound has no row: what the rewards alone say comes with the check of the kernel
+ * (nadir_evaluation_check_valid).
+ */
+#include "robust/strategy.h"
+
+/* Cheap proofs come first. Where second order succeeds the Lagrangian bound is not better. The free domain
+ * comes first of all, because its worst kernel may be that of the set; with a warm start, where the worst
+ * kernel is nearly known, it comes only after norms have failed beyond hope.
+ *
+ * cost: COSTS */
+const nadir_proof_row nadir_proof_table[] = {
+    {"free domain, cold", NADIR_STAGE_BEFORE, 0, 0, nadir_prove_free},
+    {"kappa of many radii", NADIR_STAGE_ROUGH_RADII | NADIR_STAGE_FINE,
+     NADIR_NEEDS_KAPPA_PATH | NADIR_NEEDS_SECOND_ORDER, 0, nadir_prove_kappa_path},
+    {"kappa by norms", NADIR_STAGE_ROUGH_WARM | NADIR_STAGE_ROUGH_RADII | NADIR_STAGE_FINE,
+     NADIR_NEEDS_AUTO | NADIR_NEEDS_SECOND_ORDER | NADIR_NEEDS_COLUMNS | NADIR_NEEDS_HOPE, 0,
+     nadir_prove_by_norms},
+    {"free domain, warm", NADIR_STAGE_ROUGH_WARM, NADIR_NEEDS_NO_HOPE, 0, nadir_prove_free},
+    {"second order", NADIR_STAGE_ROUGH_RADII | NADIR_STAGE_FINE,
+     NADIR_NEEDS_SECOND_ORDER | NADIR_NEEDS_COLUMNS, 0, nadir_prove_second_order},
+    {"second order, large", NADIR_STAGE_FINE,
+     NADIR_NEEDS_SECOND_ORDER | NADIR_NEEDS_LARGE | NADIR_NEEDS_LISTED_ROWS, 0, nadir_prove_large},
+    {"lagrangian", NADIR_STAGE_ROUGH_RADII | NADIR_STAGE_FINE, NADIR_NEEDS_ONE_PROCESS, 0,
+     nadir_prove_lagrangian},
+    {"free domain, last", NADIR_STAGE_AFTER, 0, 0, nadir_prove_free},
+    {NULL, 0, 0, 0, NULL},
+};
+
+const nadir_free_row *nadir_free_row_find(const nadir_uncertainty *set)
+{
+    static const nadir_free_row table[] = {
+        {"contraction", true, 0, nadir_free_rectangular},
+        {"enumeration", false, 1, nadir_free_l1},
+        {"spectral", false, 2, nadir_free_spectral},
+        {"enclosing ball", false, 0, nadir_free_best_response},
+    };
+    const nadir_free_row *row = table;
+    while (row->rectangular != (set->set != NADIR_SET_NONRECT) || (row->p != 0 && row->p != set->p)) {
+        row++;
+    }
+    return row;
+}

@@ -1,0 +1,122 @@
+/*
+ * strategy.h: in which order proofs are tried, what each needs and costs, and every tuned constant of robust
+ * evaluation.
+ *
+ * None of this has to be right for a bound to be true: src/proof proves, this file decides what it is asked.
+ * "By trial" below means: chosen on garnets and random models of 5 to 2000 states, without a table that was
+ * kept.
+ */
+#ifndef NADIR_ROBUST_STRATEGY_H
+#define NADIR_ROBUST_STRATEGY_H
+
+#include "robust/evaluate.h"
+
+/* ------------------------------------------------------------------- domains simplex and support */
+
+/* Up to this many states columns of D are computed, unless certify is strict, which has no limit. At 500
+ * states of a garnet the proof costs about as much as 8 nominal factorisations (docs/benchmarks.md). */
+#define NADIR_PROOF_STATES 500
+
+/* The most entries of dense rows that are listed where there are too many states for columns: 320 MB. */
+#define NADIR_PROOF_ENTRIES 2e7
+
+/* How often a candidate is proven: each failure may show a better start for the search. By trial: a third
+ * attempt helps on few models, a fourth on none. */
+#define NADIR_PROOF_ATTEMPTS 3
+
+/* Evaluations of the Lagrangian bound in the search for its best tau. By trial: more gain less than 1e-3 of
+ * the gap. */
+#define NADIR_PROOF_TAU_EVALUATIONS 12
+
+/* Stationarity of the candidate before proofs: the sum over rows of what each lacks of optimality, as a share
+ * of the width. 1e-3 makes bounds agree to 1e-10 whichever backend solves (CHANGELOG.md); 0.15 suffices for
+ * most proofs that many radii share, and saves a polish of each of them (by trial). */
+#define NADIR_STATIONARY         1e-3
+#define NADIR_STATIONARY_ROUGHLY 0.15
+/* The least of it that iterative solves can show, as a share of the return: about 1000 roundings. */
+#define NADIR_STATIONARY_VISIBLE 2e-13
+/* Iterative solves on more states than this: a proof that fails costs more than a finer polish at once. By
+ * trial on garnets of 10^4 to 10^5 states. */
+#define NADIR_POLISH_AT_ONCE_STATES 20000
+
+/* A cold start of this tolerance is not continued if its value is this close to that of the warm start in
+ * every state, as a share of the largest change of the nominal value. By trial on optimisations. */
+#define NADIR_COLD_TOLERANCE 1e-2
+#define NADIR_COLD_DISTANCE  0.1
+
+/* ------------------------------------------------------------------------------------ many radii */
+
+/* So many radii are worth the set-up of a shared proof, the columns of the nominal kernel: by trial. */
+#define NADIR_KAPPA_PATH_RADII 4
+/* A path is followed for so many radii before it is compared with a cold start, which costs as much as 5 to
+ * 20 steps along the path: by trial. */
+#define NADIR_PATH_LENGTH 50
+/* A search along the path that takes more steps than this has met a kink, and is compared at once. A straight
+ * path takes one step to each radius (tests/unit/test_many_radii.c). */
+#define NADIR_PATH_STEPS 3
+
+/* ------------------------------------------------------------------------------------ free domain */
+
+/* The proven breakdown radius depends a little on the backend, more so where solves are iterations. Reports
+ * give this share of it, which every backend can prove (tests/unit/test_agreement.c). */
+#define NADIR_BREAKDOWN_SHOWN          (1 - 1e-7)
+#define NADIR_BREAKDOWN_SHOWN_ITERATED 0.995
+
+/* Products D W c are kept from the check of kernels for the check of bounds up to this many numbers: 32 MB.
+ */
+#define NADIR_PRODUCTS_LIMIT 4000000
+
+/* ---------------------------------------------------------------------------------------- results */
+
+/* An uncertainty of the return up to this share of the largest value counts as rounding. */
+#define NADIR_RETURN_ROUNDING 1e-6
+
+/* ----------------------------------------------------------------------------------------- tables */
+
+/* When a proof is tried. An evaluation passes through these stages in this order, and skips the rough ones
+ * unless it has a warm start or shares the proof of many radii. */
+typedef enum nadir_proof_stage {
+    NADIR_STAGE_BEFORE = 1,      /* before the search; not with a warm start */
+    NADIR_STAGE_ROUGH_WARM = 2,  /* warm start: the candidate is stationary to NADIR_STATIONARY_ROUGHLY */
+    NADIR_STAGE_ROUGH_RADII = 4, /* shared proof of many radii: likewise */
+    NADIR_STAGE_FINE = 8,        /* the candidate is stationary to NADIR_STATIONARY */
+    NADIR_STAGE_AFTER = 16       /* the bounds are not as close as the settings ask */
+} nadir_proof_stage;
+
+/* What a proof needs. */
+enum {
+    NADIR_NEEDS_AUTO = 1,         /* effort auto; strict takes no short cuts */
+    NADIR_NEEDS_SECOND_ORDER = 2, /* p = 2 and 0 < tau < infinity */
+    NADIR_NEEDS_COLUMNS = 4,      /* columns of D: one process, NADIR_PROOF_STATES */
+    NADIR_NEEDS_LARGE = 8,        /* that there are too many states for columns */
+    NADIR_NEEDS_LISTED_ROWS = 16, /* all allowed entries of all rows can be listed: NADIR_PROOF_ENTRIES */
+    NADIR_NEEDS_ONE_PROCESS = 32,
+    NADIR_NEEDS_KAPPA_PATH = 64, /* the shared proof of many radii */
+    NADIR_NEEDS_HOPE = 128,      /* kappa is not known to be far above 1/2 */
+    NADIR_NEEDS_NO_HOPE = 256,   /* it is */
+};
+
+/* A proof for the non-rectangular ball, domains simplex and support. */
+typedef struct nadir_proof_row {
+    const char *name;
+    int stages; /* in which it is tried: a sum of nadir_proof_stage */
+    int needs;  /* a sum of NADIR_NEEDS_ */
+    double cost;
+    nadir_status (*prove)(nadir_valid_run *run);
+} nadir_proof_row;
+
+/* In the order in which they are tried; name NULL ends the table. */
+extern const nadir_proof_row nadir_proof_table[];
+
+/* Search and proof of one class of sets on the free domain. */
+typedef struct nadir_free_row {
+    const char *name;
+    bool rectangular;
+    double p; /* 0: any that no row above has */
+    nadir_status (*evaluate)(nadir_free_run *run);
+} nadir_free_row;
+
+/* The first row that fits. */
+const nadir_free_row *nadir_free_row_find(const nadir_uncertainty *set);
+
+#endif

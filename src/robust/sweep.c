@@ -1,0 +1,385 @@
+/*
+ * sweep.c: robust evaluation of many radii.
+ *
+ * Non-rectangular ball on the domains simplex and support: radii are taken in rising order, each search
+ * starting from the results before (frank_wolfe.h). A path need not lead to the worst kernel: now and then it
+ * is compared with a cold start. Where that finds a worse kernel, smaller radii are searched again from
+ * there, as long as that makes a difference.
+ *
+ * Free domain: in rising order the first radii are below breakdown and the others are not. At p = 2 the
+ * breakdown radius tells how many are. For other norms only the search itself notices that a radius is too
+ * large: the number is found by halving.
+ *
+ * Other sets, and radius 0: one evaluation for each radius.
+ */
+#include "core/context.h"
+#include "robust/strategy.h"
+#include "search/frank_wolfe.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A radius with its place among those of the caller. */
+typedef struct placed {
+    double factor;
+    int64_t place;
+} placed;
+
+static int by_factor(const void *left, const void *right)
+{
+    const placed *a = left;
+    const placed *b = right;
+    return a->factor != b->factor ? (a->factor > b->factor) - (a->factor < b->factor)
+                                  : (a->place > b->place) - (a->place < b->place);
+}
+
+/* order: [count], in rising order. */
+static void sort_factors(int64_t count, const double *factors, placed *order)
+{
+    for (int64_t i = 0; i < count; i++) {
+        order[i] = (placed){factors[i], i};
+    }
+    qsort(order, (size_t)count, sizeof *order, by_factor);
+}
+
+static void clear_evaluations(nadir_context *context, int64_t count, nadir_evaluation *evaluations)
+{
+    for (int64_t i = 0; evaluations != NULL && i < count; i++) {
+        nadir_evaluation_clear(context, &evaluations[i]);
+    }
+}
+
+/* -------------------------------------------- non-rectangular ball on the domains simplex and support */
+
+/* All radii, in rising order. */
+typedef struct sweep {
+    nadir_context *context;
+    const nadir_problem *problem;
+    const nadir_robust_settings *settings;
+    int64_t count;
+    nadir_valid_run *runs; /* [count] */
+    nadir_radius_path path;
+    int64_t followed;             /* radii since the last cold start */
+    nadir_kappa_path *kappa_path; /* NULL: not made, yet or ever */
+} sweep;
+
+/* Searches smaller radii again, from the kernel of runs[from] moved into their balls, as long as that finds
+ * worse kernels. */
+static nadir_status backfill(sweep *self, int64_t from)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *start = NULL;
+    nadir_candidate candidate = {0};
+    for (int64_t j = from - 1; j >= 0; j--) {
+        nadir_valid_run *run = &self->runs[j];
+        const nadir_lagrangian worse = {.kernel = self->runs[j + 1].evaluation->candidate.kernel,
+                                        .distance = self->runs[j + 1].beta};
+        const double begun = nadir_clock_seconds();
+        NADIR_CHECK(nadir_lagrangian_kernel_in_ball(self->context, self->problem, run->beta, &worse, &start));
+        NADIR_CHECK(nadir_frank_wolfe_run(self->context, self->problem, run->beta, start, NULL,
+                                          self->settings->tolerance, self->settings->iterations_limit,
+                                          &candidate));
+        run->evaluation->robust_time += nadir_clock_seconds() - begun;
+        if (!nadir_valid_is_worse(run, &candidate, &run->evaluation->candidate)) {
+            break;
+        }
+        NADIR_CHECK(nadir_valid_take_worse(run, &candidate));
+        nadir_candidate_clear(self->context, &candidate);
+        nadir_kernel_free(start);
+        start = NULL;
+    }
+cleanup:
+    nadir_candidate_clear(self->context, &candidate);
+    nadir_kernel_free(start);
+    return status;
+}
+
+/* Along the path to runs[j], compared with a cold start now and then. *path_jumped: the cold start is worse,
+ * and has been taken. */
+static nadir_status follow_path(sweep *self, int64_t j, bool *path_jumped)
+{
+    nadir_status status = NADIR_OK;
+    nadir_valid_run *run = &self->runs[j];
+    nadir_candidate *candidate = &run->evaluation->candidate;
+    nadir_candidate cold = {0};
+    NADIR_CHECK(nadir_radius_path_follow(self->context, &self->path, run->beta, self->settings->tolerance,
+                                         self->settings->iterations_limit, candidate));
+    run->frank_wolfe = self->path.frank_wolfe;
+    self->followed++;
+    if (self->followed == NADIR_PATH_LENGTH || j == self->count - 1 ||
+        candidate->iterations > NADIR_PATH_STEPS) {
+        NADIR_CHECK(nadir_valid_search_cold(run, 0, &cold));
+        *path_jumped = nadir_valid_is_worse(run, &cold, candidate);
+        self->followed = 0;
+    }
+    if (*path_jumped) {
+        const nadir_candidate before = *candidate;
+        *candidate = cold;
+        cold = before;
+        run->frank_wolfe = NULL;
+        nadir_radius_path_clear(self->context, &self->path);
+    }
+cleanup:
+    nadir_candidate_clear(self->context, &cold);
+    return status;
+}
+
+/* The worst kernel of runs[j]. */
+static nadir_status search(sweep *self, int64_t j, bool *path_jumped)
+{
+    nadir_status status = NADIR_OK;
+    nadir_valid_run *run = &self->runs[j];
+    const double begun = nadir_clock_seconds();
+    *path_jumped = false;
+    nadir_valid_drop_transpose(run);
+    if (self->path.count == 0) {
+        NADIR_CHECK(nadir_valid_search_cold(run, 0, &run->evaluation->candidate));
+        NADIR_CHECK(nadir_radius_path_add(self->context, &self->path, 0, self->problem->v, self->problem->d));
+    } else {
+        NADIR_CHECK(follow_path(self, j, path_jumped));
+    }
+    run->evaluation->robust_time += nadir_clock_seconds() - begun;
+cleanup:
+    return status;
+}
+
+/* Sets up the shared proof at the first radius that needs one, if enough radii are left. */
+static nadir_status begin_kappa_path(sweep *self, int64_t j)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = self->problem;
+    const bool asked = self->settings->certify == NADIR_CERTIFY_AUTO && problem->uncertainty->p == 2;
+    const bool small = problem->model->exchange == NULL && problem->states <= NADIR_PROOF_STATES;
+    if (self->kappa_path == NULL && asked && small && self->count - j >= NADIR_KAPPA_PATH_RADII) {
+        const double begun = nadir_clock_seconds();
+        NADIR_CHECK(nadir_kappa_path_create(self->context, problem, self->runs[self->count - 1].beta,
+                                            &self->kappa_path));
+        self->runs[j].evaluation->certify_time += nadir_clock_seconds() - begun;
+    }
+    self->runs[j].kappa_path = self->kappa_path;
+cleanup:
+    return status;
+}
+
+/* One radius: search, proofs, and the radii before if the path was wrong. The path gets the candidate after
+ * its proof, which may have made it more stationary. */
+static nadir_status evaluate_next(sweep *self, int64_t j)
+{
+    nadir_status status = NADIR_OK;
+    nadir_valid_run *run = &self->runs[j];
+    const nadir_candidate *candidate = &run->evaluation->candidate;
+    bool done;
+    bool path_jumped;
+    NADIR_CHECK(nadir_valid_take_free(run, &done));
+    if (done) {
+        goto cleanup;
+    }
+    NADIR_CHECK(search(self, j, &path_jumped));
+    NADIR_CHECK(begin_kappa_path(self, j));
+    NADIR_CHECK(nadir_valid_certify(run));
+    NADIR_CHECK(nadir_radius_path_add(self->context, &self->path, run->beta, candidate->v, candidate->d));
+    NADIR_CHECK(path_jumped ? backfill(self, j) : NADIR_OK);
+cleanup:
+    return status;
+}
+
+static nadir_status sweep_valid(nadir_context *context, const nadir_problem *problem,
+                                const nadir_robust_settings *settings, int64_t count, const double *factors,
+                                nadir_evaluation *evaluations)
+{
+    nadir_status status = NADIR_OK;
+    placed *order = NULL;
+    sweep self = {.context = context,
+                  .problem = problem,
+                  .settings = settings,
+                  .count = count,
+                  .path = {.problem = problem}};
+    NADIR_CHECK(nadir_evaluate_check_method(context, settings));
+    NADIR_NEW(context, order, count);
+    NADIR_NEW_ZERO(context, self.runs, count);
+    sort_factors(count, factors, order);
+    for (int64_t j = 0; j < count; j++) {
+        self.runs[j] =
+            nadir_valid_run_make(context, problem, settings, order[j].factor, &evaluations[order[j].place]);
+    }
+    NADIR_CHECK(nadir_valid_ask_free(count, self.runs));
+    for (int64_t j = 0; j < count; j++) {
+        NADIR_CHECK(nadir_progress(context, "worst kernels", (double)j / (double)count));
+        if (j > 0) { /* kernels of many radii are not returned, and they are large */
+            nadir_kernel_free(self.runs[j - 1].evaluation->candidate.kernel);
+            self.runs[j - 1].evaluation->candidate.kernel = NULL;
+        }
+        NADIR_CHECK(evaluate_next(&self, j));
+    }
+cleanup:
+    for (int64_t j = 0; self.runs != NULL && j < count; j++) {
+        nadir_valid_run_clear(&self.runs[j]);
+    }
+    nadir_radius_path_clear(context, &self.path);
+    nadir_kappa_path_free(context, self.kappa_path);
+    nadir_release(context, order);
+    nadir_release(context, self.runs);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------ free domain */
+
+typedef struct free_sweep {
+    nadir_context *context;
+    const nadir_problem *problem;
+    const nadir_robust_settings *settings;
+    int64_t count;
+    placed *order;                 /* [count] factors rising */
+    double *factors;               /* [count] in that order */
+    nadir_evaluation *evaluations; /* [count] likewise */
+    double limit;                  /* breakdown is at this radius or before; infinity: not known */
+} free_sweep;
+
+/* How many radii, of those before `refused`, are below the limit. */
+static int64_t count_below(const free_sweep *self, int64_t refused)
+{
+    int64_t below = 0;
+    while (below < refused && self->factors[below] * self->problem->uncertainty->radius < self->limit) {
+        below++;
+    }
+    return below;
+}
+
+/* *admissible: the largest number of radii that have an answer. `refused` radii and more have none. The last
+ * refusal stays in the context. */
+static nadir_status find_admissible(free_sweep *self, int64_t *admissible)
+{
+    nadir_status status = NADIR_OK;
+    int64_t refused = self->count + 1;
+    int64_t many = self->count;
+    *admissible = 0;
+    for (;;) {
+        double limit;
+        status = nadir_free_evaluate_together(self->context, self->problem, self->settings, many,
+                                              self->factors, self->evaluations, &limit);
+        if (status == NADIR_OK) {
+            *admissible = many;
+        } else if (status == NADIR_ERROR_ILL_POSED) {
+            refused = many;
+            self->limit = fmin(limit, self->factors[many - 1] * self->problem->uncertainty->radius);
+            const int64_t below = isinf(limit) ? refused : count_below(self, refused);
+            refused = below < refused ? below + 1 : refused;
+        }
+        if (status != NADIR_OK && status != NADIR_ERROR_ILL_POSED) {
+            return status;
+        }
+        if (refused == 1 || (*admissible + 1 == refused && status == NADIR_OK)) {
+            return NADIR_OK;
+        }
+        clear_evaluations(self->context, self->count, self->evaluations);
+        many = isfinite(limit) || *admissible + 1 == refused ? refused - 1
+                                                             : *admissible + (refused - *admissible) / 2;
+    }
+}
+
+/* Back to the order of the caller; radii without an answer are marked as refused. */
+static void hand_over(free_sweep *self, int64_t admissible, nadir_evaluation *evaluations)
+{
+    for (int64_t i = 0; i < self->count; i++) {
+        nadir_evaluation *to = &evaluations[self->order[i].place];
+        if (i < admissible) {
+            *to = self->evaluations[i];
+            self->evaluations[i] = (nadir_evaluation){0};
+        } else {
+            *to = (nadir_evaluation){.refused = true, .breakdown = self->limit};
+        }
+    }
+}
+
+nadir_status nadir_free_sweep(nadir_context *context, const nadir_problem *problem,
+                              const nadir_robust_settings *settings, int64_t count, const double *factors,
+                              nadir_evaluation *evaluations)
+{
+    nadir_status status = NADIR_OK;
+    free_sweep self = {context, problem, settings, count, NULL, NULL, NULL, INFINITY};
+    int64_t admissible;
+    NADIR_NEW(context, self.order, count);
+    NADIR_NEW(context, self.factors, count);
+    NADIR_NEW_ZERO(context, self.evaluations, count);
+    sort_factors(count, factors, self.order);
+    for (int64_t i = 0; i < count; i++) {
+        self.factors[i] = self.order[i].factor;
+    }
+    NADIR_CHECK(find_admissible(&self, &admissible));
+    hand_over(&self, admissible, evaluations);
+cleanup:
+    clear_evaluations(context, count, self.evaluations);
+    nadir_release(context, self.order);
+    nadir_release(context, self.factors);
+    nadir_release(context, self.evaluations);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
+static nadir_status evaluate_each(nadir_context *context, const nadir_problem *problem,
+                                  const nadir_robust_settings *settings, int64_t count, const double *factors,
+                                  nadir_evaluation *evaluations)
+{
+    nadir_status status = NADIR_OK;
+    for (int64_t i = 0; i < count; i++) {
+        NADIR_CHECK(nadir_evaluate(context, problem, settings, factors[i], NULL, &evaluations[i]));
+    }
+cleanup:
+    return status;
+}
+
+/* How the radii of this set but 0 are evaluated. */
+static nadir_evaluator *evaluator_of(const nadir_uncertainty *set, int64_t count)
+{
+    if (set->idle || count == 1) {
+        return evaluate_each;
+    }
+    return set->domain == NADIR_DOMAIN_FREE ? nadir_free_sweep
+           : set->set == NADIR_SET_NONRECT  ? sweep_valid
+                                            : evaluate_each;
+}
+
+/* Radius 0 is the nominal kernel alone, whatever the set. */
+nadir_status nadir_sweep_with(nadir_context *context, nadir_evaluator *evaluator,
+                              const nadir_problem *problem, const nadir_robust_settings *settings,
+                              int64_t count, const double *factors, nadir_evaluation *evaluations)
+{
+    nadir_status status = NADIR_OK;
+    nadir_evaluation *others = NULL;
+    double *positive = NULL;
+    int64_t *places = NULL;
+    int64_t many = 0;
+    NADIR_NEW_ZERO(context, others, count);
+    NADIR_NEW(context, positive, count);
+    NADIR_NEW(context, places, count);
+    for (int64_t i = 0; i < count; i++) {
+        if (factors[i] > 0) {
+            positive[many] = factors[i];
+            places[many++] = i;
+        } else {
+            NADIR_CHECK(nadir_evaluate(context, problem, settings, 0, NULL, &evaluations[i]));
+        }
+    }
+    evaluator = evaluator != NULL ? evaluator : evaluator_of(problem->uncertainty, many);
+    if (many > 0) {
+        NADIR_CHECK(evaluator(context, problem, settings, many, positive, others));
+    }
+    for (int64_t j = 0; j < many; j++) {
+        evaluations[places[j]] = others[j];
+        others[j] = (nadir_evaluation){0};
+    }
+cleanup:
+    clear_evaluations(context, many, others);
+    nadir_release(context, others);
+    nadir_release(context, positive);
+    nadir_release(context, places);
+    return status;
+}
+
+nadir_status nadir_sweep(nadir_context *context, const nadir_problem *problem,
+                         const nadir_robust_settings *settings, int64_t count, const double *factors,
+                         nadir_evaluation *evaluations)
+{
+    return nadir_sweep_with(context, NULL, problem, settings, count, factors, evaluations);
+}
