@@ -197,6 +197,7 @@ nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *prob
                            .wanted = wanted};
     clear_proofs(&run);
     const nadir_status status = nadir_valid_try(&run, NADIR_STAGE_FINE);
+    *certificate = (nadir_certificate){0};
     if (status == NADIR_OK) {
         *certificate = run.proof;
         run.proof = (nadir_certificate){0};

@@ -14,30 +14,24 @@
  */
 #include "core/context.h"
 #include "core/round.h"
-#include "linalg/distributed.h"
 #include "proof/difference_bound.h"
-#include "robust/evaluation.h"
+#include "proof/setup.h"
 #include "robust/robust.h"
 #include "robust/strategy.h"
 #include "robust/worst.h"
 #include "search/difference_search.h"
-#include "solve/solver.h"
 
 #include <math.h>
 #include <string.h>
-
-/* The slack of the second-order bound that a polish aims at, as a share of the allowed width. */
-#define POLISH_SLACK 1e-2
 
 /* One comparison: A and B in the order in which their difference is made small. */
 typedef struct comparison {
     nadir_context *context;
     nadir_solver *solver[2];
     nadir_robust_settings settings;
-    nadir_uncertainty set[2];
-    nadir_problem problem[2];
-    double *R[2];
-    nadir_robust apart[2]; /* the worst of A, the best of B */
+    nadir_setup asked[2];
+    nadir_problem problem[2]; /* of `asked` */
+    nadir_robust apart[2];    /* the worst of A, the best of B */
     nadir_worst *apart_kernel[2];
     nadir_difference_search search;
     nadir_difference_found found;
@@ -53,49 +47,10 @@ static void clear(comparison *run)
     nadir_difference_search_clear(context, &run->search);
     nadir_difference_point_clear(context, &run->found.point);
     for (int i = 0; i < 2; i++) {
-        nadir_uncertainty_clear(context, &run->set[i]);
-        nadir_release(context, run->R[i]);
+        nadir_setup_clear(context, &run->asked[i]);
         nadir_worst_free(run->apart_kernel[i]);
         nadir_occupancy_range_clear(context, &run->facts.range[i]);
     }
-}
-
-/* ---------------------------------------------------------------------------------------- problem */
-
-static nadir_status set_up(comparison *run, const nadir_ball *ball, int i)
-{
-    nadir_status status = NADIR_OK;
-    nadir_context *context = run->context;
-    nadir_solver *solver = run->solver[i];
-    nadir_model *model = solver->model;
-    NADIR_CHECK(nadir_uncertainty_make(context, model, solver->policy, ball, &run->set[i]));
-    NADIR_CHECK(nadir_solver_solve(context, solver));
-    NADIR_NEW(context, run->R[i], model->states);
-    nadir_average_rewards(model, solver->policy, run->R[i]);
-    run->problem[i] = (nadir_problem){
-        .model = model,
-        .kernel = solver->kernel,
-        .policy = solver->policy,
-        .occupancy = solver->occupancy,
-        .uncertainty = &run->set[i],
-        .states = model->states,
-        .rows = model->rows,
-        .gamma = model->discount,
-        .sign = 1,
-        .rewards = model->rewards,
-        .R = run->R[i],
-        .mu = model->initial,
-        .v = solver->value.v,
-        .d = solver->value.d,
-        .J = solver->value.J,
-        .v_error = solver->value.v_error,
-        .d_error = solver->value.d_error,
-        .J_error = solver->value.J_error,
-        .largest = fmax(nadir_global_largest(context, model->states, solver->value.v),
-                        nadir_global_largest(context, model->rows, model->rewards)),
-    };
-cleanup:
-    return status;
 }
 
 /* Whether both policies are the same: then f is 0 under every kernel. */
@@ -173,19 +128,12 @@ static void offer_lower(comparison *run, double lower, nadir_proof proof, const 
     }
 }
 
-static nadir_proof proof_of(const char *certificate)
-{
-    return certificate[0] == 'r'                            ? NADIR_PROOF_RIGOROUS
-           : certificate[0] == 'n' && certificate[1] == 'u' ? NADIR_PROOF_NUMERICAL
-                                                            : NADIR_PROOF_NONE;
-}
-
 static void bound_decoupled(comparison *run)
 {
     const double low = run->apart[0].lower_bound;
     const double high = run->apart[1].upper_bound;
-    const nadir_proof a = proof_of(run->apart[0].certificate);
-    const nadir_proof b = proof_of(run->apart[1].certificate);
+    const nadir_proof a = run->apart_kernel[0]->evaluation.proof;
+    const nadir_proof b = run->apart_kernel[1]->evaluation.proof;
     run->decoupled = nadir_round_below(low - high, fabs(low) + fabs(high), 2);
     offer_lower(run, run->decoupled, a < b ? a : b, "decoupled");
 }
@@ -213,7 +161,7 @@ static nadir_status bound_together(comparison *run)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = run->context;
-    const nadir_uncertainty *set = &run->set[0];
+    const nadir_uncertainty *set = &run->asked[0].uncertainty;
     double lower;
     for (int i = 0; i < 2; i++) {
         if (set->domain != NADIR_DOMAIN_FREE && forms_columns(run)) {
@@ -235,7 +183,7 @@ static nadir_status bound(comparison *run)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = run->context;
-    const nadir_uncertainty *set = &run->set[0];
+    const nadir_uncertainty *set = &run->asked[0].uncertainty;
     bound_decoupled(run);
     if (!nadir_rewards_underflow(context, &run->problem[0])) {
         NADIR_CHECK(bound_together(run));
@@ -327,11 +275,13 @@ static nadir_status compare(comparison *run, const nadir_ball *ball, double *sea
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = run->context;
-    NADIR_CHECK(set_up(run, ball, 0));
-    NADIR_CHECK(set_up(run, ball, 1));
+    for (int i = 0; i < 2; i++) {
+        NADIR_CHECK(nadir_setup_make(context, run->solver[i], ball, false, &run->asked[i]));
+        run->problem[i] = run->asked[i].problem;
+    }
     NADIR_CHECK(nadir_difference_search_make(context, &run->problem[0], &run->problem[1], &run->search));
     const double begun = nadir_clock_seconds();
-    if (run->set[0].idle || identical(run)) {
+    if (run->asked[0].uncertainty.idle || identical(run)) {
         NADIR_CHECK(compare_trivial(run));
         goto cleanup;
     }
@@ -345,8 +295,8 @@ static nadir_status compare(comparison *run, const nadir_ball *ball, double *sea
                                                   &run->facts.perturbation[i]));
     }
     const double penalty = fabs(run->problem[0].J - run->problem[1].J - run->found.point.f);
-    NADIR_CHECK(nadir_difference_polish(context, &run->search, POLISH_SLACK * run->settings.width * penalty,
-                                        &run->found));
+    NADIR_CHECK(nadir_difference_polish(context, &run->search,
+                                        NADIR_DIFFERENCE_SLACK * run->settings.width * penalty, &run->found));
     const double found = nadir_clock_seconds();
     NADIR_CHECK(check_found(run));
     if (run->settings.certify != NADIR_CERTIFY_OFF) {

@@ -28,10 +28,6 @@ nadir_status nadir_evaluate(nadir_context *context, const nadir_problem *problem
 /* `count` radii, those of the set times factors[i]. evaluations: [count] of zeros. With more than one radius
  * kernels need not be kept. */
 nadir_evaluator nadir_sweep;
-/* The same by an evaluator of radii other than 0; NULL: that of the set. */
-nadir_status nadir_sweep_with(nadir_context *context, nadir_evaluator *evaluator,
-                              const nadir_problem *problem, const nadir_robust_settings *settings,
-                              int64_t count, const double *factors, nadir_evaluation *evaluations);
 
 /* NADIR_ERROR_UNSUPPORTED unless the method is auto: the domains simplex and support have no other. */
 nadir_status nadir_evaluate_check_method(nadir_context *context, const nadir_robust_settings *settings);
@@ -129,7 +125,7 @@ nadir_status nadir_free_evaluate_together(nadir_context *context, const nadir_pr
 
 /* One radius or many. Those at or past breakdown are refused. */
 nadir_evaluator nadir_free_evaluate;
-/* Many radii (sweep.c). */
+/* Many radii, in rising order (sweep.c). */
 nadir_evaluator nadir_free_sweep;
 
 /* Rows of the table of nadir_free_row_find: searches, checks of kernels and bounds. */

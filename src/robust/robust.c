@@ -309,7 +309,8 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
     NADIR_CHECK(check_spread(context, &asked.problem, evaluator));
     NADIR_CHECK(check_factors(context, asked.uncertainty.radius, count, factors));
     NADIR_NEW_ZERO(context, evaluations, count);
-    NADIR_CHECK(nadir_sweep_with(context, evaluator, &asked.problem, &use, count, factors, evaluations));
+    evaluator = evaluator != NULL ? evaluator : nadir_sweep;
+    NADIR_CHECK(evaluator(context, &asked.problem, &use, count, factors, evaluations));
     NADIR_CHECK(check_refusals(count, evaluations));
     NADIR_CHECK(give_results(context, solver, &asked, &use, count, factors, evaluations, results));
 cleanup:

@@ -71,6 +71,10 @@
 /* An uncertainty of the return up to this share of the largest value counts as rounding. */
 #define NADIR_RETURN_ROUNDING 1e-6
 
+/* The slack of the second-order bound of a difference that a polish aims at, as a share of the allowed
+ * width: by trial. */
+#define NADIR_DIFFERENCE_SLACK 1e-2
+
 /* ----------------------------------------------------------------------------------------- tables */
 
 /* When a proof is tried. An evaluation passes through these stages in this order, and skips the rough ones

@@ -19,36 +19,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A radius with its place among those of the caller. */
-typedef struct placed {
-    double factor;
-    int64_t place;
-} placed;
-
-static int by_factor(const void *left, const void *right)
-{
-    const placed *a = left;
-    const placed *b = right;
-    return a->factor != b->factor ? (a->factor > b->factor) - (a->factor < b->factor)
-                                  : (a->place > b->place) - (a->place < b->place);
-}
-
-/* order: [count], in rising order. */
-static void sort_factors(int64_t count, const double *factors, placed *order)
-{
-    for (int64_t i = 0; i < count; i++) {
-        order[i] = (placed){factors[i], i};
-    }
-    qsort(order, (size_t)count, sizeof *order, by_factor);
-}
-
-static void clear_evaluations(nadir_context *context, int64_t count, nadir_evaluation *evaluations)
-{
-    for (int64_t i = 0; evaluations != NULL && i < count; i++) {
-        nadir_evaluation_clear(context, &evaluations[i]);
-    }
-}
-
 /* -------------------------------------------- non-rectangular ball on the domains simplex and support */
 
 /* All radii, in rising order. */
@@ -188,26 +158,22 @@ static nadir_status sweep_valid(nadir_context *context, const nadir_problem *pro
                                 nadir_evaluation *evaluations)
 {
     nadir_status status = NADIR_OK;
-    placed *order = NULL;
     sweep self = {.context = context,
                   .problem = problem,
                   .settings = settings,
                   .count = count,
                   .path = {.problem = problem}};
     NADIR_CHECK(nadir_evaluate_check_method(context, settings));
-    NADIR_NEW(context, order, count);
     NADIR_NEW_ZERO(context, self.runs, count);
-    sort_factors(count, factors, order);
     for (int64_t j = 0; j < count; j++) {
-        self.runs[j] =
-            nadir_valid_run_make(context, problem, settings, order[j].factor, &evaluations[order[j].place]);
+        self.runs[j] = nadir_valid_run_make(context, problem, settings, factors[j], &evaluations[j]);
     }
     NADIR_CHECK(nadir_valid_ask_free(count, self.runs));
     for (int64_t j = 0; j < count; j++) {
         NADIR_CHECK(nadir_progress(context, "worst kernels", (double)j / (double)count));
         if (j > 0) { /* kernels of many radii are not returned, and they are large */
-            nadir_kernel_free(self.runs[j - 1].evaluation->candidate.kernel);
-            self.runs[j - 1].evaluation->candidate.kernel = NULL;
+            nadir_kernel_free(evaluations[j - 1].candidate.kernel);
+            evaluations[j - 1].candidate.kernel = NULL;
         }
         NADIR_CHECK(evaluate_next(&self, j));
     }
@@ -217,102 +183,64 @@ cleanup:
     }
     nadir_radius_path_clear(context, &self.path);
     nadir_kappa_path_free(context, self.kappa_path);
-    nadir_release(context, order);
     nadir_release(context, self.runs);
     return status;
 }
 
 /* ------------------------------------------------------------------------------------ free domain */
 
-typedef struct free_sweep {
-    nadir_context *context;
-    const nadir_problem *problem;
-    const nadir_robust_settings *settings;
-    int64_t count;
-    placed *order;                 /* [count] factors rising */
-    double *factors;               /* [count] in that order */
-    nadir_evaluation *evaluations; /* [count] likewise */
-    double limit;                  /* breakdown is at this radius or before; infinity: not known */
-} free_sweep;
+static void clear_evaluations(nadir_context *context, int64_t count, nadir_evaluation *evaluations)
+{
+    for (int64_t i = 0; evaluations != NULL && i < count; i++) {
+        nadir_evaluation_clear(context, &evaluations[i]);
+    }
+}
 
-/* How many radii, of those before `refused`, are below the limit. */
-static int64_t count_below(const free_sweep *self, int64_t refused)
+/* How many radii, of the first `count`, are below the limit. */
+static int64_t count_below(const nadir_problem *problem, int64_t count, const double *factors, double limit)
 {
     int64_t below = 0;
-    while (below < refused && self->factors[below] * self->problem->uncertainty->radius < self->limit) {
+    while (below < count && factors[below] * problem->uncertainty->radius < limit) {
         below++;
     }
     return below;
 }
 
-/* *admissible: the largest number of radii that have an answer. `refused` radii and more have none. The last
- * refusal stays in the context. */
-static nadir_status find_admissible(free_sweep *self, int64_t *admissible)
-{
-    nadir_status status = NADIR_OK;
-    int64_t refused = self->count + 1;
-    int64_t many = self->count;
-    *admissible = 0;
-    for (;;) {
-        double limit;
-        status = nadir_free_evaluate_together(self->context, self->problem, self->settings, many,
-                                              self->factors, self->evaluations, &limit);
-        if (status == NADIR_OK) {
-            *admissible = many;
-        } else if (status == NADIR_ERROR_ILL_POSED) {
-            refused = many;
-            self->limit = fmin(limit, self->factors[many - 1] * self->problem->uncertainty->radius);
-            const int64_t below = isinf(limit) ? refused : count_below(self, refused);
-            refused = below < refused ? below + 1 : refused;
-        }
-        if (status != NADIR_OK && status != NADIR_ERROR_ILL_POSED) {
-            return status;
-        }
-        if (refused == 1 || (*admissible + 1 == refused && status == NADIR_OK)) {
-            return NADIR_OK;
-        }
-        clear_evaluations(self->context, self->count, self->evaluations);
-        many = isfinite(limit) || *admissible + 1 == refused ? refused - 1
-                                                             : *admissible + (refused - *admissible) / 2;
-    }
-}
-
-/* Back to the order of the caller; radii without an answer are marked as refused. */
-static void hand_over(free_sweep *self, int64_t admissible, nadir_evaluation *evaluations)
-{
-    for (int64_t i = 0; i < self->count; i++) {
-        nadir_evaluation *to = &evaluations[self->order[i].place];
-        if (i < admissible) {
-            *to = self->evaluations[i];
-            self->evaluations[i] = (nadir_evaluation){0};
-        } else {
-            *to = (nadir_evaluation){.refused = true, .breakdown = self->limit};
-        }
-    }
-}
-
+/* `refused` radii and more have no answer; the first `admissible` have one. The last refusal stays in the
+ * context. */
 nadir_status nadir_free_sweep(nadir_context *context, const nadir_problem *problem,
                               const nadir_robust_settings *settings, int64_t count, const double *factors,
                               nadir_evaluation *evaluations)
 {
-    nadir_status status = NADIR_OK;
-    free_sweep self = {context, problem, settings, count, NULL, NULL, NULL, INFINITY};
-    int64_t admissible;
-    NADIR_NEW(context, self.order, count);
-    NADIR_NEW(context, self.factors, count);
-    NADIR_NEW_ZERO(context, self.evaluations, count);
-    sort_factors(count, factors, self.order);
-    for (int64_t i = 0; i < count; i++) {
-        self.factors[i] = self.order[i].factor;
+    int64_t admissible = 0;
+    int64_t refused = count + 1;
+    int64_t many = count;
+    double breakdown = INFINITY;
+    for (;;) {
+        double limit;
+        const nadir_status status =
+            nadir_free_evaluate_together(context, problem, settings, many, factors, evaluations, &limit);
+        if (status == NADIR_OK) {
+            admissible = many;
+        } else if (status == NADIR_ERROR_ILL_POSED) {
+            breakdown = fmin(limit, factors[many - 1] * problem->uncertainty->radius);
+            const int64_t below = isinf(limit) ? many : count_below(problem, many, factors, breakdown);
+            refused = below < many ? below + 1 : many;
+        } else {
+            return status;
+        }
+        if (admissible + 1 == refused && (status == NADIR_OK || refused == 1)) {
+            break;
+        }
+        clear_evaluations(context, count, evaluations);
+        many = isfinite(limit) || admissible + 1 == refused ? refused - 1
+                                                            : admissible + (refused - admissible) / 2;
     }
-    NADIR_CHECK(find_admissible(&self, &admissible));
-    hand_over(&self, admissible, evaluations);
-cleanup:
-    clear_evaluations(context, count, self.evaluations);
-    nadir_release(context, self.order);
-    nadir_release(context, self.factors);
-    nadir_release(context, self.evaluations);
-    return status;
+    for (int64_t i = admissible; i < count; i++) {
+        nadir_evaluation_clear(context, &evaluations[i]);
+        evaluations[i] = (nadir_evaluation){.refused = true, .breakdown = breakdown};
+    }
+    return NADIR_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------ */
@@ -329,10 +257,10 @@ cleanup:
     return status;
 }
 
-/* How the radii of this set but 0 are evaluated. */
+/* How `count` radii of this set are evaluated: positive ones, in rising order. */
 static nadir_evaluator *evaluator_of(const nadir_uncertainty *set, int64_t count)
 {
-    if (set->idle || count == 1) {
+    if (set->idle || count <= 1) {
         return evaluate_each;
     }
     return set->domain == NADIR_DOMAIN_FREE ? nadir_free_sweep
@@ -340,46 +268,51 @@ static nadir_evaluator *evaluator_of(const nadir_uncertainty *set, int64_t count
                                             : evaluate_each;
 }
 
-/* Radius 0 is the nominal kernel alone, whatever the set. */
-nadir_status nadir_sweep_with(nadir_context *context, nadir_evaluator *evaluator,
-                              const nadir_problem *problem, const nadir_robust_settings *settings,
-                              int64_t count, const double *factors, nadir_evaluation *evaluations)
+/* A radius with its place among those of the caller. */
+typedef struct placed {
+    double factor;
+    int64_t place;
+} placed;
+
+static int by_factor(const void *left, const void *right)
 {
-    nadir_status status = NADIR_OK;
-    nadir_evaluation *others = NULL;
-    double *positive = NULL;
-    int64_t *places = NULL;
-    int64_t many = 0;
-    NADIR_NEW_ZERO(context, others, count);
-    NADIR_NEW(context, positive, count);
-    NADIR_NEW(context, places, count);
-    for (int64_t i = 0; i < count; i++) {
-        if (factors[i] > 0) {
-            positive[many] = factors[i];
-            places[many++] = i;
-        } else {
-            NADIR_CHECK(nadir_evaluate(context, problem, settings, 0, NULL, &evaluations[i]));
-        }
-    }
-    evaluator = evaluator != NULL ? evaluator : evaluator_of(problem->uncertainty, many);
-    if (many > 0) {
-        NADIR_CHECK(evaluator(context, problem, settings, many, positive, others));
-    }
-    for (int64_t j = 0; j < many; j++) {
-        evaluations[places[j]] = others[j];
-        others[j] = (nadir_evaluation){0};
-    }
-cleanup:
-    clear_evaluations(context, many, others);
-    nadir_release(context, others);
-    nadir_release(context, positive);
-    nadir_release(context, places);
-    return status;
+    const placed *a = left;
+    const placed *b = right;
+    return a->factor != b->factor ? (a->factor > b->factor) - (a->factor < b->factor)
+                                  : (a->place > b->place) - (a->place < b->place);
 }
 
 nadir_status nadir_sweep(nadir_context *context, const nadir_problem *problem,
                          const nadir_robust_settings *settings, int64_t count, const double *factors,
                          nadir_evaluation *evaluations)
 {
-    return nadir_sweep_with(context, NULL, problem, settings, count, factors, evaluations);
+    nadir_status status = NADIR_OK;
+    nadir_evaluation *rising = NULL;
+    double *sorted = NULL;
+    placed *order = NULL;
+    int64_t zeros = 0; /* radius 0 is the nominal kernel alone, whatever the set */
+    NADIR_NEW_ZERO(context, rising, count);
+    NADIR_NEW(context, sorted, count);
+    NADIR_NEW(context, order, count);
+    for (int64_t i = 0; i < count; i++) {
+        order[i] = (placed){factors[i], i};
+    }
+    qsort(order, (size_t)count, sizeof *order, by_factor);
+    for (int64_t i = 0; i < count; i++) {
+        sorted[i] = order[i].factor;
+        zeros += sorted[i] == 0;
+    }
+    NADIR_CHECK(evaluate_each(context, problem, settings, zeros, sorted, rising));
+    NADIR_CHECK(evaluator_of(problem->uncertainty, count - zeros)(context, problem, settings, count - zeros,
+                                                                  sorted + zeros, rising + zeros));
+    for (int64_t i = 0; i < count; i++) {
+        evaluations[order[i].place] = rising[i];
+        rising[i] = (nadir_evaluation){0};
+    }
+cleanup:
+    clear_evaluations(context, count, rising);
+    nadir_release(context, rising);
+    nadir_release(context, sorted);
+    nadir_release(context, order);
+    return status;
 }
