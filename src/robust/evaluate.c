@@ -116,13 +116,13 @@ nadir_status nadir_valid_ask_free(int64_t count, nadir_valid_run *runs)
     for (int64_t i = 0; i < count; i++) {
         factors[i] = runs[i].factor;
     }
-    const nadir_status free = evaluate_free(runs, count, factors, evaluations);
+    const nadir_status made = evaluate_free(runs, count, factors, evaluations);
     for (int64_t i = 0; i < count; i++) {
         runs[i].free = evaluations[i];
-        runs[i].free.refused = evaluations[i].refused || free != NADIR_OK;
+        runs[i].free.refused = evaluations[i].refused || made != NADIR_OK;
         runs[i].free_is_known = true;
     }
-    status = free == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : free;
+    status = made == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : made;
 cleanup:
     nadir_release(context, evaluations);
     nadir_release(context, factors);

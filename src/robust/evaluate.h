@@ -6,10 +6,12 @@
 #ifndef NADIR_ROBUST_EVALUATE_H
 #define NADIR_ROBUST_EVALUATE_H
 
+#include "proof/breakdown.h"
 #include "proof/derivation.h"
 #include "proof/second_order.h"
 #include "robust/evaluation.h"
 #include "search/frank_wolfe.h"
+#include "search/free_search.h"
 #include "search/spectral.h"
 
 /* What an earlier search of a similar problem found: where the search for the worst kernel may start. */
@@ -111,6 +113,12 @@ typedef struct nadir_free_run {
     const double *factors; /* [count] */
     double *radii;         /* [count] */
     nadir_evaluation *evaluations;
+    nadir_candidate *candidates;             /* [count] of the search */
+    nadir_known_breakdown known;             /* p > 1: of the ball, or of the L_2 ball that contains it */
+    nadir_uncertainty two;                   /* that ball, */
+    nadir_problem enclosing;                 /* its problem, */
+    double wider;                            /* and by which factor it is wider */
+    nadir_l1_enumeration_bounds *enumerated; /* [count] p = 1 */
     double *products;     /* [count * states] about D W c of the kernels found; NULL: not kept */
     double *products_off; /* [count] how far: see rank_one_check.h */
     double limit;         /* where breakdown is, once a radius was refused; infinity: not known */
@@ -128,10 +136,17 @@ nadir_evaluator nadir_free_evaluate;
 /* Many radii, in rising order (sweep.c). */
 nadir_evaluator nadir_free_sweep;
 
-/* Rows of the table of nadir_free_row_find: searches, checks of kernels and bounds. */
-nadir_status nadir_free_rectangular(nadir_free_run *run);
-nadir_status nadir_free_l1(nadir_free_run *run);
-nadir_status nadir_free_spectral(nadir_free_run *run);
-nadir_status nadir_free_best_response(nadir_free_run *run);
+/* Of the table of nadir_free_row_find: breakdown before the search, candidates, and breakdown radii and lower
+ * bounds of the evaluations. */
+nadir_status nadir_free_settle_spectral(nadir_free_run *run);
+nadir_status nadir_free_settle_enclosing(nadir_free_run *run);
+nadir_status nadir_free_search_spectral(nadir_free_run *run);
+nadir_status nadir_free_search_l1(nadir_free_run *run);
+nadir_status nadir_free_search_best_response(nadir_free_run *run);
+nadir_status nadir_free_search_rectangular(nadir_free_run *run);
+nadir_status nadir_free_bound_spectral(nadir_free_run *run);
+nadir_status nadir_free_bound_l1(nadir_free_run *run);
+nadir_status nadir_free_bound_enclosing(nadir_free_run *run);
+nadir_status nadir_free_bound_rectangular(nadir_free_run *run);
 
 #endif

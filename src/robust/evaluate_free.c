@@ -34,9 +34,10 @@ static double largest_of(int64_t count, const double *numbers)
 }
 
 /* In the problem's own norm: the estimate under NADIR_CERTIFY_STRICT, else the proven radius. */
-static void set_breakdown(const nadir_free_run *run, const nadir_problem *problem,
-                          const nadir_known_breakdown *known, nadir_evaluation *evaluation)
+static void set_breakdown(const nadir_free_run *run, nadir_evaluation *evaluation)
 {
+    const nadir_problem *problem = run->problem;
+    const nadir_known_breakdown *known = &run->known;
     static const char *const names[] = {"products", "columns", "cholesky"};
     const bool exact = run->settings->certify == NADIR_CERTIFY_STRICT && !isnan(known->estimate);
     evaluation->breakdown = nadir_breakdown_for_norm(problem, exact ? known->estimate : known->low);
@@ -50,17 +51,9 @@ static void set_breakdown(const nadir_free_run *run, const nadir_problem *proble
     evaluation->breakdown_proof = exact ? "lanczos" : names[known->proof];
 }
 
-/* ------------------------------------------------------------------------------------------ all p */
-
-static void hand_over(nadir_candidate *candidate, nadir_evaluation *evaluation)
-{
-    evaluation->candidate = *candidate;
-    *candidate = (nadir_candidate){0};
-}
-
-/* The candidates become those of the verdicts. Proves that their kernels lie in the set, and bounds their
+/* The candidates become those of the evaluations. Proves that their kernels lie in the set, and bounds their
  * returns. */
-static nadir_status check_kernels(nadir_free_run *run, nadir_candidate *candidates)
+static nadir_status check_kernels(nadir_free_run *run)
 {
     nadir_status status = NADIR_OK;
     nadir_rank_one_check *checks = NULL;
@@ -69,8 +62,9 @@ static nadir_status check_kernels(nadir_free_run *run, nadir_candidate *candidat
     NADIR_NEW(run->context, checks, run->count);
     NADIR_NEW(run->context, questions, run->count);
     for (int64_t i = 0; i < run->count; i++) {
-        hand_over(&candidates[i], &run->evaluations[i]);
         nadir_candidate *candidate = &run->evaluations[i].candidate;
+        *candidate = run->candidates[i];
+        run->candidates[i] = (nadir_candidate){0};
         if (refactor || run->problem->model->exchange != NULL) {
             NADIR_CHECK(nadir_rank_one_candidate_kernel(run->context, run->problem, candidate));
         }
@@ -121,23 +115,31 @@ static void set_lower(const nadir_problem *problem, double lambda_high, nadir_pr
     }
 }
 
-static void clear_candidates(const nadir_free_run *run, nadir_candidate *candidates)
+/* wanted: how far above lambda of the candidate a bound may be, as a share. */
+static nadir_penalty_bound bound_of(double beta, const nadir_candidate *candidate, double wanted)
 {
-    for (int64_t i = 0; candidates != NULL && i < run->count; i++) {
-        nadir_candidate_clear(run->context, &candidates[i]);
-    }
-    nadir_release(run->context, candidates);
-}
-
-static void share_time(nadir_free_run *run, double robust, double certify)
-{
-    for (int64_t i = 0; i < run->count; i++) {
-        run->evaluations[i].robust_time += robust / (double)run->count;
-        run->evaluations[i].certify_time += certify / (double)run->count;
-    }
+    return (nadir_penalty_bound){
+        .question = {.beta = beta, .c = candidate->c, .k = candidate->k, .guess = candidate->g},
+        .wanted = candidate->lambda * (1 + wanted)};
 }
 
 /* ------------------------------------------------------------------------- non-rectangular, p = 2 */
+
+nadir_status nadir_free_settle_spectral(nadir_free_run *run)
+{
+    nadir_status status = NADIR_OK;
+    const double largest = largest_of(run->count, run->radii);
+    nadir_known_breakdown *known = &run->known;
+    bool inside;
+    NADIR_CHECK(
+        nadir_breakdown_settle(run->context, run->problem, run->settings->certify, largest, known, &inside));
+    if (!inside) {
+        run->limit = isnan(known->estimate) ? known->low : known->estimate;
+        status = nadir_breakdown_refuse(run->context, largest, known);
+    }
+cleanup:
+    return status;
+}
 
 static nadir_status search_spectral(nadir_free_run *run, const nadir_problem *problem, int64_t count,
                                     const double *radii, nadir_candidate *candidates)
@@ -147,102 +149,68 @@ static nadir_status search_spectral(nadir_free_run *run, const nadir_problem *pr
                                 settings->iterations_limit, count, radii, candidates);
 }
 
-/* Lower bounds of all verdicts from the pairs (c, k) found. A bound within half of the allowed width is good
- * enough. */
-static nadir_status bound_spectral(nadir_free_run *run, nadir_known_breakdown *known)
+nadir_status nadir_free_search_spectral(nadir_free_run *run)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = run->problem->model;
+    NADIR_CHECK(search_spectral(run, run->problem, run->count, run->radii, run->candidates));
+    if (run->settings->certify != NADIR_CERTIFY_OFF &&
+        (run->count <= 1 || nadir_model_share(model) <= NADIR_PRODUCTS_LIMIT / run->count)) {
+        NADIR_NEW(run->context, run->products, run->count * (model->states + 1));
+        run->products_off = run->products + run->count * model->states;
+    }
+cleanup:
+    return status;
+}
+
+/* Lower bounds from the pairs (c, k) found. A bound within half of the allowed width is good enough. */
+nadir_status nadir_free_bound_spectral(nadir_free_run *run)
 {
     nadir_status status = NADIR_OK;
     nadir_penalty_bound *bounds = NULL;
-    NADIR_NEW(run->context, bounds, run->count);
-    for (int64_t i = 0; i < run->count; i++) {
-        const nadir_candidate *candidate = &run->evaluations[i].candidate;
-        bounds[i] = (nadir_penalty_bound){
-            .question = {.beta = run->radii[i], .c = candidate->c, .k = candidate->k, .guess = candidate->g},
-            .wanted = candidate->lambda * (1 + 0.5 * run->settings->width)};
-        if (run->products != NULL) {
-            bounds[i].question.product = run->products + i * run->problem->states;
-            bounds[i].question.product_off = run->products_off[i];
+    if (run->settings->certify != NADIR_CERTIFY_OFF) {
+        NADIR_NEW(run->context, bounds, run->count);
+        for (int64_t i = 0; i < run->count; i++) {
+            bounds[i] = bound_of(run->radii[i], &run->evaluations[i].candidate, 0.5 * run->settings->width);
+            if (run->products != NULL) {
+                bounds[i].question.product = run->products + i * run->problem->states;
+                bounds[i].question.product_off = run->products_off[i];
+            }
         }
+        NADIR_CHECK(nadir_penalty_bounds(run->context, run->problem, run->settings->certify, run->count,
+                                         bounds, &run->known));
     }
-    NADIR_CHECK(
-        nadir_penalty_bounds(run->context, run->problem, run->settings->certify, run->count, bounds, known));
     for (int64_t i = 0; i < run->count; i++) {
-        set_lower(run->problem, bounds[i].lambda_high, bounds[i].proof, "spectral", &run->evaluations[i]);
+        set_breakdown(run, &run->evaluations[i]);
+        if (bounds != NULL) {
+            set_lower(run->problem, bounds[i].lambda_high, bounds[i].proof, "spectral", &run->evaluations[i]);
+        }
     }
 cleanup:
     nadir_release(run->context, bounds);
     return status;
 }
 
-/* Searches and proves for radii that are below breakdown. */
-static nadir_status search_and_prove(nadir_free_run *run, nadir_known_breakdown *known)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_problem *problem = run->problem;
-    nadir_candidate *candidates = NULL;
-    const double begun = nadir_clock_seconds();
-    NADIR_NEW_ZERO(run->context, candidates, run->count);
-    NADIR_CHECK(search_spectral(run, problem, run->count, run->radii, candidates));
-    const double found = nadir_clock_seconds();
-    if (run->settings->certify != NADIR_CERTIFY_OFF &&
-        (run->count <= 1 || nadir_model_share(problem->model) <= NADIR_PRODUCTS_LIMIT / run->count)) {
-        NADIR_NEW(run->context, run->products, run->count * (problem->states + 1));
-        run->products_off = run->products + run->count * problem->states;
-    }
-    NADIR_CHECK(check_kernels(run, candidates));
-    if (run->settings->certify != NADIR_CERTIFY_OFF) {
-        NADIR_CHECK(bound_spectral(run, known));
-    }
-    share_time(run, found - begun, nadir_clock_seconds() - found);
-cleanup:
-    clear_candidates(run, candidates);
-    return status;
-}
-
-nadir_status nadir_free_spectral(nadir_free_run *run)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_problem *problem = run->problem;
-    nadir_known_breakdown known;
-    bool inside;
-    const double largest = largest_of(run->count, run->radii);
-    const double begun = nadir_clock_seconds();
-    NADIR_CHECK(
-        nadir_breakdown_settle(run->context, problem, run->settings->certify, largest, &known, &inside));
-    if (!inside) {
-        run->limit = isnan(known.estimate) ? known.low : known.estimate;
-        status = nadir_breakdown_refuse(run->context, largest, &known);
-        goto cleanup;
-    }
-    const double settled = nadir_clock_seconds();
-    NADIR_CHECK(search_and_prove(run, &known));
-    for (int64_t i = 0; i < run->count; i++) {
-        set_breakdown(run, problem, &known, &run->evaluations[i]);
-    }
-    share_time(run, 0, settled - begun);
-cleanup:
-    return status;
-}
-
 /* ------------------------------------------------------------------------- non-rectangular, p = 1 */
 
-nadir_status nadir_free_l1(nadir_free_run *run)
+nadir_status nadir_free_search_l1(nadir_free_run *run)
 {
     nadir_status status = NADIR_OK;
-    nadir_candidate *candidates = NULL;
-    nadir_l1_enumeration_bounds *bounds = NULL;
     const bool strict = run->settings->certify == NADIR_CERTIFY_STRICT;
-    const double begun = nadir_clock_seconds();
-    NADIR_NEW_ZERO(run->context, candidates, run->count);
-    NADIR_NEW_ZERO(run->context, bounds, run->count);
+    NADIR_NEW_ZERO(run->context, run->enumerated, run->count);
     NADIR_CHECK(nadir_l1_enumeration_solve(run->context, run->problem, strict, run->count, run->radii,
-                                           candidates, bounds));
-    const double found = nadir_clock_seconds();
-    NADIR_CHECK(check_kernels(run, candidates));
+                                           run->candidates, run->enumerated));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_free_bound_l1(nadir_free_run *run)
+{
+    nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < run->count; i++) {
         nadir_evaluation *evaluation = &run->evaluations[i];
         double lambda_high;
-        evaluation->breakdown = bounds[i].breakdown_low;
+        evaluation->breakdown = run->enumerated[i].breakdown_low;
         evaluation->breakdown_proof = "enumeration";
         if (run->settings->certify != NADIR_CERTIFY_OFF) {
             NADIR_CHECK(nadir_l1_bound(run->context, run->problem, run->radii[i],
@@ -250,37 +218,49 @@ nadir_status nadir_free_l1(nadir_free_run *run)
             set_lower(run->problem, lambda_high, NADIR_PROOF_RIGOROUS, "enumeration", evaluation);
         }
     }
-    share_time(run, found - begun, nadir_clock_seconds() - found);
 cleanup:
-    clear_candidates(run, candidates);
-    nadir_release(run->context, bounds);
     return status;
 }
 
 /* --------------------------------------------------------------------- non-rectangular, other p */
 
-/* Lower bounds from the L_2 ball that contains the set, for the `open` radii where that ball is below
- * breakdown. */
-static nadir_status bound_open(nadir_free_run *run, const nadir_problem *enclosing, int64_t open,
-                               const int64_t *which, const double *radii, nadir_candidate *candidates,
-                               nadir_known_breakdown *known)
+nadir_status nadir_free_settle_enclosing(nadir_free_run *run)
+{
+    nadir_status status = NADIR_OK;
+    bool inside;
+    NADIR_CHECK(
+        nadir_free_enclosing_ball(run->context, run->problem, &run->two, &run->enclosing, &run->wider));
+    NADIR_CHECK(nadir_breakdown_settle(run->context, &run->enclosing, run->settings->certify,
+                                       run->wider * largest_of(run->count, run->radii), &run->known,
+                                       &inside));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_free_search_best_response(nadir_free_run *run)
+{
+    return nadir_best_response_solve(run->context, run->problem, run->settings->tolerance,
+                                     run->settings->iterations_limit, run->count, run->radii,
+                                     run->candidates);
+}
+
+/* Lower bounds from the L_2 ball that contains the set, for `open` radii: which[j] has radii[j] there. */
+static nadir_status bound_open(nadir_free_run *run, int64_t open, const int64_t *which, const double *radii,
+                               nadir_candidate *candidates)
 {
     nadir_status status = NADIR_OK;
     nadir_penalty_bound *bounds = NULL;
     NADIR_NEW(run->context, bounds, open);
-    NADIR_CHECK(search_spectral(run, enclosing, open, radii, candidates));
+    NADIR_CHECK(search_spectral(run, &run->enclosing, open, radii, candidates));
     for (int64_t j = 0; j < open; j++) {
-        bounds[j] = (nadir_penalty_bound){.question = {.beta = radii[j],
-                                                       .c = candidates[j].c,
-                                                       .k = candidates[j].k,
-                                                       .guess = candidates[j].g},
-                                          .wanted = candidates[j].lambda * (1 + run->settings->width)};
+        bounds[j] = bound_of(radii[j], &candidates[j], run->settings->width);
     }
-    NADIR_CHECK(nadir_penalty_bounds(run->context, enclosing, run->settings->certify, open, bounds, known));
+    NADIR_CHECK(nadir_penalty_bounds(run->context, &run->enclosing, run->settings->certify, open, bounds,
+                                     &run->known));
     for (int64_t j = 0; j < open; j++) {
         nadir_evaluation *evaluation = &run->evaluations[which[j]];
         set_lower(run->problem, bounds[j].lambda_high, bounds[j].proof, "enclosing-ball", evaluation);
-        NADIR_CHECK(nadir_evaluation_keep_pair(run->context, enclosing->states, candidates[j].c,
+        NADIR_CHECK(nadir_evaluation_keep_pair(run->context, run->problem->states, candidates[j].c,
                                                candidates[j].k, evaluation));
     }
 cleanup:
@@ -288,90 +268,54 @@ cleanup:
     return status;
 }
 
-static nadir_status bound_by_enclosing(nadir_free_run *run, const nadir_problem *enclosing, double wider,
-                                       nadir_known_breakdown *known)
+/* Radii where the enclosing ball is below breakdown have a bound. */
+nadir_status nadir_free_bound_enclosing(nadir_free_run *run)
 {
     nadir_status status = NADIR_OK;
-    nadir_candidate *candidates = NULL;
     double *radii = NULL;
     int64_t *which = NULL;
     int64_t open = 0;
+    const nadir_known_breakdown *known = &run->known;
     const double limit =
         fmax(known->low, isnan(known->estimate) ? 0 : NADIR_BREAKDOWN_CLOSE * known->estimate);
-    NADIR_NEW_ZERO(run->context, candidates, run->count);
     NADIR_NEW(run->context, radii, run->count);
     NADIR_NEW(run->context, which, run->count);
     for (int64_t i = 0; i < run->count; i++) {
-        const double beta = run->radii[i] * wider;
-        if (beta < limit) {
+        const double beta = run->radii[i] * run->wider;
+        set_breakdown(run, &run->evaluations[i]);
+        if (beta < limit && run->settings->certify != NADIR_CERTIFY_OFF) {
             radii[open] = beta;
             which[open++] = i;
         }
     }
     if (open > 0) {
-        NADIR_CHECK(bound_open(run, enclosing, open, which, radii, candidates, known));
+        NADIR_CHECK(bound_open(run, open, which, radii, run->candidates));
     }
 cleanup:
-    clear_candidates(run, candidates);
     nadir_release(run->context, radii);
     nadir_release(run->context, which);
     return status;
 }
 
-nadir_status nadir_free_best_response(nadir_free_run *run)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_problem *problem = run->problem;
-    double wider;
-    nadir_candidate *candidates = NULL;
-    nadir_uncertainty two = {0};
-    nadir_problem enclosing;
-    nadir_known_breakdown known;
-    bool inside;
-    const double begun = nadir_clock_seconds();
-    NADIR_NEW_ZERO(run->context, candidates, run->count);
-    NADIR_CHECK(nadir_free_enclosing_ball(run->context, problem, &two, &enclosing, &wider));
-    NADIR_CHECK(nadir_breakdown_settle(run->context, &enclosing, run->settings->certify,
-                                       wider * largest_of(run->count, run->radii), &known, &inside));
-    const double settled = nadir_clock_seconds();
-    NADIR_CHECK(nadir_best_response_solve(run->context, problem, run->settings->tolerance,
-                                          run->settings->iterations_limit, run->count, run->radii,
-                                          candidates));
-    const double found = nadir_clock_seconds();
-    NADIR_CHECK(check_kernels(run, candidates));
-    for (int64_t i = 0; i < run->count; i++) {
-        set_breakdown(run, problem, &known, &run->evaluations[i]);
-    }
-    if (run->settings->certify != NADIR_CERTIFY_OFF) {
-        NADIR_CHECK(bound_by_enclosing(run, &enclosing, wider, &known));
-    }
-    share_time(run, found - settled, nadir_clock_seconds() - found + settled - begun);
-cleanup:
-    clear_candidates(run, candidates);
-    nadir_uncertainty_clear(run->context, &two);
-    return status;
-}
-
 /* ------------------------------------------------------------------------------------ rectangular */
 
-nadir_status nadir_free_rectangular(nadir_free_run *run)
+nadir_status nadir_free_search_rectangular(nadir_free_run *run)
+{
+    return nadir_rectangular_free_solve(run->context, run->problem, run->count, run->factors,
+                                        run->candidates);
+}
+
+nadir_status nadir_free_bound_rectangular(nadir_free_run *run)
 {
     nadir_status status = NADIR_OK;
-    const nadir_problem *problem = run->problem;
-    nadir_candidate *candidates = NULL;
-    const double begun = nadir_clock_seconds();
-    NADIR_NEW_ZERO(run->context, candidates, run->count);
-    NADIR_CHECK(nadir_rectangular_free_solve(run->context, problem, run->count, run->factors, candidates));
-    const double found = nadir_clock_seconds();
-    NADIR_CHECK(check_kernels(run, candidates));
     for (int64_t i = 0; i < run->count; i++) {
         nadir_evaluation *evaluation = &run->evaluations[i];
         bool exact;
         double lower;
         double breakdown_factor;
-        NADIR_CHECK(nadir_rectangular_free_bound(run->context, problem, run->factors[i],
+        NADIR_CHECK(nadir_rectangular_free_bound(run->context, run->problem, run->factors[i],
                                                  evaluation->candidate.v, &exact, &lower, &breakdown_factor));
-        evaluation->breakdown = breakdown_factor * problem->uncertainty->radius;
+        evaluation->breakdown = breakdown_factor * run->problem->uncertainty->radius;
         evaluation->breakdown_proof = "contraction";
         if (run->settings->certify != NADIR_CERTIFY_OFF) {
             evaluation->lower = lower;
@@ -379,9 +323,7 @@ nadir_status nadir_free_rectangular(nadir_free_run *run)
             evaluation->bound = exact ? "bellman" : isinf(lower) ? "none" : "contraction";
         }
     }
-    share_time(run, found - begun, nadir_clock_seconds() - found);
 cleanup:
-    clear_candidates(run, candidates);
     return status;
 }
 
@@ -426,29 +368,62 @@ static nadir_status read_method(nadir_context *context, const nadir_problem *pro
         name, best_response ? "a norm between 1 and inf" : "norm 2");
 }
 
+static void clear_run(nadir_free_run *run)
+{
+    for (int64_t i = 0; run->candidates != NULL && i < run->count; i++) {
+        nadir_candidate_clear(run->context, &run->candidates[i]);
+    }
+    nadir_release(run->context, run->candidates);
+    nadir_release(run->context, run->radii);
+    nadir_release(run->context, run->products);
+    nadir_release(run->context, run->enumerated);
+    nadir_uncertainty_clear(run->context, &run->two);
+}
+
+/* Search, check of kernels and bounds; radii share the time. */
+static nadir_status search_and_prove(nadir_free_run *run)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_free_row *row = nadir_free_row_find(run->problem->uncertainty);
+    const double begun = nadir_clock_seconds();
+    NADIR_CHECK(row->settle != NULL ? row->settle(run) : NADIR_OK);
+    const double settled = nadir_clock_seconds();
+    NADIR_CHECK(row->search(run));
+    const double found = nadir_clock_seconds();
+    NADIR_CHECK(check_kernels(run));
+    NADIR_CHECK(row->bound(run));
+    const double proven = nadir_clock_seconds();
+    for (int64_t i = 0; i < run->count; i++) {
+        run->evaluations[i].robust_time += (found - settled) / (double)run->count;
+        run->evaluations[i].certify_time += (proven - found + settled - begun) / (double)run->count;
+    }
+cleanup:
+    return status;
+}
+
 nadir_status nadir_free_evaluate_together(nadir_context *context, const nadir_problem *problem,
                                           const nadir_robust_settings *settings, int64_t count,
                                           const double *factors, nadir_evaluation *evaluations, double *limit)
 {
     nadir_status status = NADIR_OK;
-    const nadir_uncertainty *set = problem->uncertainty;
     nadir_free_run run = {.context = context,
                           .problem = problem,
                           .settings = settings,
                           .count = count,
                           .factors = factors,
                           .evaluations = evaluations,
+                          .wider = 1,
                           .limit = INFINITY};
     NADIR_CHECK(read_method(context, problem, settings->method, &run.method));
     NADIR_CHECK(check_rewards(context, problem));
+    NADIR_NEW_ZERO(context, run.candidates, count);
     NADIR_NEW(context, run.radii, count);
     for (int64_t i = 0; i < count; i++) {
-        run.radii[i] = factors[i] * set->radius;
+        run.radii[i] = factors[i] * problem->uncertainty->radius;
     }
-    status = nadir_free_row_find(set)->evaluate(&run);
+    NADIR_CHECK(search_and_prove(&run));
 cleanup:
-    nadir_release(context, run.radii);
-    nadir_release(context, run.products);
+    clear_run(&run);
     *limit = run.limit;
     return status;
 }

@@ -116,8 +116,10 @@ extern const nadir_proof_row nadir_proof_table[];
 typedef struct nadir_free_row {
     const char *name;
     bool rectangular;
-    double p; /* 0: any that no row above has */
-    nadir_status (*evaluate)(nadir_free_run *run);
+    double p;                                    /* 0: any that no row above has */
+    nadir_status (*settle)(nadir_free_run *run); /* breakdown, which may refuse radii; NULL: not needed */
+    nadir_status (*search)(nadir_free_run *run);
+    nadir_status (*bound)(nadir_free_run *run);
 } nadir_free_row;
 
 /* The first row that fits. */
