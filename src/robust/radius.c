@@ -13,25 +13,13 @@
 #include "core/context.h"
 #include "linalg/vector.h"
 #include "robust/robust.h"
+#include "robust/strategy.h"
 #include "sets/uncertainty.h"
 #include "solve/solver.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-enum {
-    STEPS_LIMIT = 60, /* evaluations of the root, halving included */
-    PROOFS_LIMIT = 12 /* evaluations with proofs */
-};
-/* A first radius when nothing is known. */
-#define FIRST 1e-2
-/* Steps grow by this factor at most. */
-#define GROWTH 8
-/* A ball of the free domain that is this large, and does nothing, will not do more. */
-#define LARGE 1e9
-/* Where bounds are apart, the largest radius that they prove is found to this, relative. */
-#define COARSE 1e-3
 
 typedef struct inverse {
     nadir_context *context;
@@ -118,10 +106,10 @@ static double whole_domain(const nadir_model *model, const nadir_uncertainty *se
 /* The next factor to try, from the last two points of g. */
 static double next_factor(const inverse *self, const double x[2], const double g[2], int step)
 {
-    const double limit = fmin(self->whole, LARGE / self->unit);
+    const double limit = fmin(self->whole, NADIR_RADIUS_LARGE / self->unit);
     const double secant = x[1] - g[1] * (x[1] - x[0]) / (g[1] - g[0]);
     if (isinf(self->high)) {
-        const double most = fmin(GROWTH * fmax(x[1], self->low), limit);
+        const double most = fmin(NADIR_RADIUS_GROWTH * fmax(x[1], self->low), limit);
         return secant > self->low && secant < most ? secant : most;
     }
     const bool inside = secant > self->low && secant < self->high;
@@ -131,7 +119,7 @@ static double next_factor(const inverse *self, const double x[2], const double g
 /* Whether the root is known well enough, or there is none; the reason is noted. */
 static bool is_done(inverse *self, double g, double need)
 {
-    const double limit = fmin(self->whole, LARGE / self->unit);
+    const double limit = fmin(self->whole, NADIR_RADIUS_LARGE / self->unit);
     const bool close = fabs(g) <= 0.1 * self->tolerance * need;
     if (close || (isfinite(self->high) && self->high - self->low <= 0.1 * self->tolerance * self->high)) {
         self->made.stop_reason = self->refused && !close ? "breakdown" : "tolerance";
@@ -152,9 +140,9 @@ static nadir_status find_root(inverse *self, double need, double *slope)
     bool refused;
     double x[2] = {0, 0};
     double g[2] = {need, need};
-    double factor = fmin(FIRST / self->unit, self->whole);
+    double factor = fmin(NADIR_RADIUS_FIRST / self->unit, self->whole);
     self->made.stop_reason = "iterations";
-    for (int step = 0; step < STEPS_LIMIT; step++) {
+    for (int step = 0; step < NADIR_RADIUS_STEPS; step++) {
         NADIR_CHECK(nadir_progress(self->context, "largest radius", -1));
         NADIR_CHECK(evaluate(self, factor, NADIR_CERTIFY_OFF, 0.1 * self->tolerance, &robust, &refused));
         if (refused) {
@@ -195,14 +183,14 @@ static nadir_status prove_lower(inverse *self, double from, double slope)
     double bad = from;
     double factor = isfinite(self->made.radius) ? from * (1 - 0.25 * self->tolerance) : from;
     self->made.certificate = "none";
-    for (int i = 0; i < PROOFS_LIMIT && self->certify != NADIR_CERTIFY_OFF && (i == 0 || factor > good);
-         i++) {
+    for (int i = 0;
+         i < NADIR_RADIUS_PROOFS && self->certify != NADIR_CERTIFY_OFF && (i == 0 || factor > good); i++) {
         NADIR_CHECK(evaluate(self, factor, self->certify, self->tolerance, &robust, &refused));
         const double lacks = refused ? INFINITY : self->target - robust.lower_bound;
         if (lacks <= 0) {
             good = factor;
             self->made.certificate = robust.certificate;
-            if (bad - good <= COARSE * bad) {
+            if (bad - good <= NADIR_RADIUS_COARSE * bad) {
                 break;
             }
         } else {
@@ -224,7 +212,7 @@ static nadir_status prove_upper(inverse *self, double from, double slope)
     bool refused = false;
     double beyond = 0.25 * self->tolerance * from;
     self->made.radius_upper = INFINITY;
-    for (int i = 0; i < PROOFS_LIMIT && !refused && isinf(self->made.radius_upper); i++) {
+    for (int i = 0; i < NADIR_RADIUS_PROOFS && !refused && isinf(self->made.radius_upper); i++) {
         const double factor = from + beyond;
         NADIR_CHECK(evaluate(self, factor, NADIR_CERTIFY_OFF, self->tolerance, &robust, &refused));
         if (!refused && robust.upper_bound < self->target) {

@@ -113,13 +113,11 @@ nadir_status nadir_robust_check_distributed(nadir_context *context, const nadir_
                      "free or of a norm other than 2 and inf on domain support");
 }
 
-/* The same for one problem, and for a further method (evaluator not NULL). */
-static nadir_status check_spread(nadir_context *context, const nadir_problem *problem,
-                                 nadir_evaluator *evaluator)
+/* The same for one problem; further: by a method of another table. */
+static nadir_status check_spread(nadir_context *context, const nadir_problem *problem, bool further)
 {
-    return evaluator != NULL
-               ? nadir_model_check_one_process(context, problem->model, "methods of the literature")
-               : nadir_robust_check_distributed(context, problem->model, problem->uncertainty);
+    return further ? nadir_model_check_one_process(context, problem->model, "methods of the literature")
+                   : nadir_robust_check_distributed(context, problem->model, problem->uncertainty);
 }
 
 /* Whether nothing but refusals came out; the context's error is that of the last. */
@@ -306,7 +304,7 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
     nadir_evaluator *evaluator;
     NADIR_CHECK(settle_settings(context, settings, &use, &evaluator));
     NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &asked));
-    NADIR_CHECK(check_spread(context, &asked.problem, evaluator));
+    NADIR_CHECK(check_spread(context, &asked.problem, evaluator != NULL));
     NADIR_CHECK(check_factors(context, asked.uncertainty.radius, count, factors));
     NADIR_NEW_ZERO(context, evaluations, count);
     evaluator = evaluator != NULL ? evaluator : nadir_sweep;
@@ -334,7 +332,7 @@ nadir_status nadir_robust_run(nadir_context *context, nadir_solver *solver, cons
     nadir_evaluator *evaluator;
     NADIR_CHECK(settle_settings(context, settings, &use, &evaluator));
     NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &asked));
-    NADIR_CHECK(check_spread(context, &asked.problem, evaluator));
+    NADIR_CHECK(check_spread(context, &asked.problem, evaluator != NULL));
     NADIR_CHECK(evaluator != NULL
                     ? evaluator(context, &asked.problem, &use, 1, &factor, &evaluation)
                     : nadir_evaluate(context, &asked.problem, &use, factor, warm_start, &evaluation));

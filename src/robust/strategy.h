@@ -75,6 +75,20 @@
  * width: by trial. */
 #define NADIR_DIFFERENCE_SLACK 1e-2
 
+/* --------------------------------------------------------------------------- radius for a target */
+
+/* Evaluations of the root, halving included: secants take 5 to 10, halving alone 60 to the last digit. */
+#define NADIR_RADIUS_STEPS 60
+/* Evaluations with proofs, on each side of the root. By trial: most need one. */
+#define NADIR_RADIUS_PROOFS 12
+/* The first radius, and by how much steps may grow: by trial. */
+#define NADIR_RADIUS_FIRST  1e-2
+#define NADIR_RADIUS_GROWTH 8
+/* A ball of the free domain that is this large, and changes nothing, will not do more. */
+#define NADIR_RADIUS_LARGE 1e9
+/* Where bounds are apart, the largest radius that they prove is found to this, relative: by trial. */
+#define NADIR_RADIUS_COARSE 1e-3
+
 /* ----------------------------------------------------------------------------------------- tables */
 
 /* When a proof is tried. An evaluation passes through these stages in this order, and skips the rough ones
