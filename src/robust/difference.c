@@ -29,10 +29,10 @@ typedef struct comparison {
     nadir_context *context;
     nadir_solver *solver[2];
     nadir_robust_settings settings;
-    nadir_setup asked[2];
-    nadir_problem problem[2]; /* of `asked` */
-    nadir_robust apart[2];    /* the worst of A, the best of B */
-    nadir_worst *apart_kernel[2];
+    nadir_setup setup[2];
+    nadir_problem problem[2]; /* of `setup` */
+    nadir_robust alone[2];    /* the worst of A, the best of B */
+    nadir_worst *alone_kernel[2];
     nadir_difference_search search;
     nadir_difference_found found;
     nadir_difference_facts facts;
@@ -47,8 +47,8 @@ static void clear(comparison *run)
     nadir_difference_search_clear(context, &run->search);
     nadir_difference_point_clear(context, &run->found.point);
     for (int i = 0; i < 2; i++) {
-        nadir_setup_clear(context, &run->asked[i]);
-        nadir_worst_free(run->apart_kernel[i]);
+        nadir_setup_clear(context, &run->setup[i]);
+        nadir_worst_free(run->alone_kernel[i]);
         nadir_occupancy_range_clear(context, &run->facts.range[i]);
     }
 }
@@ -63,17 +63,17 @@ static bool identical(const comparison *run)
 }
 
 /* The worst of A and the best of B: a bound, and kernels to start from. */
-static nadir_status evaluate_apart(comparison *run, const nadir_ball *ball)
+static nadir_status evaluate_alone(comparison *run, const nadir_ball *ball)
 {
     for (int i = 0; i < 2; i++) {
         nadir_robust_settings settings = run->settings;
         settings.method = NULL;
         settings.optimistic = i == 1;
-        run->apart[i].size = sizeof run->apart[i];
+        run->alone[i].size = sizeof run->alone[i];
         const nadir_status status = nadir_robust_run(run->context, run->solver[i], ball, &settings, NULL,
-                                                     &run->apart[i], &run->apart_kernel[i]);
+                                                     &run->alone[i], &run->alone_kernel[i]);
         if (status != NADIR_OK &&
-            !(status == NADIR_ERROR_NOT_CONVERGED && run->apart[i].stop_reason != NULL)) {
+            !(status == NADIR_ERROR_NOT_CONVERGED && run->alone[i].stop_reason != NULL)) {
             return status;
         }
     }
@@ -130,10 +130,10 @@ static void offer_lower(comparison *run, double lower, nadir_proof proof, const 
 
 static void bound_decoupled(comparison *run)
 {
-    const double low = run->apart[0].lower_bound;
-    const double high = run->apart[1].upper_bound;
-    const nadir_proof a = run->apart_kernel[0]->evaluation.proof;
-    const nadir_proof b = run->apart_kernel[1]->evaluation.proof;
+    const double low = run->alone[0].lower_bound;
+    const double high = run->alone[1].upper_bound;
+    const nadir_proof a = run->alone_kernel[0]->evaluation.proof;
+    const nadir_proof b = run->alone_kernel[1]->evaluation.proof;
     run->decoupled = nadir_round_below(low - high, fabs(low) + fabs(high), 2);
     offer_lower(run, run->decoupled, a < b ? a : b, "decoupled");
 }
@@ -161,7 +161,7 @@ static nadir_status bound_together(comparison *run)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = run->context;
-    const nadir_uncertainty *set = &run->asked[0].uncertainty;
+    const nadir_uncertainty *set = &run->setup[0].uncertainty;
     double lower;
     for (int i = 0; i < 2; i++) {
         if (set->domain != NADIR_DOMAIN_FREE && forms_columns(run)) {
@@ -183,7 +183,7 @@ static nadir_status bound(comparison *run)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = run->context;
-    const nadir_uncertainty *set = &run->asked[0].uncertainty;
+    const nadir_uncertainty *set = &run->setup[0].uncertainty;
     bound_decoupled(run);
     if (!nadir_rewards_underflow(context, &run->problem[0])) {
         NADIR_CHECK(bound_together(run));
@@ -203,7 +203,6 @@ cleanup:
 static nadir_status give_result(const comparison *run, bool turned, double searched, double proven,
                                 nadir_difference *result)
 {
-    static const char *const names[] = {"none", "numerical", "rigorous"};
     const nadir_difference_found *found = &run->found;
     const double nominal = run->problem[0].J - run->problem[1].J;
     /* within its bounds, also where rounding has it outside */
@@ -223,7 +222,7 @@ static nadir_status give_result(const comparison *run, bool turned, double searc
         .lower_bound = turned ? -upper : lower,
         .upper_bound = turned ? -lower : upper,
         .certified = run->proof != NADIR_PROOF_NONE && upper - lower <= allowed,
-        .certificate = names[run->proof],
+        .certificate = nadir_proof_name(run->proof),
         .bound = run->bound,
         .decoupled_bound = sign * run->decoupled,
         .kappa = run->kappa,
@@ -276,19 +275,19 @@ static nadir_status compare(comparison *run, const nadir_ball *ball, double *sea
     nadir_status status = NADIR_OK;
     nadir_context *context = run->context;
     for (int i = 0; i < 2; i++) {
-        NADIR_CHECK(nadir_setup_make(context, run->solver[i], ball, false, &run->asked[i]));
-        run->problem[i] = run->asked[i].problem;
+        NADIR_CHECK(nadir_setup_make(context, run->solver[i], ball, false, &run->setup[i]));
+        run->problem[i] = run->setup[i].problem;
     }
     NADIR_CHECK(nadir_difference_search_make(context, &run->problem[0], &run->problem[1], &run->search));
     const double begun = nadir_clock_seconds();
-    if (run->asked[0].uncertainty.idle || identical(run)) {
+    if (run->setup[0].uncertainty.idle || identical(run)) {
         NADIR_CHECK(compare_trivial(run));
         goto cleanup;
     }
-    NADIR_CHECK(evaluate_apart(run, ball));
-    const double apart = run->apart[0].seconds_certify + run->apart[1].seconds_certify;
-    NADIR_CHECK(nadir_difference_search_run(context, &run->search, nadir_worst_kernel(run->apart_kernel[0]),
-                                            nadir_worst_kernel(run->apart_kernel[1]), run->settings.tolerance,
+    NADIR_CHECK(evaluate_alone(run, ball));
+    const double alone = run->alone[0].seconds_certify + run->alone[1].seconds_certify;
+    NADIR_CHECK(nadir_difference_search_run(context, &run->search, nadir_worst_kernel(run->alone_kernel[0]),
+                                            nadir_worst_kernel(run->alone_kernel[1]), run->settings.tolerance,
                                             run->settings.iterations_limit, &run->found));
     for (int i = 0; i < 2; i++) {
         NADIR_CHECK(nadir_perturbation_bound_make(context, &run->problem[i], run->settings.certify,
@@ -302,8 +301,8 @@ static nadir_status compare(comparison *run, const nadir_ball *ball, double *sea
     if (run->settings.certify != NADIR_CERTIFY_OFF) {
         NADIR_CHECK(bound(run));
     }
-    *searched = found - begun - apart;
-    *proven = nadir_clock_seconds() - found + apart;
+    *searched = found - begun - alone;
+    *proven = nadir_clock_seconds() - found + alone;
 cleanup:
     return status;
 }

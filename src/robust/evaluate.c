@@ -223,14 +223,14 @@ static bool leads_to(const nadir_valid_run *run, const nadir_candidate *candidat
 {
     const nadir_problem *problem = run->problem;
     double moved = 0;
-    double apart = 0;
+    double distance = 0;
     for (int64_t s = 0; s < problem->states; s++) {
         moved = fmax(moved, fabs(end->v[s] - problem->v[s]));
-        apart = fmax(apart, fabs(end->v[s] - candidate->v[s]));
+        distance = fmax(distance, fabs(end->v[s] - candidate->v[s]));
     }
     moved = nadir_allreduce_maximum(run->context, moved);
-    apart = nadir_allreduce_maximum(run->context, apart);
-    return apart <= NADIR_COLD_DISTANCE * moved && !nadir_valid_is_worse(run, candidate, end);
+    distance = nadir_allreduce_maximum(run->context, distance);
+    return distance <= NADIR_COLD_DISTANCE * moved && !nadir_valid_is_worse(run, candidate, end);
 }
 
 /* Where a result from a warm start is not certified, a cold start may find a worse kernel. */

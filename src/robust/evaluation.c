@@ -8,6 +8,12 @@
 #include <math.h>
 #include <string.h>
 
+const char *nadir_proof_name(nadir_proof proof)
+{
+    static const char *const names[] = {"none", "numerical", "rigorous"};
+    return names[proof];
+}
+
 void nadir_evaluation_clear(nadir_context *context, nadir_evaluation *evaluation)
 {
     nadir_candidate_clear(context, &evaluation->candidate);

@@ -11,8 +11,8 @@
 
 /* A struct of zeros holds nothing. Signs as in the problem. */
 typedef struct nadir_evaluation {
-    bool refused; /* free domain, at or past breakdown: nothing below is set but `breakdown`, which is where
-                     that happens, or a radius where it has happened */
+    bool refused; /* free domain, at or past breakdown: only `breakdown` is set, to the breakdown radius or to
+                     one that is at or past it */
     nadir_candidate candidate;
     double lower;                /* no kernel of the set has a smaller return; -infinity: nothing is known */
     double upper;                /* the return of the kernel found is not above */
@@ -43,8 +43,8 @@ typedef nadir_status nadir_evaluator(nadir_context *context, const nadir_problem
                                      const nadir_robust_settings *settings, int64_t count,
                                      const double *factors, nadir_evaluation *evaluations);
 
-/* Domains simplex and support: the kernel of the attack lies in the set (NADIR_ERROR_VERIFICATION if not),
- * and `upper`, its return, is made anew from its rows and attack.v; attack.J is moved to where it can be;
+/* Domains simplex and support: checks that the candidate lies in the set (NADIR_ERROR_VERIFICATION if not).
+ * `upper` is computed from its rows and candidate.v, and candidate.J is clamped to what that allows.
  * `lower` is what the rewards alone say, which proves nothing that could be tight. */
 nadir_status nadir_evaluation_check_valid(nadir_context *context, const nadir_problem *problem, double factor,
                                           nadir_evaluation *evaluation);
@@ -53,20 +53,22 @@ nadir_status nadir_evaluation_check_valid(nadir_context *context, const nadir_pr
 nadir_status nadir_evaluation_check_nominal(nadir_context *context, const nadir_problem *problem,
                                             nadir_value_check *check);
 
+/* "none", "numerical" or "rigorous". */
+const char *nadir_proof_name(nadir_proof proof);
+
 /* Takes kappa, d_bar and the steps of a certificate, in place of those at hand. */
 void nadir_evaluation_take_certificate(nadir_context *context, nadir_certificate *certificate,
                                        nadir_evaluation *evaluation);
 
-/* The return of the attack is moved between bounds on the return of its kernel, where a search has it
- * outside. */
+/* Clamps the return that the search has found to bounds on the return of its kernel. */
 void nadir_evaluation_clamp_return(nadir_evaluation *evaluation, double low, double high);
 
 /* Another lower bound, if it is better. */
 void nadir_evaluation_take_bound(nadir_evaluation *evaluation, double lower, nadir_proof proof,
                                  const char *bound);
 
-/* How wide bounds may be that are as close as the settings ask, relative to the penalty of the attack; and
- * whether these are. */
+/* How far apart bounds may be for the settings, relative to the penalty of the candidate; and whether these
+ * are that close. */
 double nadir_evaluation_allowed_width(const nadir_problem *problem, const nadir_robust_settings *settings,
                                       const nadir_evaluation *evaluation);
 bool nadir_evaluation_is_close(const nadir_problem *problem, const nadir_robust_settings *settings,

@@ -91,13 +91,13 @@ static void add_changes(const nadir_row *nominal, const nadir_row *row, const do
     int64_t i = 0;
     int64_t j = 0;
     while (i < row->count || j < nominal->count) {
-        const int64_t here = i < row->count ? nadir_row_column(row, i) : INT64_MAX;
-        const int64_t there = j < nominal->count ? nadir_row_column(nominal, j) : INT64_MAX;
-        const int64_t successor = here < there ? here : there;
-        const double now = here == successor ? row->values[i++] : 0;
-        const double then = there == successor ? nominal->values[j++] : 0;
-        if (now != then) {
-            add_change(damage, v, successor, now - then);
+        const int64_t column = i < row->count ? nadir_row_column(row, i) : INT64_MAX;
+        const int64_t column_nominal = j < nominal->count ? nadir_row_column(nominal, j) : INT64_MAX;
+        const int64_t successor = column < column_nominal ? column : column_nominal;
+        const double value = column == successor ? row->values[i++] : 0;
+        const double before = column_nominal == successor ? nominal->values[j++] : 0;
+        if (value != before) {
+            add_change(damage, v, successor, value - before);
         }
     }
 }

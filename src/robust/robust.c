@@ -133,24 +133,18 @@ static nadir_status check_refusals(int64_t count, const nadir_evaluation *evalua
 
 /* ---------------------------------------------------------------------------------------- results */
 
-static const char *proof_name(nadir_proof proof)
-{
-    static const char *const names[] = {"none", "numerical", "rigorous"};
-    return names[proof];
-}
-
 /* Of a radius at or past breakdown: the return is unbounded. */
-static nadir_robust make_refusal(const nadir_setup *asked, double factor, const nadir_evaluation *evaluation)
+static nadir_robust make_refusal(const nadir_setup *setup, double factor, const nadir_evaluation *evaluation)
 {
-    const nadir_uncertainty *set = &asked->uncertainty;
+    const nadir_uncertainty *set = &setup->uncertainty;
     return (nadir_robust){
         .size = sizeof(nadir_robust),
-        .nominal_return = asked->problem.sign * asked->problem.J,
+        .nominal_return = setup->problem.sign * setup->problem.J,
         .robust_return = NAN,
         .penalty = NAN,
         .lower_bound = -INFINITY,
         .upper_bound = INFINITY,
-        .certificate = proof_name(NADIR_PROOF_NONE),
+        .certificate = nadir_proof_name(NADIR_PROOF_NONE),
         .bound = "none",
         .kappa = NAN,
         .stationarity_gap = NAN,
@@ -165,40 +159,40 @@ static nadir_robust make_refusal(const nadir_setup *asked, double factor, const 
     };
 }
 
-/* How far below and above what is proven bounds are told: room for a check that knows returns a little less
- * well, with another backend's solves, as long as what is certified stays as narrow as that says. */
-typedef struct room {
+/* How far reported bounds lie beyond the proven ones, so that a verification with another backend, which knows
+ * returns a little less well, still holds. A certified width stays certified. */
+typedef struct margin {
     double below, above;
-} room;
+} margin;
 
-static room room_of(const nadir_problem *problem, const nadir_robust_settings *settings,
-                    const nadir_evaluation *evaluation)
+static margin margin_of(const nadir_problem *problem, const nadir_robust_settings *settings,
+                        const nadir_evaluation *evaluation)
 {
     const double open = evaluation->upper - evaluation->candidate.J;
     const bool rounding = !evaluation->vague && open > 0 && open <= NADIR_RETURN_ROUNDING * problem->largest;
     const bool exact = strcmp(evaluation->bound, "rewards") == 0 || !isfinite(problem->J_error);
-    room is = {.below = exact ? 0 : problem->J_error, .above = rounding ? open / 2 : 0};
-    const double both = is.below + is.above;
+    margin added = {.below = exact ? 0 : problem->J_error, .above = rounding ? open / 2 : 0};
+    const double both = added.below + added.above;
     if (both > 0 && nadir_evaluation_is_close(problem, settings, evaluation)) {
         const double width = fmax(evaluation->upper, evaluation->candidate.J) - evaluation->lower;
         const double spare =
             fmax(0, nadir_evaluation_allowed_width(problem, settings, evaluation) - width) / 2;
-        is.below *= fmin(1, spare / both);
-        is.above *= fmin(1, spare / both);
+        added.below *= fmin(1, spare / both);
+        added.above *= fmin(1, spare / both);
     }
-    return is;
+    return added;
 }
 
 /* The result as the user sees it: signs turned back. */
-static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *asked, double factor,
+static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *setup, double factor,
                                 const nadir_robust_settings *settings, const nadir_evaluation *evaluation)
 {
-    const nadir_problem *problem = &asked->problem;
-    const nadir_uncertainty *set = &asked->uncertainty;
+    const nadir_problem *problem = &setup->problem;
+    const nadir_uncertainty *set = &setup->uncertainty;
     const nadir_candidate *candidate = &evaluation->candidate;
     const double sign = problem->sign;
-    /* The return as the search knows it may be a rounding outside the bounds made anew. */
-    const room beyond = room_of(problem, settings, evaluation);
+    /* The return of the search may be outside the bounds by rounding. */
+    const margin beyond = margin_of(problem, settings, evaluation);
     const double lower = fmin(evaluation->lower, candidate->J) - beyond.below;
     const double upper = fmax(evaluation->upper, candidate->J) + beyond.above;
     nadir_backend_statistics statistics;
@@ -212,7 +206,7 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *a
         .upper_bound = sign > 0 ? upper : -lower,
         .certified = settings->certify != NADIR_CERTIFY_OFF && evaluation->proof != NADIR_PROOF_NONE &&
                      nadir_evaluation_is_close(problem, settings, evaluation),
-        .certificate = proof_name(evaluation->proof),
+        .certificate = nadir_proof_name(evaluation->proof),
         .bound = evaluation->bound,
         .kappa = evaluation->kappa,
         .stationarity_gap =
@@ -238,26 +232,26 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *a
     };
 }
 
-static nadir_status give_results(nadir_context *context, const nadir_solver *solver, const nadir_setup *asked,
+static nadir_status give_results(nadir_context *context, const nadir_solver *solver, const nadir_setup *setup,
                                  const nadir_robust_settings *settings, int64_t count, const double *factors,
                                  const nadir_evaluation *evaluations, nadir_robust *results)
 {
     nadir_status status = NADIR_OK;
     double valid_radius;
     const char *short_of = NULL; /* why a search stopped before its tolerance; NULL: none did */
-    NADIR_CHECK(nadir_model_valid_radius_scaled(context, solver->model, asked->uncertainty.scales,
-                                                asked->uncertainty.p, &valid_radius));
+    NADIR_CHECK(nadir_model_valid_radius_scaled(context, solver->model, setup->uncertainty.scales,
+                                                setup->uncertainty.p, &valid_radius));
     for (int64_t i = 0; i < count; i++) {
-        if (!evaluations[i].refused && !isfinite(asked->problem.J - evaluations[i].candidate.J)) {
+        if (!evaluations[i].refused && !isfinite(setup->problem.J - evaluations[i].candidate.J)) {
             return nadir_fail(
                 context, NADIR_ERROR_ILL_POSED,
                 "the worst return at radius %g, or the penalty, is beyond the range of numbers; multiply all "
                 "rewards by a small number, and divide the returns by it",
-                factors[i] * asked->uncertainty.radius);
+                factors[i] * setup->uncertainty.radius);
         }
         nadir_robust made = evaluations[i].refused
-                                ? make_refusal(asked, factors[i], &evaluations[i])
-                                : make_result(solver, asked, factors[i], settings, &evaluations[i]);
+                                ? make_refusal(setup, factors[i], &evaluations[i])
+                                : make_result(solver, setup, factors[i], settings, &evaluations[i]);
         made.valid_radius = valid_radius;
         short_of = evaluations[i].candidate.converged || evaluations[i].refused ? short_of : made.stop_reason;
         if (!nadir_result_copy(&results[i], &made, sizeof made)) {
@@ -299,24 +293,24 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
 {
     nadir_status status = NADIR_OK;
     nadir_evaluation *evaluations = NULL;
-    nadir_setup asked = {0};
+    nadir_setup setup = {0};
     nadir_robust_settings use;
     nadir_evaluator *evaluator;
     NADIR_CHECK(settle_settings(context, settings, &use, &evaluator));
-    NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &asked));
-    NADIR_CHECK(check_spread(context, &asked.problem, evaluator != NULL));
-    NADIR_CHECK(check_factors(context, asked.uncertainty.radius, count, factors));
+    NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
+    NADIR_CHECK(check_spread(context, &setup.problem, evaluator != NULL));
+    NADIR_CHECK(check_factors(context, setup.uncertainty.radius, count, factors));
     NADIR_NEW_ZERO(context, evaluations, count);
     evaluator = evaluator != NULL ? evaluator : nadir_sweep;
-    NADIR_CHECK(evaluator(context, &asked.problem, &use, count, factors, evaluations));
+    NADIR_CHECK(evaluator(context, &setup.problem, &use, count, factors, evaluations));
     NADIR_CHECK(check_refusals(count, evaluations));
-    NADIR_CHECK(give_results(context, solver, &asked, &use, count, factors, evaluations, results));
+    NADIR_CHECK(give_results(context, solver, &setup, &use, count, factors, evaluations, results));
 cleanup:
     for (int64_t i = 0; evaluations != NULL && i < count; i++) {
         nadir_evaluation_clear(context, &evaluations[i]);
     }
     nadir_release(context, evaluations);
-    nadir_setup_clear(context, &asked);
+    nadir_setup_clear(context, &setup);
     return status;
 }
 
@@ -326,25 +320,25 @@ nadir_status nadir_robust_run(nadir_context *context, nadir_solver *solver, cons
 {
     nadir_status status = NADIR_OK;
     nadir_evaluation evaluation = {0};
-    nadir_setup asked = {0};
+    nadir_setup setup = {0};
     nadir_robust_settings use;
     const double factor = 1;
     nadir_evaluator *evaluator;
     NADIR_CHECK(settle_settings(context, settings, &use, &evaluator));
-    NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &asked));
-    NADIR_CHECK(check_spread(context, &asked.problem, evaluator != NULL));
+    NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
+    NADIR_CHECK(check_spread(context, &setup.problem, evaluator != NULL));
     NADIR_CHECK(evaluator != NULL
-                    ? evaluator(context, &asked.problem, &use, 1, &factor, &evaluation)
-                    : nadir_evaluate(context, &asked.problem, &use, factor, warm_start, &evaluation));
+                    ? evaluator(context, &setup.problem, &use, 1, &factor, &evaluation)
+                    : nadir_evaluate(context, &setup.problem, &use, factor, warm_start, &evaluation));
     NADIR_CHECK(check_refusals(1, &evaluation));
-    status = give_results(context, solver, &asked, &use, 1, &factor, &evaluation, result);
+    status = give_results(context, solver, &setup, &use, 1, &factor, &evaluation, result);
     if (worst != NULL && (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED)) {
-        const nadir_status made = nadir_worst_make(context, &asked.problem, result, &evaluation, worst);
+        const nadir_status made = nadir_worst_make(context, &setup.problem, result, &evaluation, worst);
         status = made != NADIR_OK ? made : status;
     }
 cleanup:
     nadir_evaluation_clear(context, &evaluation);
-    nadir_setup_clear(context, &asked);
+    nadir_setup_clear(context, &setup);
     return status;
 }
 
