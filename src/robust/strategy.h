@@ -3,8 +3,7 @@
  * evaluation.
  *
  * None of this has to be right for a bound to be true: src/proof proves, this file decides what it is asked.
- * "By trial" below means: chosen on garnets and random models of 5 to 2000 states, without a table that was
- * kept.
+ * "By trial" below means: chosen by trial on garnets and random models; no measurement was kept.
  */
 #ifndef NADIR_ROBUST_STRATEGY_H
 #define NADIR_ROBUST_STRATEGY_H
@@ -13,34 +12,32 @@
 
 /* ------------------------------------------------------------------- domains simplex and support */
 
-/* Up to this many states columns of D are computed, unless certify is strict, which has no limit. At 500
- * states of a garnet the proof costs about as much as 8 nominal factorisations (docs/benchmarks.md). */
+/* Up to this many states columns of D are computed, unless certify is strict, which has no limit. On
+ * a garnet of 500 states the proof takes 6.7 times as long as the search (docs/benchmarks.md). */
 #define NADIR_PROOF_STATES 500
 
 /* The most entries of dense rows that are listed where there are too many states for columns: 320 MB. */
 #define NADIR_PROOF_ENTRIES 2e7
 
-/* How often a candidate is proven: each failure may show a better start for the search. By trial: a third
- * attempt helps on few models, a fourth on none. */
+/* How often a candidate is proven: each failure may show a better start for the search. By trial. */
 #define NADIR_PROOF_ATTEMPTS 3
 
-/* Evaluations of the Lagrangian bound in the search for its best tau. By trial: more gain less than 1e-3 of
- * the gap. */
+/* Evaluations of the Lagrangian bound in the search for its best tau. By trial. */
 #define NADIR_PROOF_TAU_EVALUATIONS 12
 
 /* Stationarity of the candidate before proofs: the sum over rows of what each lacks of optimality, as a share
- * of the width. 1e-3 makes bounds agree to 1e-10 whichever backend solves (CHANGELOG.md); 0.15 suffices for
- * most proofs that many radii share, and saves a polish of each of them (by trial). */
+ * of the width. With 1e-3 bounds agree to 1e-10 whichever backend solves (tests/unit/test_agreement.c);
+ * 0.15 suffices for most proofs that many radii share (by trial). */
 #define NADIR_STATIONARY         1e-3
 #define NADIR_STATIONARY_ROUGHLY 0.15
 /* The least of it that iterative solves can show, as a share of the return: about 1000 roundings. */
 #define NADIR_STATIONARY_VISIBLE 2e-13
 /* Iterative solves on more states than this: a proof that fails costs more than a finer polish at once. By
- * trial on garnets of 10^4 to 10^5 states. */
+ * trial. */
 #define NADIR_POLISH_AT_ONCE_STATES 20000
 
 /* A cold start of this tolerance is not continued if its value is this close to that of the warm start in
- * every state, as a share of the largest change of the nominal value. By trial on optimisations. */
+ * every state, as a share of the largest change of the nominal value. By trial. */
 #define NADIR_COLD_TOLERANCE 1e-2
 #define NADIR_COLD_DISTANCE  0.1
 
@@ -48,8 +45,7 @@
 
 /* So many radii are worth the set-up of a shared proof, the columns of the nominal kernel: by trial. */
 #define NADIR_KAPPA_PATH_RADII 4
-/* A path is followed for so many radii before it is compared with a cold start, which costs as much as 5 to
- * 20 steps along the path: by trial. */
+/* A path is followed for so many radii before it is compared with a cold start: by trial. */
 #define NADIR_PATH_LENGTH 50
 /* A search along the path that takes more steps than this has met a kink, and is compared at once. A straight
  * path takes one step to each radius (tests/unit/test_many_radii.c). */
@@ -58,7 +54,7 @@
 /* ------------------------------------------------------------------------------------ free domain */
 
 /* The proven breakdown radius depends a little on the backend, more so where solves are iterations. Reports
- * give this share of it, which every backend can prove (tests/unit/test_agreement.c). */
+ * give this share of it, which every backend can prove: by trial. */
 #define NADIR_BREAKDOWN_SHOWN          (1 - 1e-7)
 #define NADIR_BREAKDOWN_SHOWN_ITERATED 0.995
 
@@ -77,9 +73,9 @@
 
 /* --------------------------------------------------------------------------- radius for a target */
 
-/* Evaluations of the root, halving included: secants take 5 to 10, halving alone 60 to the last digit. */
+/* Evaluations of the root: halving alone, from a bracket, comes to the last digit in about 60. */
 #define NADIR_RADIUS_STEPS 60
-/* Evaluations with proofs, on each side of the root. By trial: most need one. */
+/* Evaluations with proofs, on each side of the root. By trial. */
 #define NADIR_RADIUS_PROOFS 12
 /* The first radius, and by how much steps may grow: by trial. */
 #define NADIR_RADIUS_FIRST  1e-2
