@@ -206,7 +206,8 @@ static void test_second_moments(void **state)
             const double prior = priors[i];
             hand_made made;
             make_evidence(context, &made, 1, successors, rows, lengths, prior);
-            nadir_posterior_draws draws = {.evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
+            nadir_posterior_draws draws = {
+                .evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
             double *room = malloc((size_t)nadir_posterior_draws_work_length(&draws) * sizeof *room);
             const double g = spread_of_mean(counts, 3, 20, prior, (double)successors);
             test_note("%d successors, prior %g", (int)successors, prior);
@@ -256,7 +257,8 @@ static void test_certain_rows(void **state)
     for (int i = 0; i < 5; i++) {
         const double *const rows[] = {&visits[i]};
         make_evidence(context, &made, 1, 4, rows, lengths, 2);
-        const nadir_posterior_draws draws = {.evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
+        const nadir_posterior_draws draws = {
+            .evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
         nadir_posterior_draws_row(&draws, 0, room, powers);
         test_note("%g visits", visits[i]);
         assert_close(average(count, powers) / (4 * 0.75 / pow(visits[i] + 2, 2)), 1,
@@ -378,13 +380,14 @@ static void test_radii_hold_their_share(void **state)
     (void)state;
     for (int rows_count = 1; rows_count <= 2; rows_count++) {
         make_evidence(context, &made, rows_count, 2, rows, lengths, 2);
-        const nadir_posterior_draws draws = {.evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
+        const nadir_posterior_draws draws = {
+            .evidence = &made.evidence, .norm = 2, .count = count, .seed = seed};
         nadir_draw_radii tally = {.confidence = 0.9,
-                             .candidates = 2,
-                             .scales = {ones, lopsided},
-                             .state_scales = ones,
-                             .state_radii = state_radii,
-                             .row_radii = row_radii};
+                                  .candidates = 2,
+                                  .scales = {ones, lopsided},
+                                  .state_scales = ones,
+                                  .state_radii = state_radii,
+                                  .row_radii = row_radii};
         assert_ok(context, nadir_draw_radii_compute(context, &draws, &tally));
         const double together = mass_of(row_radii[0]) * (rows_count == 2 ? mass_of(row_radii[1]) : 1);
         /* at least the share, and not much more: 3.1 standard errors of the margin and 5 of the draws */
@@ -418,13 +421,14 @@ static void test_steep_norms(void **state)
     (void)state;
     make_evidence(context, &made, 2, 2, rows, lengths, 2);
     for (int i = 0; i < 4; i++) {
-        const nadir_posterior_draws draws = {.evidence = &made.evidence, .norm = norms[i], .count = 500, .seed = seed};
+        const nadir_posterior_draws draws = {
+            .evidence = &made.evidence, .norm = norms[i], .count = 500, .seed = seed};
         nadir_draw_radii tally = {.confidence = 0.9,
-                             .candidates = 1,
-                             .scales = {scales},
-                             .state_scales = scales,
-                             .state_radii = state_radii,
-                             .row_radii = row_radii};
+                                  .candidates = 1,
+                                  .scales = {scales},
+                                  .state_scales = scales,
+                                  .state_radii = state_radii,
+                                  .row_radii = row_radii};
         assert_ok(context, nadir_draw_radii_compute(context, &draws, &tally));
         if (i == 0) {
             first[0] = tally.radii[0];
