@@ -254,9 +254,9 @@ __extension__ typedef unsigned __int128 wide;
 
 static wide power_of_ten(int exponent)
 {
-    static const uint64_t powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
-                                      1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
-    return exponent <= 18 ? powers[exponent] : (wide)powers[18] * powers[exponent - 18];
+    static const double powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                    1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}; /* all exact */
+    return exponent <= 18 ? (wide)powers[exponent] : (wide)powers[18] * (wide)powers[exponent - 18];
 }
 
 /* The shortest of 15 to 17 digits that reads back to size > 0, by exact integer arithmetic: size = m / 2^shift
@@ -317,7 +317,7 @@ static int print_decimal(decimal from, char *text)
         if (i == whole && i > 0) {
             *to++ = '.';
         }
-        *to++ = i < from.digits ? digits[i] : '0';
+        *to++ = (char)(i < from.digits ? digits[i] : '0');
     }
     if (scientific) {
         memcpy(to, "e-", 2);

@@ -135,7 +135,7 @@ static bool is_letter(char character)
 /* Whether a word cannot be a name. "inf" and "nan" can. */
 static bool is_number(const token *word)
 {
-    double value;
+    double value = 0;
     return !is_letter(word->text[0]) && nadir_cursor_is_double(cursor_of(word), &value);
 }
 
@@ -342,7 +342,7 @@ static nadir_status read_start_numbers(parser *parse)
     nadir_cassandra_problem *problem = parse->problem;
     const int64_t states = problem->lists[STATES].count;
     const token first = *parse->current;
-    double value;
+    double value = 0;
     NADIR_CHECK(take_number(parse, "of the start", &value));
     if (is_statement(parse) && !(states == 1 && value == 1)) {
         int64_t number;
@@ -470,7 +470,7 @@ static nadir_status take_matrix(parser *parse, nadir_cassandra_rules *rules, con
     for (int64_t row = 0; row < rows; row++) {
         const int32_t state = whole ? (int32_t)row : from->places[1];
         for (int64_t column = 0; column < columns; column++) {
-            double value;
+            double value = 0;
             NADIR_CHECK(take_entry(parse, row, rows, column, columns, &value));
             if (value != 0) {
                 NADIR_CHECK(add_rule(parse, rules, from, state, (int32_t)column, value));
@@ -494,7 +494,7 @@ static nadir_status read_probabilities(parser *parse, int which)
                  {"reset", NADIR_CASSANDRA_RESET}};
     nadir_cassandra_rules *rules = which == T ? &parse->problem->transitions : NULL;
     statement taken;
-    double value;
+    double value = 0;
     if (which == O && parse->lines[OBSERVATIONS] == 0) {
         return nadir_text_fail(text_at_token(parse), "O: in a file without observations:");
     }
@@ -531,7 +531,7 @@ static nadir_status take_same_values(parser *parse, int64_t row, int64_t row_cou
     NADIR_CHECK(take_entry(parse, row, row_count, 0, columns, value));
     for (int64_t column = 1; column < columns; column++) {
         const int64_t line = parse->current->line;
-        double other;
+        double other = 0;
         NADIR_CHECK(take_entry(parse, row, row_count, column, columns, &other));
         if (other != *value) {
             return depends_on_observation(parse, line);
@@ -575,7 +575,7 @@ static nadir_status take_observed_matrix(parser *parse, const statement *from)
     const int64_t states = parse->problem->lists[STATES].count;
     NADIR_CHECK(add_rule(parse, rules, from, from->places[1], NADIR_CASSANDRA_ANY, 0));
     for (int64_t end = 0; end < states; end++) {
-        double value;
+        double value = 0;
         NADIR_CHECK(take_same_values(parse, end, states, &value));
         if (value != 0) {
             NADIR_CHECK(add_rule(parse, rules, from, from->places[1], (int32_t)end, value));
@@ -592,7 +592,7 @@ static nadir_status read_rewards(parser *parse, int which)
     nadir_cassandra_rules *rules = &parse->problem->rewards;
     const bool observed = parse->lines[OBSERVATIONS] > 0;
     statement taken;
-    double value;
+    double value = 0;
     NADIR_CHECK(take_statement(parse, which, &taken));
     if (observed && taken.count == 1) {
         return nadir_text_fail(text_at_line(parse, taken.line),

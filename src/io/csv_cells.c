@@ -308,7 +308,7 @@ nadir_status nadir_state_table_next(nadir_state_table *table, bool *more)
     nadir_status status = NADIR_OK;
     nadir_text *text = &table->text;
     const nadir_csv_header *header = &table->header;
-    nadir_cursor cells[NADIR_CSV_COLUMNS];
+    nadir_cursor cells[NADIR_CSV_COLUMNS] = {{NULL, NULL}};
     NADIR_CHECK(nadir_csv_read_row(text, header, cells, more));
     if (!*more) {
         return NADIR_OK;

@@ -109,12 +109,13 @@ static nadir_status find_format(nadir_context *context, const char *path, const 
     }
     if (*format == NULL) {
         char list[512];
-        status =
-            length == 0
-                ? nadir_fail(context, NADIR_ERROR_FORMAT, "%s: the file is empty", path)
-                : nadir_fail(context, NADIR_ERROR_FORMAT,
-                             "%s: the content is of no known model format, nor is the ending; known are %s",
-                             path, list_formats(list));
+        (void)(length == 0
+                   ? nadir_fail(context, NADIR_ERROR_FORMAT, "%s: the file is empty", path)
+                   : nadir_fail(
+                         context, NADIR_ERROR_FORMAT,
+                         "%s: the content is of no known model format, nor is the ending; known are %s", path,
+                         list_formats(list)));
+        status = NADIR_ERROR_FORMAT;
     }
 cleanup:
     nadir_input_close(&input);
