@@ -1,5 +1,5 @@
 /*
- * sorted_states.cu: the states in rising order of x, with the sums along it of sets/value_order.h. Of two
+ * sorted_states.cu: the states in rising order of x, with the sums along it of sets/lmo.h. Of two
  * stretches a and b of the order, the second one after the first, with g = x at the end of b - x at the end
  * of a,
  *

@@ -4,7 +4,7 @@
 
 #include "engine.h"
 
-/* The lower state first among equals; sums as in sets/value_order.h. */
+/* The lower state first among equals; sums as in sets/lmo.h. */
 struct sorted_states {
     int64_t states;
     int32_t *order;  /* [states] */

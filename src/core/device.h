@@ -49,7 +49,7 @@ typedef struct nadir_device_tail {
     double *last, *slope; /* [count] */
 } nadir_device_tail;
 
-/* Sums over M, [states] each; see adversary/free/breakdown_products.c. */
+/* Sums over M, [states] each; see proof/breakdown_products.c. */
 typedef struct nadir_device_matrix_sums {
     double *sums;    /* of rows */
     double *squares; /* of the entries of rows, summed */
@@ -176,16 +176,16 @@ typedef struct nadir_device {
     /* M(s, t) = sum over a of pi(a|s) P(t|s, a), added in the order of the rows; probabilities: [rows]. */
     nadir_status (*average)(void *kept, nadir_context *context, const double *probabilities, void **matrix,
                             nadir_device_facts *facts);
-    /* The same of a kernel that has other numbers in the places of the model's, made by `put` or
-     * `step_values`. Where these are spread it is M + L: all products below are with both, M has the extra
-     * states as entries, and `look` and `factor` do not take it. */
+    /* The same of a kernel that has other numbers in the places of the model's, made by
+     * `perturbed_upload` or `lmo_kernel`. Where it has a tail it is M + L: all products below are with both, M has
+     * the extra states as entries, and `matrix_sums` and `lu_factor` do not take it. */
     nadir_status (*average_perturbed)(void *kept, nadir_context *context, const void *values,
                                       const double *probabilities, void **matrix, nadir_device_facts *facts);
     /* The numbers are to be forgotten, if need be after the engine was closed. */
     nadir_status (*perturbed_upload)(void *kept, nadir_context *context, const nadir_device_perturbed *from,
                                      void **numbers);
     void (*perturbed_free)(void *numbers);
-    /* Numbers that `step_values` has made; `to` has the arrays of a perturbed kernel with a tail if the
+    /* Numbers that `lmo_kernel` has made; `to` has the arrays of a perturbed kernel with a tail if the
      * numbers do. */
     nadir_status (*perturbed_download)(const void *numbers, nadir_context *context,
                                        const nadir_device_perturbed *to);
@@ -244,7 +244,7 @@ typedef struct nadir_device {
 
     /* The same for `count` vectors, which share their products: those of several vectors together are counted
      * once, for the first of them. outcomes: [count], always with x_norm. Vectors whose residual is not small
-     * enough yet are for `iterate` to finish. */
+     * enough yet are for `bicgstab_solve` to finish. */
     nadir_status (*bicgstab_solve_many)(void *matrix, nadir_context *context,
                                         const nadir_device_system *system, int64_t count, const double *b,
                                         double *x, nadir_device_solve_result *outcomes);

@@ -48,7 +48,7 @@ typedef struct nadir_format {
     bool (*recognises)(const char *head, size_t length);
 
     /* Reads the states [first, end) of nadir_model_own_states, all of them where the process is alone. With
-     * an engine the model is spread over the processes (model/partition.h). discount, initial and costs of the
+     * an engine the model is distributed over the processes (model/model.h). discount, initial and costs of the
      * settings are applied by the caller, afterwards. */
     nadir_status (*read)(nadir_context *context, const char *path, const nadir_read_settings *settings,
                          nadir_model **model);

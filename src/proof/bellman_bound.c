@@ -15,8 +15,6 @@
 #include <float.h>
 #include <math.h>
 
-#define UNIT (DBL_EPSILON / 2)
-
 /* The range of sum over a of pi(a|s), and the most actions. */
 typedef struct policy_size {
     double low, high;
@@ -35,8 +33,8 @@ static policy_size measure_policy(const nadir_context *context, const nadir_mode
         size.high = fmax(size.high, sum);
         size.actions = count > size.actions ? count : size.actions;
     }
-    size.low = nadir_allreduce_minimum(context, size.low) * (1 - 4 * UNIT);
-    size.high = nadir_allreduce_maximum(context, size.high) * (1 + 4 * UNIT);
+    size.low = nadir_allreduce_minimum(context, size.low) * (1 - 4 * NADIR_ROUND_UNIT);
+    size.high = nadir_allreduce_maximum(context, size.high) * (1 + 4 * NADIR_ROUND_UNIT);
     size.actions = (int64_t)nadir_allreduce_maximum(context, (double)size.actions);
     return size;
 }
@@ -89,13 +87,14 @@ static nadir_status bound_by_bellman(nadir_context *context, const nadir_problem
     /* products; differences; rows of the set that sum to one where the nominal ones do so up to rounding */
     const double off = fmax(fabs(1 - size.sum_low), fabs(size.sum_high - 1));
     const double rounding = nadir_bellman_rounding(&size, problem->gamma, pi.actions, rewards, largest) +
-                            4 * UNIT * (most + largest + rewards) + problem->gamma * off * largest;
+                            4 * NADIR_ROUND_UNIT * (most + largest + rewards) +
+                            problem->gamma * off * largest;
     const double fall = largest_fall(context, problem, v, products, taken) + rounding;
     const double c = nadir_check_offset(fall, problem->gamma, pi.low * fmin(1, size.sum_low),
                                         pi.high * fmax(1, size.sum_high));
     const double mean = nadir_global_dot(context, problem->states, problem->mu, v, &error);
     const double mass = nadir_global_sum(context, problem->states, problem->mu);
-    const double bound = mean - c * mass - error - 8 * UNIT * (fabs(c) + fabs(mean));
+    const double bound = mean - c * mass - error - 8 * NADIR_ROUND_UNIT * (fabs(c) + fabs(mean));
     *lower = isfinite(bound) ? bound : -INFINITY;
 cleanup:
     nadir_release(context, products);
@@ -302,7 +301,7 @@ cleanup:
 static double raise(double x, double units)
 {
     const double least = fmax(x, -DBL_MAX);
-    return isnan(x) ? INFINITY : least + units * UNIT * fabs(least) + DBL_TRUE_MIN;
+    return isnan(x) ? INFINITY : least + units * NADIR_ROUND_UNIT * fabs(least) + DBL_TRUE_MIN;
 }
 
 /* 1 - gamma rho of a state, and how far it may be off. stray: the sum of a row less one, at most. */
@@ -321,8 +320,8 @@ static double find_gap(const nadir_problem *problem, int64_t s, double stray, do
     const double product = problem->gamma * rho;
     const double lacks = fma(problem->gamma, rho, -product) + problem->gamma * rest;
     const double gap = (1 - product) - lacks;
-    *off =
-        4 * UNIT * fabs(gap) + 8 * terms * UNIT * terms * UNIT + product * (1 + terms * DBL_EPSILON) * stray;
+    *off = 4 * NADIR_ROUND_UNIT * fabs(gap) + 8 * terms * NADIR_ROUND_UNIT * terms * NADIR_ROUND_UNIT +
+           product * (1 + terms * DBL_EPSILON) * stray;
     return gap;
 }
 
@@ -340,7 +339,9 @@ static double most_of_state(const nadir_problem *problem, int64_t s, double stra
         size += fabs(term);
     }
     /* what underflows is off by less than the least number */
-    const double error = terms * (UNIT * size * (1 + 4 * terms * UNIT) + DBL_TRUE_MIN) + UNIT * fabs(sum);
+    const double error =
+        terms * (NADIR_ROUND_UNIT * size * (1 + 4 * terms * NADIR_ROUND_UNIT) + DBL_TRUE_MIN) +
+        NADIR_ROUND_UNIT * fabs(sum);
     const double reward = sum + 2 * error;
     const double gap = find_gap(problem, s, stray, &off);
     return gap > off ? raise(reward / (reward > 0 ? gap - off : gap + off), 8) : INFINITY;
@@ -358,7 +359,7 @@ static double most_return(const nadir_context *context, const nadir_problem *pro
     }
     w = nadir_allreduce_maximum(context, w);
     mass = nadir_allreduce_sum(context, mass);
-    const double spread = UNIT * (double)(nadir_model_total(problem->model) + 4);
+    const double spread = NADIR_ROUND_UNIT * (double)(nadir_model_total(problem->model) + 4);
     return raise(w * (mass * (w > 0 ? 1 + spread : 1 - spread)), 8);
 }
 

@@ -50,17 +50,17 @@ typedef struct nadir_derivation {
     bool begun;
     double level;
     nadir_occupancy_bounds below;
-    nadir_displacement displacement; /* with weights, if there are any; without: at.displacement */
+    nadir_displacement displacement; /* with weights, if there are any; without: star.displacement */
     double radius, radius_weighted;  /* at least |delta|, without weights and with them */
     bool measured;                   /* the weights and radius_weighted are of this start */
     bool fresh;                      /* the weighted tables are of these weights */
     double kappa;                    /* the least by slopes; infinity: none */
-    double moved, moved_most;        /* by the last pass: the last and the largest change, as a share of T */
+    double moved, moved_most;        /* by the last pass: the last and the largest change, as a share of the total occupancy */
     nadir_kappa_matrix matrix;
 } nadir_derivation;
 
 /* certificate: nothing proven yet, made here. known: bounds on the occupancies of all kernels of the set that
- * are proven already, or NULL. attack and certificate must outlive the derivation. */
+ * are proven already, or NULL. candidate and certificate must outlive the derivation. */
 nadir_status nadir_derivation_make(nadir_context *context, const nadir_problem *problem, double beta,
                                    const nadir_candidate *candidate, const nadir_occupancy_bounds *known,
                                    nadir_certificate *certificate, nadir_derivation *self);

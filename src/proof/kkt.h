@@ -115,7 +115,7 @@ typedef struct nadir_stationary_point {
     bool *unvisited; /* [states] by P* */
 } nadir_stationary_point;
 
-/* The expansion point, with rows of unvisited states nominal, and its sensitivities. With NEAR the attack
+/* The expansion point, with rows of unvisited states nominal, and its sensitivities. With NEAR the candidate
  * must outlive it. */
 nadir_status nadir_stationary_point_make(nadir_context *context, const nadir_problem *problem,
                                          const nadir_perturbable_rows *perturbable,

@@ -140,7 +140,7 @@ typedef struct nadir_expansion_point {
     double *d;            /* [states] mu . x, at least 0 */
     double *off;          /* [states] error of d and of the sum over d_P together */
     double shared;        /* a part of every `off` whose sum over states is at most this; 0: none */
-    nadir_kernel *kernel; /* X, where it is not that of the attack; or NULL */
+    nadir_kernel *kernel; /* X, where it is not that of the candidate; or NULL */
     nadir_occupancy *occupancy;
     const nadir_candidate *start; /* whose v and d solves start from; NULL: none */
 } nadir_expansion_point;
@@ -150,8 +150,8 @@ typedef struct nadir_expansion_point {
 nadir_status nadir_expansion_point_make(nadir_context *context, const nadir_problem *problem,
                                         const nadir_perturbable_rows *perturbable, const nadir_kernel *kernel,
                                         const bool *nominal, nadir_expansion_point *point);
-/* The same for the kernel of an attack, which must outlive it, for value and occupancy alone: solves start
- * from v and d of the attack and use the factors of the nominal operator (nadir_occupancy_perturb). */
+/* The same for the kernel of a candidate, which must outlive it, for value and occupancy alone: solves start
+ * from v and d of the candidate and use the factors of the nominal operator (nadir_occupancy_perturb). */
 nadir_status nadir_expansion_point_make_near(nadir_context *context, const nadir_problem *problem,
                                              const nadir_perturbable_rows *perturbable,
                                              const nadir_candidate *candidate, const bool *nominal,

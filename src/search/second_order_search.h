@@ -24,7 +24,7 @@ nadir_status nadir_kappa_foresee(nadir_context *context, const nadir_problem *pr
 
 /* ------------------------------------------------------------------- witness for one of many radii
  *
- * The witness of a proof for one of many radii (proof/kappa_path.h): vectors y that
+ * The witness of a proof for one of many radii (proof/second_order.h): vectors y that
  * majorize b + A y.
  */
 
