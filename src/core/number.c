@@ -294,7 +294,7 @@ static bool round_to_decimal(double size, decimal *result)
 /* As %.17g prints it, without trailing zeros. Returns the length. */
 static int print_decimal(decimal from, char *text)
 {
-    char digits[24];
+    char digits[24] = "";
     if (from.number == (uint64_t)power_of_ten(from.digits)) { /* rounded up to one more digit */
         from.number /= 10;
         from.exponent++;
