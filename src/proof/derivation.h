@@ -55,7 +55,8 @@ typedef struct nadir_derivation {
     bool measured;                   /* the weights and radius_weighted are of this start */
     bool fresh;                      /* the weighted tables are of these weights */
     double kappa;                    /* the least by slopes; infinity: none */
-    double moved, moved_most;        /* by the last pass: the last and the largest change, as a share of the total occupancy */
+    double moved,
+        moved_most; /* by the last pass: the last and the largest change, as a share of the total occupancy */
     nadir_kappa_matrix matrix;
 } nadir_derivation;
 
