@@ -58,7 +58,9 @@ def sparse_matrix(value: Any) -> bool:
 
 
 def _regular(states: int, actions: int) -> np.ndarray:
-    return np.arange(states + 1, dtype=np.int64) * actions
+    if actions == 0:
+        return np.zeros(states + 1, dtype=np.int64)
+    return np.arange(0, states * actions + 1, actions, dtype=np.int64)
 
 
 def _doubles(value: Any) -> np.ndarray:
@@ -93,7 +95,7 @@ def kernel(P: Any, layout: str | None = None, state_rows: Any = None) -> Kernel:
 def lends(P: Any, made: Kernel) -> bool:
     """Whether the numbers of the kernel lie where those of P do, not in a copy of another layout or type."""
     if made.dense is not None:
-        return isinstance(P, np.ndarray) and np.may_share_memory(P, made.dense)
+        return made.dense is P or (isinstance(P, np.ndarray) and np.may_share_memory(P, made.dense))
     numbers = getattr(P, "data", None)
     return isinstance(numbers, np.ndarray) and np.may_share_memory(numbers, made.values)
 

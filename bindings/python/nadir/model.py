@@ -133,7 +133,7 @@ class Model:
         if costs:
             rewards = None if rewards is None else -rewards
             transition_rewards = None if transition_rewards is None else -transition_rewards
-        if mu is None:
+        if mu is None and not isinstance(P, np.ndarray):  # an environment of Gymnasium may have one
             mu = getattr(getattr(P, "unwrapped", None), "initial_state_distrib", None)
         if mu is None and kernel.states_given < kernel.states:
             mu = np.full(kernel.states_given, 1 / kernel.states_given)

@@ -6,6 +6,7 @@ import html as _html
 import os
 import tempfile
 from dataclasses import asdict, dataclass, field, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Iterator
 
 import numpy as np
@@ -32,7 +33,7 @@ _RENAMED = {
     "seconds_certify": "certify",
 }
 _NAMES = {"enum nadir_set": lib.nadir_set_name, "enum nadir_domain": lib.nadir_domain_name}
-_layouts: dict[str, tuple[list[tuple[str, str, Any]], list[tuple[str, str]]]] = {}
+_layouts: dict[str, tuple[Any, list[str], list[tuple[str, Any]], Any, list[str]]] = {}
 _words: dict[Any, str | None] = {}
 
 
@@ -43,20 +44,42 @@ def _word(pointer: Any) -> str | None:
     return _words[pointer]
 
 
-def _layout(struct: str) -> tuple[list[tuple[str, str, Any]], list[tuple[str, str]]]:
-    """(member, name here, how to read it) of the members of a struct but its size; those that are times."""
-    members, times = [], []
+def _enum_reader(name: Any) -> Any:
+    """Reads a value of an enum as its name; each name is asked for once."""
+    known: dict[int, str | None] = {}
+
+    def read(value: int) -> str | None:
+        if value not in known:
+            known[value] = _word(name(value))
+        return known[value]
+
+    return read
+
+
+def _getter(members: list[str]) -> Any:
+    """A function that gives these members of a struct as a tuple; one call for all of them is several times faster."""
+    if len(members) == 1:
+        return lambda struct: (getattr(struct, members[0]),)
+    return attrgetter(*members) if members else lambda struct: ()
+
+
+def _layout(struct: str) -> tuple[Any, list[str], list[tuple[str, Any]], Any, list[str]]:
+    """Of a struct: getter and names of its members but the size and the times, readers of those that are words, and
+    getter and names of its times."""
+    members, names, readers, times, clocks = [], [], [], [], []
     for name, member in ffi.typeof(struct).fields:
         here = _RENAMED.get(name, name)
         if name.startswith("seconds_"):
-            times.append((name, here.removeprefix("seconds_")))
-        elif member.type.cname == "char *":
-            members.append((name, here, _word))
-        elif member.type.cname in _NAMES:
-            members.append((name, here, lambda value, of=_NAMES[member.type.cname]: _word(of(value))))
+            times.append(name)
+            clocks.append(here.removeprefix("seconds_"))
         elif name != "size":
-            members.append((name, here, None))
-    return members, times
+            members.append(name)
+            names.append(here)
+            if member.type.cname == "char *":
+                readers.append((here, _word))
+            elif member.type.cname in _NAMES:
+                readers.append((here, _enum_reader(_NAMES[member.type.cname])))
+    return _getter(members), names, readers, _getter(times), clocks
 
 
 def _fields(struct: Any, kind: str) -> dict[str, Any]:
@@ -64,13 +87,12 @@ def _fields(struct: Any, kind: str) -> dict[str, Any]:
     layout = _layouts.get(kind)
     if layout is None:
         layout = _layouts[kind] = _layout(kind)
-    members, times = layout
-    made = {}
-    for member, name, read in members:
-        value = getattr(struct, member)
-        made[name] = value if read is None else read(value)
-    if times:
-        made["seconds"] = {name: getattr(struct, member) for member, name in times}
+    members, names, readers, times, clocks = layout
+    made = dict(zip(names, members(struct)))
+    for name, read in readers:
+        made[name] = read(made[name])
+    if clocks:
+        made["seconds"] = dict(zip(clocks, times(struct)))
     return made
 
 
