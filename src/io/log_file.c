@@ -255,17 +255,16 @@ static nadir_status plain_columns(reader *self)
 {
     static const int order[] = {NADIR_DATA_STATE, NADIR_DATA_ACTION, NADIR_DATA_SUCCESSOR, NADIR_DATA_REWARD};
     const nadir_npy_header *header = &self->npy.header;
-    if (header->kind >= NADIR_NPY_TEXT || header->dimensions != 2 ||
+    if (header->type.kind >= NADIR_NPY_TEXT || header->dimensions != 2 ||
         (header->shape[1] != 3 && header->shape[1] != 4)) {
         return shape_fail(self);
     }
     self->count = (int)header->shape[1];
     self->length = header->shape[0];
-    self->stride = header->fortran ? header->item_bytes : self->count * header->item_bytes;
+    self->stride = header->fortran ? header->type.item_bytes : self->count * header->type.item_bytes;
     for (int i = 0; i < self->count; i++) {
         nadir_npy_field *field = &self->columns[i].field;
-        *field =
-            (nadir_npy_field){{0}, header->kind, header->item_bytes, header->swapped, i * header->item_bytes};
+        *field = (nadir_npy_field){{0}, header->type, i * header->type.item_bytes};
         (void)snprintf(field->name, sizeof field->name, "%s", data_columns[order[i]].names[0]);
         self->columns[i].which = order[i];
     }
@@ -287,7 +286,7 @@ static nadir_status record_columns(reader *self)
             return nadir_fail(collector->context, NADIR_ERROR_FORMAT, "%s: %s field `%s`", collector->path,
                               which < 0 ? "unknown" : "a second", field->name);
         }
-        if (field->kind >= NADIR_NPY_TEXT) {
+        if (field->type.kind >= NADIR_NPY_TEXT) {
             return nadir_fail(collector->context, NADIR_ERROR_FORMAT,
                               "%s: field `%s` holds text; expected numbers", collector->path, field->name);
         }
@@ -296,7 +295,7 @@ static nadir_status record_columns(reader *self)
         self->columns[self->count++].field = *field;
     }
     self->length = header->shape[0];
-    self->stride = header->item_bytes;
+    self->stride = header->type.item_bytes;
     return NADIR_OK;
 }
 
@@ -335,7 +334,7 @@ static nadir_status prepare(reader *self)
         self->successors = self->states + 1;
     }
     if (self->length > 0) { /* a record is then no longer than the file */
-        const int64_t bytes = self->npy.header.item_bytes * (self->records.count > 0 ? 1 : self->count);
+        const int64_t bytes = self->npy.header.type.item_bytes * (self->records.count > 0 ? 1 : self->count);
         const int64_t fit = PIECE_BYTES / bytes;
         self->piece = fit < 1 ? 1 : fit < PIECE ? fit : PIECE;
         NADIR_NEW(collector->context, self->raw, self->piece * bytes);
@@ -384,10 +383,8 @@ static nadir_status convert_piece(reader *self, int64_t first, int64_t count)
     nadir_status status = NADIR_OK;
     for (int i = 0; i < self->count; i++) {
         column *own = &self->columns[i];
-        NADIR_CHECK(own->integer != NULL ? nadir_npy_field_int64s(&self->npy, &own->field, first, count,
-                                                                  own->items, self->stride, own->integers)
-                                         : nadir_npy_field_doubles(&self->npy, &own->field, first, count,
-                                                                   own->items, self->stride, own->numbers));
+        NADIR_CHECK(nadir_npy_field_numbers(&self->npy, &own->field, first, count, own->items, self->stride,
+                                            own->numbers, own->integers));
     }
 cleanup:
     return status;

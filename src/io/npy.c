@@ -54,57 +54,36 @@ static nadir_status type_fail(const nadir_npy *npy, nadir_cursor descr)
                       npy->source.name, shown, TEXT_LIMIT);
 }
 
-/* descr = order kind digits; sets kind, item_bytes and swapped. */
-static nadir_status parse_type(const nadir_npy *npy, nadir_cursor descr, nadir_npy_header *header)
+/* descr = order kind digits */
+static nadir_status parse_type(const nadir_npy *npy, nadir_cursor descr, nadir_npy_type *type)
 {
-    int64_t size;
-    if (descr.end - descr.at < 3 || strchr("<>|", descr.at[0]) == NULL || descr.at[0] == '\0' ||
-        descr.at[2] < '0' || descr.at[2] > '9' ||
-        !nadir_cursor_is_integer((nadir_cursor){descr.at + 2, descr.end}, &size)) {
-        return type_fail(npy, descr);
+    static const struct {
+        char letter;
+        nadir_npy_kind kind;
+        int64_t least, most; /* bytes, or characters of a text */
+    } kinds[] = {{'b', NADIR_NPY_BOOL, 1, 1},          {'i', NADIR_NPY_SIGNED, 1, 8},
+                 {'u', NADIR_NPY_UNSIGNED, 1, 8},      {'f', NADIR_NPY_FLOAT, 4, 8},
+                 {'U', NADIR_NPY_TEXT, 1, TEXT_LIMIT}, {'S', NADIR_NPY_BYTES, 1, TEXT_LIMIT}};
+    int64_t size = 0;
+    const bool formed = descr.end - descr.at >= 3 && strchr("<>|", descr.at[0]) != NULL &&
+                        descr.at[0] != '\0' && descr.at[2] >= '0' && descr.at[2] <= '9' &&
+                        nadir_cursor_is_integer((nadir_cursor){descr.at + 2, descr.end}, &size);
+    for (size_t i = 0; formed && i < sizeof kinds / sizeof *kinds; i++) {
+        const nadir_npy_kind kind = kinds[i].kind;
+        const bool power = kind >= NADIR_NPY_TEXT || (size & (size - 1)) == 0;
+        const bool ordered = kind != NADIR_NPY_BYTES && (size > 1 || kind == NADIR_NPY_TEXT);
+        if (descr.at[1] == kinds[i].letter && size >= kinds[i].least && size <= kinds[i].most && power &&
+            (!ordered || descr.at[0] != '|')) {
+            *type = (nadir_npy_type){kind, kind == NADIR_NPY_TEXT ? 4 * size : size,
+                                     ordered && (descr.at[0] == '>') != big_endian};
+            return NADIR_OK;
+        }
     }
-    const char order = descr.at[0];
-    const bool small = size == 1 || size == 2 || size == 4 || size == 8;
-    bool known = false;
-    switch (descr.at[1]) {
-    case 'b':
-        header->kind = NADIR_NPY_BOOL;
-        known = size == 1;
-        break;
-    case 'i':
-        header->kind = NADIR_NPY_SIGNED;
-        known = small;
-        break;
-    case 'u':
-        header->kind = NADIR_NPY_UNSIGNED;
-        known = small;
-        break;
-    case 'f':
-        header->kind = NADIR_NPY_FLOAT;
-        known = size == 4 || size == 8;
-        break;
-    case 'U':
-        header->kind = NADIR_NPY_TEXT;
-        known = size >= 1 && size <= TEXT_LIMIT;
-        break;
-    case 'S':
-        header->kind = NADIR_NPY_BYTES;
-        known = size >= 1 && size <= TEXT_LIMIT;
-        break;
-    default:
-        break;
-    }
-    const bool ordered = header->kind != NADIR_NPY_BYTES && (size > 1 || header->kind == NADIR_NPY_TEXT);
-    if (!known || (ordered && order == '|')) {
-        return type_fail(npy, descr);
-    }
-    header->item_bytes = header->kind == NADIR_NPY_TEXT ? 4 * size : size;
-    header->swapped = ordered && (order == '>') != big_endian;
-    return NADIR_OK;
+    return type_fail(npy, descr);
 }
 
 /* A field, or bytes between fields: "'|V4'", which have no name. *item: its type. */
-static nadir_status parse_field_type(const nadir_npy *npy, nadir_cursor descr, nadir_npy_header *item,
+static nadir_status parse_field_type(const nadir_npy *npy, nadir_cursor descr, nadir_npy_type *item,
                                      bool *filling)
 {
     *filling = nadir_cursor_starts(descr, "|V");
@@ -124,13 +103,13 @@ static nadir_status parse_records(nadir_npy *npy, nadir_cursor *self)
     nadir_npy_records *records = npy->records;
     nadir_npy_header *header = &npy->header;
     bool comma = true;
-    header->kind = NADIR_NPY_RECORD;
-    header->item_bytes = 0;
+    header->type.kind = NADIR_NPY_RECORD;
+    header->type.item_bytes = 0;
     records->count = 0;
     while (!nadir_cursor_take_char(self, ']')) {
         nadir_cursor name;
         nadir_cursor descr;
-        nadir_npy_header item = {0};
+        nadir_npy_type item = {0};
         bool filling;
         if (!comma || !nadir_cursor_take_char(self, '(') || !take_quoted(self, &name) ||
             !nadir_cursor_take_char(self, ',') || !take_quoted(self, &descr)) {
@@ -149,10 +128,11 @@ static nadir_status parse_records(nadir_npy *npy, nadir_cursor *self)
         }
         if (!filling) {
             nadir_npy_field *field = &records->fields[records->count++];
-            *field = (nadir_npy_field){{0}, item.kind, item.item_bytes, item.swapped, header->item_bytes};
+            *field = (nadir_npy_field){{0}, item, header->type.item_bytes};
             (void)snprintf(field->name, sizeof field->name, "%.*s", NADIR_WORD(name));
         }
-        header->item_bytes += item.item_bytes; /* fits: the header has 10000 bytes, a type at most 2^22 */
+        header->type.item_bytes +=
+            item.item_bytes; /* fits: the header has 10000 bytes, a type at most 2^22 */
         comma = nadir_cursor_take_char(self, ',');
     }
     return records->count == 0 ? header_fail(npy, "the records have no fields") : NADIR_OK;
@@ -203,7 +183,7 @@ static nadir_status parse_value(nadir_npy *npy, nadir_cursor key, nadir_cursor *
         if (npy->records != NULL && nadir_cursor_take_char(self, '[')) {
             status = parse_records(npy, self);
         } else if (take_quoted(self, &word)) {
-            status = parse_type(npy, word, &npy->header);
+            status = parse_type(npy, word, &npy->header.type);
         } else {
             return header_fail(npy, "the array holds records; expected plain numbers or text");
         }
@@ -267,14 +247,15 @@ static nadir_status check_size(const nadir_npy *npy)
 {
     const nadir_npy_header *header = &npy->header;
     int64_t bytes;
-    if (__builtin_mul_overflow(header->count, header->item_bytes, &bytes) ||
+    if (__builtin_mul_overflow(header->count, header->type.item_bytes, &bytes) ||
         bytes != npy->source.bytes - npy->header_bytes) {
         char shape[NADIR_NPY_SHAPE_LENGTH];
         return nadir_fail(npy->context, NADIR_ERROR_FORMAT,
                           "%s: the shape %s with items of %lld bytes does not fit the %lld bytes that are "
                           "there",
                           npy->source.name, nadir_npy_shape_text(header->dimensions, header->shape, shape),
-                          (long long)header->item_bytes, (long long)(npy->source.bytes - npy->header_bytes));
+                          (long long)header->type.item_bytes,
+                          (long long)(npy->source.bytes - npy->header_bytes));
     }
     return NADIR_OK;
 }
@@ -328,9 +309,7 @@ cleanup:
 void nadir_npy_close(nadir_npy *npy)
 {
     if (npy->context != NULL) {
-        nadir_release(npy->context, npy->raw);
-        nadir_release(npy->context, npy->doubles);
-        nadir_release(npy->context, npy->integers);
+        nadir_release(npy->context, npy->piece);
     }
     *npy = (nadir_npy){0};
 }
@@ -428,19 +407,13 @@ nadir_status nadir_npy_read(nadir_context *context, const char *path, nadir_arra
     NADIR_CHECK(nadir_npy_open(context, &source, &npy));
     const nadir_npy_header *header = &npy.header;
     NADIR_NEW(context, values, header->count);
-    int64_t strides[NADIR_NPY_DIMENSIONS] = {1, 1, 1, 1};
-    for (int i = header->dimensions - 2; i >= 0; i--) {
-        strides[i] = strides[i + 1] * header->shape[i + 1];
-    }
-    NADIR_CHECK(nadir_npy_place(&npy, NULL, strides, values));
+    NADIR_CHECK(nadir_npy_place(&npy, NULL, NULL, values));
     NADIR_CHECK(nadir_npy_finish(&npy));
     *array = (nadir_array){.dimensions = header->dimensions,
                            .count = header->count,
                            .values = values,
                            .integer = nadir_npy_is_integer(header)};
-    for (int i = 0; i < NADIR_NPY_DIMENSIONS; i++) {
-        array->shape[i] = header->shape[i];
-    }
+    memcpy(array->shape, header->shape, sizeof array->shape);
     values = NULL;
 cleanup:
     nadir_release(context, values);

@@ -42,10 +42,14 @@ typedef enum nadir_npy_kind {
     NADIR_NPY_RECORD /* of fields that have names; see nadir_npy_open_records */
 } nadir_npy_kind;
 
-typedef struct nadir_npy_header {
+typedef struct nadir_npy_type {
     nadir_npy_kind kind;
     int64_t item_bytes;
     bool swapped; /* the bytes of an item stand in the other order than on this machine */
+} nadir_npy_type;
+
+typedef struct nadir_npy_header {
+    nadir_npy_type type;
     bool fortran; /* the first index runs fastest, not the last */
     int dimensions;
     int64_t shape[NADIR_NPY_DIMENSIONS];
@@ -65,9 +69,7 @@ typedef struct nadir_npy_slice {
 /* A number of every record. */
 typedef struct nadir_npy_field {
     char name[NADIR_NPY_NAME_LENGTH];
-    nadir_npy_kind kind;
-    int64_t item_bytes;
-    bool swapped;
+    nadir_npy_type type;
     int64_t offset; /* within the record */
 } nadir_npy_field;
 
@@ -81,12 +83,10 @@ typedef struct nadir_npy {
     nadir_context *context;
     nadir_npy_source source;
     nadir_npy_header header;
-    nadir_npy_records *records; /* NULL: an array of records is refused */
-    int64_t header_bytes;       /* of the source before the items */
-    int64_t taken;              /* items handed out */
-    unsigned char *raw;
-    double *doubles;
-    int64_t *integers;
+    nadir_npy_records *records;    /* NULL: an array of records is refused */
+    int64_t header_bytes;          /* of the source before the items */
+    int64_t taken;                 /* items handed out */
+    struct nadir_npy_piece *piece; /* room for items on their way; NULL until it is needed */
 } nadir_npy;
 
 /* Reads the header; NADIR_ERROR_FORMAT unless the source holds exactly the items that the header promises.
@@ -102,31 +102,29 @@ void nadir_npy_close(nadir_npy *npy);
 const char *nadir_npy_shape_text(int dimensions, const int64_t *shape, char text[NADIR_NPY_SHAPE_LENGTH]);
 static inline bool nadir_npy_is_integer(const nadir_npy_header *header)
 {
-    return header->kind <= NADIR_NPY_UNSIGNED;
+    return header->type.kind <= NADIR_NPY_UNSIGNED;
 }
 
 /* The next `count` items, which must be there. Values that do not fit are NADIR_ERROR_FORMAT, so are
- * floats that are not whole where integers are wanted. */
-nadir_status nadir_npy_doubles(nadir_npy *npy, int64_t count, double *into);
+ * floats that are not whole. */
 nadir_status nadir_npy_int64s(nadir_npy *npy, int64_t count, int64_t *into);
 nadir_status nadir_npy_int32s(nadir_npy *npy, int64_t count, int32_t *into);
 /* Passes over the next `count` items, which must be there; does not read many, if the source can skip. */
 nadir_status nadir_npy_skip(nadir_npy *npy, int64_t count);
 /* The items of a slice, NULL: all of them; item (i, j, ...) of it into into[i * strides[0] + j * strides[1] +
- * ...]. No item was taken before. */
-nadir_status nadir_npy_place(nadir_npy *npy, const nadir_npy_slice *slice,
-                             const int64_t strides[NADIR_NPY_DIMENSIONS], double *into);
+ * ...]. strides NULL: side by side, in C order. No item was taken before. */
+nadir_status nadir_npy_place(nadir_npy *npy, const nadir_npy_slice *slice, const int64_t *strides,
+                             double *into);
 /* All items, which must be text, appended to `names`. */
 nadir_status nadir_npy_names(nadir_npy *npy, nadir_names *names);
 
-/* One field, which must hold numbers, of `count` <= NADIR_NPY_PIECE records, whose bytes the caller has read:
- * items points to the field of the first record, stride is the distance to the next. Errors name the
- * record, counted from `first`, and the field. */
+/* One field, which must hold numbers, of `count` records, whose bytes the caller has read, as doubles or as
+ * integers; the other array is NULL. items points to the field of the first record, stride is the distance to the
+ * next. Errors name the record, counted from `first`, and the field. */
 #define NADIR_NPY_PIECE 8192
-nadir_status nadir_npy_field_doubles(nadir_npy *npy, const nadir_npy_field *field, int64_t first,
-                                     int64_t count, const unsigned char *items, int64_t stride, double *into);
-nadir_status nadir_npy_field_int64s(nadir_npy *npy, const nadir_npy_field *field, int64_t first,
-                                    int64_t count, const unsigned char *items, int64_t stride, int64_t *into);
+nadir_status nadir_npy_field_numbers(nadir_npy *npy, const nadir_npy_field *field, int64_t first,
+                                     int64_t count, const unsigned char *items, int64_t stride,
+                                     double *doubles, int64_t *integers);
 
 /* Once all items are taken: makes sure that the source ends there. Archives check their sums at the end. */
 nadir_status nadir_npy_finish(nadir_npy *npy);

@@ -196,21 +196,20 @@ static nadir_status take_array(const reader *self, nadir_npy *npy)
     const int64_t states = nadir_model_total(model);
     const int64_t rows = nadir_global_count(self->context, model->rows);
     const int64_t actions = count_actions(self);
-    const int64_t strides[NADIR_NPY_DIMENSIONS] = {header->dimensions == 2 ? actions : 1, 1};
     const nadir_npy_slice of_states = {0, nadir_model_first(model), model->states};
     const nadir_npy_slice of_rows = {0, nadir_global_first(self->context, model->rows), model->rows};
     const bool integer = nadir_npy_is_integer(header);
     double *items = NULL;
     if (header->dimensions == 2 && header->shape[0] == states && header->shape[1] == actions) {
         NADIR_NEW(self->context, items, model->states * actions);
-        NADIR_CHECK(nadir_npy_place(npy, &of_states, strides, items));
+        NADIR_CHECK(nadir_npy_place(npy, &of_states, NULL, items));
         NADIR_CHECK(take_table(self, actions, items));
     } else if (header->dimensions == 1 && integer && header->count == states) {
         NADIR_NEW(self->context, items, model->states);
-        NADIR_CHECK(nadir_npy_place(npy, &of_states, strides, items));
+        NADIR_CHECK(nadir_npy_place(npy, &of_states, NULL, items));
         NADIR_CHECK(take_actions(self, items));
     } else if (header->dimensions == 1 && header->count == rows) {
-        NADIR_CHECK(nadir_npy_place(npy, &of_rows, strides, self->probabilities));
+        NADIR_CHECK(nadir_npy_place(npy, &of_rows, NULL, self->probabilities));
     } else {
         char shape[NADIR_NPY_SHAPE_LENGTH];
         status =
