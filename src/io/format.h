@@ -72,6 +72,9 @@ extern const nadir_format nadir_format_drn;
 extern const nadir_format nadir_format_cassandra;
 extern const nadir_format nadir_format_petsc;
 
+/* As many actions as every state has; 0: they differ. */
+int64_t nadir_model_common_actions(const nadir_model *model);
+
 /* `path` with its ending replaced: "out.tra" and ".trew" give "out.trew". To be released. */
 nadir_status nadir_sibling_path(nadir_context *context, const char *path, const char *ending, char **sibling);
 

@@ -67,11 +67,10 @@ static nadir_status row_fail(const reader *self, nadir_npz_which which, int64_t 
 static nadir_status read_list(reader *self, nadir_npz_which which, bool by_row, bool negative, double *into)
 {
     nadir_status status = NADIR_OK;
-    const int64_t strides[NADIR_NPY_DIMENSIONS] = {1, 1, 1, 1};
     const char *expected = negative ? "a finite one" : "a finite one, 0 or more";
     const int64_t count = by_row ? self->model->rows : self->model->states;
     NADIR_CHECK(check_list(self, which, count, by_row ? "rows" : "states"));
-    NADIR_CHECK(nadir_npz_doubles(&self->npz, which, NULL, strides, into));
+    NADIR_CHECK(nadir_npz_doubles(&self->npz, which, NULL, NULL, into));
     for (int64_t i = 0; i < count; i++) {
         if (!isfinite(into[i]) || (!negative && into[i] < 0)) {
             return by_row ? row_fail(self, which, i, into[i], expected)
@@ -192,7 +191,6 @@ static nadir_status check_entries(const reader *self)
 static nadir_status read_rows(reader *self, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
-    const int64_t strides[NADIR_NPY_DIMENSIONS] = {1, 1, 1, 1};
     const int64_t rows = self->model->rows;
     NADIR_CHECK(check_shapes(self));
     NADIR_CHECK(check_labels(self, NADIR_NPZ_ROW_STATE));
@@ -203,7 +201,7 @@ static nadir_status read_rows(reader *self, nadir_kernel **kernel)
     NADIR_NEW(self->context, self->columns, self->entries);
     NADIR_CHECK(nadir_npz_int32s(&self->npz, NADIR_NPZ_P_INDICES, NULL, self->columns));
     NADIR_NEW(self->context, self->values, self->entries);
-    NADIR_CHECK(nadir_npz_doubles(&self->npz, NADIR_NPZ_P_DATA, NULL, strides, self->values));
+    NADIR_CHECK(nadir_npz_doubles(&self->npz, NADIR_NPZ_P_DATA, NULL, NULL, self->values));
     NADIR_CHECK(check_entries(self));
     NADIR_NEW(self->context, self->rows, rows);
     for (int64_t row = 0; row < rows; row++) {
@@ -372,22 +370,13 @@ cleanup:
  * a kernel whose rows are full where the model's are sparse takes no memory but for one row.
  */
 
-/* The values, or the columns, of all rows. The archive takes one stream after the other, so that both may use
- * the same row. */
-typedef struct row_stream {
-    nadir_explicit *rows;
-    bool columns;
-    int64_t next;
-} row_stream;
-
 typedef struct writer {
     nadir_context *context;
     const nadir_kernel *kernel;
     const nadir_model *model;
     const nadir_kernel_parameters *parameters;
     nadir_npz_output output;
-    nadir_explicit rows;
-    row_stream values, columns;
+    nadir_explicit rows; /* the archive takes one stream after the other, so that both may use the same row */
     nadir_npz_stream data, indices;
     /* Kept until the archive is closed: */
     int64_t *starts; /* [rows + 1] */
@@ -397,22 +386,18 @@ typedef struct writer {
     double *b, *k, *scales, *radius; /* of all processes, where there are several */
 } writer;
 
-static void restart(void *user)
+static size_t make_values(void *user, int64_t row, const void **bytes)
 {
-    row_stream *stream = user;
-    stream->next = 0;
+    const nadir_row made = nadir_explicit_row(user, row);
+    *bytes = made.values;
+    return (size_t)made.count * sizeof *made.values;
 }
 
-/* The next row that is not empty. */
-static size_t next_row(void *user, const void **bytes)
+static size_t make_columns(void *user, int64_t row, const void **bytes)
 {
-    row_stream *stream = user;
-    nadir_row row = {0};
-    while (row.count == 0 && stream->next < stream->rows->kernel->model->rows) {
-        row = nadir_explicit_row(stream->rows, stream->next++);
-    }
-    *bytes = stream->columns ? (const void *)row.columns : (const void *)row.values;
-    return (size_t)row.count * (stream->columns ? sizeof *row.columns : sizeof *row.values);
+    const nadir_row made = nadir_explicit_row(user, row);
+    *bytes = made.columns;
+    return (size_t)made.count * sizeof *made.columns;
 }
 
 static nadir_status count_entries(writer *self)
@@ -430,33 +415,6 @@ cleanup:
     return status;
 }
 
-/* Which state and which action each row has, where that does not go without saying. */
-static nadir_status add_row_labels(writer *self)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_model *model = self->model;
-    bool regular = true;
-    for (int64_t s = 0; s <= model->states; s++) {
-        regular = regular && model->state_rows[s] == s * model->state_rows[1];
-    }
-    if (!regular) {
-        NADIR_NEW(self->context, self->row_state, model->rows);
-        for (int64_t s = 0; s < model->states; s++) {
-            for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-                self->row_state[row] = (int32_t)s;
-            }
-        }
-        NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_ROW_STATE, "i4", 1, &model->rows, self->row_state,
-                                  sizeof *self->row_state));
-    }
-    if (model->row_actions != NULL) {
-        NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_ROW_ACTION, "i4", 1, &model->rows,
-                                  model->row_actions, sizeof *model->row_actions));
-    }
-cleanup:
-    return status;
-}
-
 static nadir_status add_kernel_rows(writer *self)
 {
     nadir_status status = NADIR_OK;
@@ -468,10 +426,8 @@ static nadir_status add_kernel_rows(writer *self)
     const int64_t entries = self->starts[model->rows];
     self->shape[0] = model->rows;
     self->shape[1] = model->states;
-    self->values = (row_stream){.rows = &self->rows, .columns = false};
-    self->columns = (row_stream){.rows = &self->rows, .columns = true};
-    self->data = (nadir_npz_stream){.restart = restart, .next = next_row, .user = &self->values};
-    self->indices = (nadir_npz_stream){.restart = restart, .next = next_row, .user = &self->columns};
+    self->data = (nadir_npz_stream){make_values, &self->rows, .blocks = model->rows};
+    self->indices = (nadir_npz_stream){make_columns, &self->rows, .blocks = model->rows};
     NADIR_CHECK(
         nadir_npz_add_stream(&self->output, NADIR_NPZ_P_DATA, "f8", entries, sizeof(double), &self->data));
     NADIR_CHECK(nadir_npz_add_stream(&self->output, NADIR_NPZ_P_INDICES, "i4", entries, sizeof(int32_t),
@@ -480,7 +436,7 @@ static nadir_status add_kernel_rows(writer *self)
         nadir_npz_add(&self->output, NADIR_NPZ_P_INDPTR, "i8", 1, &starts, self->starts, sizeof(int64_t)));
     NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_P_SHAPE, "i8", 1, &(const int64_t){2}, self->shape,
                               sizeof(int64_t)));
-    NADIR_CHECK(add_row_labels(self));
+    NADIR_CHECK(nadir_npz_add_row_labels(&self->output, model, &self->row_state));
 cleanup:
     return status;
 }
@@ -547,20 +503,9 @@ static nadir_status add_ball(writer *self)
     nadir_status status = NADIR_OK;
     const nadir_kernel_parameters *ball = self->parameters;
     nadir_npz_output *output = &self->output;
-    if (ball->radius != NULL) {
-        const bool one = ball->radius_count == 1;
-        NADIR_CHECK(nadir_npz_add(output, NADIR_NPZ_RADIUS, "f8", one ? 0 : 1, &ball->radius_count,
-                                  self->radius != NULL ? self->radius : ball->radius, sizeof(double)));
-    }
-    if (!isnan(ball->norm)) {
-        NADIR_CHECK(nadir_npz_add_number(output, NADIR_NPZ_NORM, &ball->norm));
-    }
-    if (ball->set != NADIR_SET_UNSAID) {
-        NADIR_CHECK(nadir_npz_add_word(output, NADIR_NPZ_SET, nadir_set_name(ball->set)));
-    }
-    if (ball->domain != NADIR_DOMAIN_UNSAID) {
-        NADIR_CHECK(nadir_npz_add_word(output, NADIR_NPZ_DOMAIN, nadir_domain_name(ball->domain)));
-    }
+    NADIR_CHECK(nadir_npz_add_ball(output, &ball->radius_count,
+                                   self->radius != NULL ? self->radius : ball->radius, &ball->norm, ball->set,
+                                   ball->domain));
     if (ball->scales != NULL) {
         const bool spread = self->model->exchange != NULL;
         NADIR_CHECK(nadir_npz_add(output, NADIR_NPZ_SCALES, "f8", 1,

@@ -75,6 +75,10 @@ typedef struct nadir_npz_source {
  * discarded. NULL: `error` says why. */
 zip_t *nadir_npz_source_open(nadir_npz_source *source, zip_error_t *error);
 
+/* The answers of a source to questions of libzip: how long it is, and which error it had. */
+zip_int64_t nadir_npz_tell_size(int64_t size, void *data);
+zip_int64_t nadir_npz_tell_error(int error, void *data);
+
 /* An archive being read. */
 typedef struct nadir_npz {
     nadir_context *context;
@@ -131,16 +135,17 @@ nadir_status nadir_npz_word(nadir_npz *npz, nadir_npz_which which, int count, co
 nadir_status nadir_npz_shape_fail(const nadir_npz *npz, nadir_npz_which which, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Items that are made while the archive is written. */
+/* Items that are made while the archive is written, block by block. */
 typedef struct nadir_npz_stream {
-    void (*restart)(void *user);
-    /* The next bytes of the items, as many as it likes, valid until the next call; 0: that was all. */
-    size_t (*next)(void *user, const void **bytes);
+    /* The bytes of a block, maybe none, valid until the next call; returns how many. */
+    size_t (*make)(void *user, int64_t block, const void **bytes);
     void *user;
+    int64_t blocks;
     /* Of the archive: */
-    const char *header, *block;
-    size_t header_bytes, block_left;
-    int64_t bytes, left;
+    const char *header;
+    const void *bytes; /* what is left of a block */
+    size_t header_bytes, left;
+    int64_t next, total;
 } nadir_npz_stream;
 
 #define NADIR_NPZ_WORD_LENGTH 64 /* characters */
@@ -173,6 +178,13 @@ nadir_status nadir_npz_add_word(nadir_npz_output *output, nadir_npz_which which,
 /* [count] items of a stream. */
 nadir_status nadir_npz_add_stream(nadir_npz_output *output, nadir_npz_which which, const char *type,
                                   int64_t count, size_t item_bytes, nadir_npz_stream *stream);
+/* Which state and which action each row has, where that does not go without saying. *row_state is to be released
+ * after the commit. */
+nadir_status nadir_npz_add_row_labels(nadir_npz_output *output, const nadir_model *model,
+                                      int32_t **row_state);
+/* The parts of a ball that are said. */
+nadir_status nadir_npz_add_ball(nadir_npz_output *output, const int64_t *radius_count, const double *radius,
+                                const double *norm, nadir_set set, nadir_domain domain);
 /* The archive will end with a comment that holds the digest of all its other bytes. */
 nadir_status nadir_npz_output_store_digest(nadir_npz_output *output);
 extern const nadir_file_digest_form nadir_npz_digest_form;

@@ -47,19 +47,19 @@ static zip_int64_t seek(nadir_npz_source *source, void *data, zip_uint64_t lengt
     return 0;
 }
 
-static zip_int64_t describe(const nadir_npz_source *source, void *data)
+zip_int64_t nadir_npz_tell_size(int64_t size, void *data)
 {
     zip_stat_t facts;
     zip_stat_init(&facts);
     facts.valid = ZIP_STAT_SIZE;
-    facts.size = (zip_uint64_t)size_of(source);
+    facts.size = (zip_uint64_t)size;
     memcpy(data, &facts, sizeof facts);
     return (zip_int64_t)sizeof facts;
 }
 
-static zip_int64_t tell_error(const nadir_npz_source *source, void *data)
+zip_int64_t nadir_npz_tell_error(int error, void *data)
 {
-    const int codes[] = {source->input != NULL ? ZIP_ER_READ : ZIP_ER_WRITE, 0};
+    const int codes[] = {error, 0};
     memcpy(data, codes, sizeof codes);
     return (zip_int64_t)sizeof codes;
 }
@@ -95,9 +95,9 @@ static zip_int64_t serve(void *user, void *data, zip_uint64_t length, zip_source
     case ZIP_SOURCE_TELL_WRITE:
         return source->at;
     case ZIP_SOURCE_STAT:
-        return describe(source, data);
+        return nadir_npz_tell_size(size_of(source), data);
     case ZIP_SOURCE_ERROR:
-        return tell_error(source, data);
+        return nadir_npz_tell_error(source->input != NULL ? ZIP_ER_READ : ZIP_ER_WRITE, data);
     case ZIP_SOURCE_SUPPORTS:
         return tell_commands(source);
     case ZIP_SOURCE_CLOSE:
@@ -457,14 +457,13 @@ nadir_status nadir_npz_names(nadir_npz *npz, nadir_npz_which which, nadir_names 
 
 nadir_status nadir_npz_number(nadir_npz *npz, nadir_npz_which which, double *into)
 {
-    const int64_t strides[NADIR_NPY_DIMENSIONS] = {1, 1, 1, 1};
     if (!nadir_npz_has(npz, which)) {
         return NADIR_OK;
     }
     if (npz->headers[which].count != 1) {
         return nadir_npz_shape_fail(npz, which, "one number");
     }
-    return nadir_npz_doubles(npz, which, NULL, strides, into);
+    return nadir_npz_doubles(npz, which, NULL, NULL, into);
 }
 
 nadir_status nadir_npz_word(nadir_npz *npz, nadir_npz_which which, int count, const char *const *words,

@@ -39,46 +39,10 @@ typedef struct reader {
     int64_t actions; /* of every state; 0: ragged */
     int64_t transitions;
     nadir_npz_which states_from; /* the array that gave the number of states */
+    int32_t *row_state;          /* [rows], where the file has it */
     /* Where the range of this process begins; model->states and model->rows say how long it is. */
     int64_t first, first_row, first_transition;
 } reader;
-
-/* Reads integers one by one without keeping them. A struct of zeros is closed. */
-typedef struct stream {
-    nadir_npz_array array;
-    int32_t *piece; /* [NADIR_NPY_PIECE] */
-    int64_t next;   /* item of the array */
-} stream;
-
-static nadir_status stream_open(reader *self, nadir_npz_which which, stream *items)
-{
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_npz_array_open(&self->npz, which, &items->array));
-    NADIR_NEW(self->context, items->piece, NADIR_NPY_PIECE);
-cleanup:
-    return status;
-}
-
-static void stream_close(reader *self, stream *items)
-{
-    nadir_npz_array_close(&items->array);
-    nadir_release(self->context, items->piece);
-}
-
-static nadir_status stream_next(stream *items, int32_t *item)
-{
-    nadir_status status = NADIR_OK;
-    const int64_t index = items->next % NADIR_NPY_PIECE;
-    if (index == 0) {
-        const int64_t left = items->array.npy.header.count - items->next;
-        NADIR_CHECK(nadir_npy_int32s(&items->array.npy, left < NADIR_NPY_PIECE ? left : NADIR_NPY_PIECE,
-                                     items->piece));
-    }
-    *item = items->piece[index];
-    items->next++;
-cleanup:
-    return status;
-}
 
 static bool has(const reader *self, nadir_npz_which which)
 {
@@ -249,81 +213,55 @@ static nadir_status row_state_fail(reader *self, int64_t row, int32_t state, int
         self->npz.path, (long long)row, state, before);
 }
 
-/* Counts the states by row_state, the state of each row, and sets `actions`. */
-static nadir_status count_row_states(reader *self)
+/* Reads row_state, the state of each row; the last one gives the number of states. */
+static nadir_status read_row_states(reader *self)
 {
     nadir_status status = NADIR_OK;
-    stream items = {0};
-    int32_t state = -1;
-    int64_t start = 0; /* first row of `state` */
-    bool ragged = false;
+    int32_t before = -1;
     if (!has_dimensions(self, NADIR_NPZ_ROW_STATE, 1) ||
         header_of(self, NADIR_NPZ_ROW_STATE)->count != self->rows) {
         return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_ROW_STATE, "one number for each of %lld rows",
                                     (long long)self->rows);
     }
-    NADIR_CHECK(stream_open(self, NADIR_NPZ_ROW_STATE, &items));
-    for (int64_t row = 0; row <= self->rows; row++) { /* each state has a row, so each step is 0 or 1 */
-        const int32_t before = state;
-        if (row < self->rows) {
-            NADIR_CHECK(stream_next(&items, &state));
-            if (state < before || state - 1 > before || state < 0) {
-                status = row_state_fail(self, row, state, before);
-                goto cleanup;
-            }
+    NADIR_NEW(self->context, self->row_state, self->rows);
+    NADIR_CHECK(nadir_npz_int32s(&self->npz, NADIR_NPZ_ROW_STATE, NULL, self->row_state));
+    for (int64_t row = 0; row < self->rows; row++) { /* each state has a row, so each step is 0 or 1 */
+        const int32_t state = self->row_state[row];
+        if (state < before || state - 1 > before || state < 0) {
+            return row_state_fail(self, row, state, before);
         }
-        if (before >= 0 && (state > before || row == self->rows)) {
-            self->actions = before == 0 ? row : self->actions;
-            ragged = ragged || row - start != self->actions;
-            start = row;
-        }
+        before = state;
     }
-    self->actions = ragged ? 0 : self->actions;
-    NADIR_CHECK(nadir_npy_finish(&items.array.npy));
-    NADIR_CHECK(know_states(self, (int64_t)state + 1, NADIR_NPZ_ROW_STATE));
+    NADIR_CHECK(know_states(self, (int64_t)before + 1, NADIR_NPZ_ROW_STATE));
 cleanup:
-    stream_close(self, &items);
     return status;
 }
 
 /* state_rows of own states by row_state. */
-static nadir_status group_rows(reader *self)
+static void group_rows(reader *self)
 {
-    nadir_status status = NADIR_OK;
-    stream items = {0};
-    int64_t *state_rows = self->model->state_rows;
-    const int64_t end = self->first + self->model->states;
-    int32_t before = -1;
-    self->first_row = self->rows;
-    NADIR_CHECK(stream_open(self, NADIR_NPZ_ROW_STATE, &items));
-    for (int64_t row = 0; row < self->rows && before < end; row++) {
-        int32_t state;
-        NADIR_CHECK(stream_next(&items, &state));
-        if (state != before && state >= self->first && state <= end) {
-            self->first_row = state == self->first ? row : self->first_row;
-            state_rows[state - self->first] = row - self->first_row;
-        }
-        before = state;
+    nadir_model *model = self->model;
+    const int64_t end = self->first + model->states;
+    int64_t row = 0;
+    while (row < self->rows && self->row_state[row] < self->first) {
+        row++;
     }
-    if (end == self->states) {
-        state_rows[self->model->states] = self->rows - self->first_row;
+    self->first_row = row;
+    for (; row < self->rows && self->row_state[row] < end; row++) {
+        model->state_rows[self->row_state[row] - self->first + 1] = row + 1 - self->first_row;
     }
-cleanup:
-    stream_close(self, &items);
-    return status;
 }
 
 /* No array gives the number of states: take the largest successor. */
 static nadir_status guess_states(reader *self)
 {
     nadir_status status = NADIR_OK;
-    stream items = {0};
+    int32_t *successors = NULL;
     int32_t largest = 0;
-    NADIR_CHECK(stream_open(self, self->indices, &items));
+    NADIR_NEW(self->context, successors, self->transitions);
+    NADIR_CHECK(nadir_npz_int32s(&self->npz, self->indices, NULL, successors));
     for (int64_t i = 0; i < self->transitions; i++) {
-        int32_t successor;
-        NADIR_CHECK(stream_next(&items, &successor));
-        largest = successor > largest ? successor : largest;
+        largest = successors[i] > largest ? successors[i] : largest;
     }
     NADIR_CHECK(know_states(self, (int64_t)largest + 1, self->indices));
     nadir_log(self->context, NADIR_LOG_NOTICE,
@@ -331,7 +269,7 @@ static nadir_status guess_states(reader *self)
               "`states` or `mu` would tell)",
               self->npz.path, (long long)self->states);
 cleanup:
-    stream_close(self, &items);
+    nadir_release(self->context, successors);
     return status;
 }
 
@@ -340,9 +278,12 @@ static nadir_status choose_range(reader *self)
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = self->model;
-    const bool grouped = has(self, NADIR_NPZ_ROW_STATE);
     int64_t end;
-    if (!grouped && self->rows % self->states != 0) {
+    self->actions = self->rows % self->states == 0 ? self->rows / self->states : 0;
+    for (int64_t row = 0; self->row_state != NULL && self->actions > 0 && row < self->rows; row++) {
+        self->actions = self->row_state[row] == row / self->actions ? self->actions : 0;
+    }
+    if (self->row_state == NULL && self->actions == 0) {
         return nadir_fail(self->context, NADIR_ERROR_FORMAT,
                           "%s: %lld rows are no multiple of %lld states (from array %s); states with "
                           "different numbers of actions need an array row_state",
@@ -352,27 +293,19 @@ static nadir_status choose_range(reader *self)
     nadir_model_own_states(self->context, self->states, &self->first, &end);
     model->states = end - self->first;
     NADIR_NEW_ZERO(self->context, model->state_rows, model->states + 1);
-    if (grouped) {
-        NADIR_CHECK(group_rows(self));
+    if (self->actions == 0) {
+        group_rows(self);
     } else {
-        self->actions = self->rows / self->states;
         self->first_row = self->first * self->actions;
         for (int64_t s = 0; s <= model->states; s++) {
             model->state_rows[s] = s * self->actions;
         }
     }
     model->rows = model->state_rows[model->states];
+    nadir_release(self->context, self->row_state);
+    self->row_state = NULL;
 cleanup:
     return status;
-}
-
-/* Strides of an array of the shape of P: model->dense[(s * A + a) * S + t]. */
-static void dense_strides(const reader *self, int64_t strides[NADIR_NPY_DIMENSIONS])
-{
-    const int state = self->layout == NADIR_LAYOUT_SAS ? 0 : 1;
-    strides[state] = self->actions * self->states;
-    strides[1 - state] = self->states;
-    strides[2] = 1;
 }
 
 /* Where the transitions of each own row begin, counted from the first own one. */
@@ -418,13 +351,12 @@ static nadir_status read_csr(reader *self)
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = self->model;
-    const int64_t strides[NADIR_NPY_DIMENSIONS] = {1};
     NADIR_CHECK(read_row_starts(self));
     const nadir_npy_slice slice = {0, self->first_transition, model->row_starts[model->rows]};
     NADIR_NEW(self->context, model->columns, slice.count);
     NADIR_CHECK(nadir_npz_int32s(&self->npz, self->indices, &slice, model->columns));
     NADIR_NEW(self->context, model->probabilities, slice.count);
-    NADIR_CHECK(nadir_npz_doubles(&self->npz, self->data, &slice, strides, model->probabilities));
+    NADIR_CHECK(nadir_npz_doubles(&self->npz, self->data, &slice, NULL, model->probabilities));
 cleanup:
     return status;
 }
@@ -433,10 +365,10 @@ cleanup:
 static nadir_status read_dense(reader *self, nadir_npz_which which, double **into)
 {
     nadir_status status = NADIR_OK;
-    int64_t strides[NADIR_NPY_DIMENSIONS] = {0};
-    const nadir_npy_slice slice = {self->layout == NADIR_LAYOUT_SAS ? 0 : 1, self->first,
-                                   self->model->states};
-    dense_strides(self, strides);
+    const int by_state = self->layout == NADIR_LAYOUT_SAS ? 0 : 1;
+    const nadir_npy_slice slice = {by_state, self->first, self->model->states};
+    int64_t strides[NADIR_NPY_DIMENSIONS] = {self->states, self->states, 1};
+    strides[by_state] *= self->actions; /* into[(s * A + a) * S + t] */
     NADIR_NEW(self->context, *into, self->model->rows * self->states);
     NADIR_CHECK(nadir_npz_doubles(&self->npz, which, &slice, strides, *into));
 cleanup:
@@ -475,7 +407,7 @@ static nadir_status read_kernel(reader *self)
     NADIR_CHECK(self->dense ? size_dense(self) : size_csr(self));
     NADIR_CHECK(size_from_others(self));
     if (has(self, NADIR_NPZ_ROW_STATE)) {
-        NADIR_CHECK(count_row_states(self));
+        NADIR_CHECK(read_row_states(self));
     } else if (self->states == 0) {
         NADIR_CHECK(guess_states(self));
     }
@@ -513,12 +445,11 @@ static nadir_status read_per_row(reader *self, nadir_npz_which which, double **i
     const nadir_npy_header *header = header_of(self, which);
     bool is_table;
     NADIR_CHECK(check_per_row(self, which, &is_table));
-    const int64_t strides[NADIR_NPY_DIMENSIONS] = {is_table ? self->actions : 1, 1};
     const bool by_row = !is_table && header->count == self->rows;
     const nadir_npy_slice slice = {0, by_row ? self->first_row : self->first,
                                    by_row ? model->rows : model->states};
     NADIR_NEW(self->context, *into, model->rows);
-    NADIR_CHECK(nadir_npz_doubles(&self->npz, which, &slice, strides, *into));
+    NADIR_CHECK(nadir_npz_doubles(&self->npz, which, &slice, NULL, *into));
     if (header->count < self->rows) { /* from the last state on, so that nothing is overwritten too early */
         for (int64_t s = model->states - 1; s >= 0; s--) {
             const double value = (*into)[s];
@@ -534,7 +465,6 @@ cleanup:
 static nadir_status read_rewards(reader *self)
 {
     nadir_status status = NADIR_OK;
-    const int64_t strides[NADIR_NPY_DIMENSIONS] = {1};
     if (!has(self, NADIR_NPZ_R)) {
         return NADIR_OK;
     }
@@ -551,7 +481,7 @@ static nadir_status read_rewards(reader *self)
     }
     const nadir_npy_slice slice = {0, self->first_transition, self->model->row_starts[self->model->rows]};
     NADIR_NEW(self->context, self->model->transition_rewards, slice.count);
-    NADIR_CHECK(nadir_npz_doubles(&self->npz, NADIR_NPZ_R, &slice, strides, self->model->transition_rewards));
+    NADIR_CHECK(nadir_npz_doubles(&self->npz, NADIR_NPZ_R, &slice, NULL, self->model->transition_rewards));
 cleanup:
     return status;
 }
@@ -576,9 +506,8 @@ static nadir_status read_ball(reader *self)
     if (count != 1) {
         NADIR_CHECK(check_per_row(self, NADIR_NPZ_RADIUS, &is_table));
     }
-    const int64_t strides[NADIR_NPY_DIMENSIONS] = {is_table ? self->actions : 1, 1, 1, 1};
     NADIR_NEW(self->context, model->radius, count); /* those of all processes */
-    NADIR_CHECK(nadir_npz_doubles(&self->npz, NADIR_NPZ_RADIUS, NULL, strides, model->radius));
+    NADIR_CHECK(nadir_npz_doubles(&self->npz, NADIR_NPZ_RADIUS, NULL, NULL, model->radius));
     model->radius_count = count;
 cleanup:
     return status;
@@ -588,12 +517,11 @@ static nadir_status read_numbers(reader *self)
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = self->model;
-    const int64_t strides[NADIR_NPY_DIMENSIONS] = {1};
     const nadir_npy_slice states = {0, self->first, model->states};
     const nadir_npy_slice rows = {0, self->first_row, model->rows};
     if (has(self, NADIR_NPZ_MU)) {
         NADIR_NEW(self->context, model->initial, model->states);
-        NADIR_CHECK(nadir_npz_doubles(&self->npz, NADIR_NPZ_MU, &states, strides, model->initial));
+        NADIR_CHECK(nadir_npz_doubles(&self->npz, NADIR_NPZ_MU, &states, NULL, model->initial));
     }
     NADIR_CHECK(nadir_npz_number(&self->npz, NADIR_NPZ_GAMMA, &model->discount));
     if (has(self, NADIR_NPZ_SCALES)) {
@@ -655,6 +583,7 @@ static nadir_status read_model(nadir_context *context, const char *path, const n
 cleanup:
     nadir_model_free(self.model);
     nadir_npz_close(&self.npz);
+    nadir_release(context, self.row_state);
     return status;
 }
 

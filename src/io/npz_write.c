@@ -114,45 +114,20 @@ nadir_status nadir_npz_add_word(nadir_npz_output *output, nadir_npz_which which,
     return nadir_npz_add(output, which, type, 0, NULL, output->words[which], length * sizeof(uint32_t));
 }
 
-static void restart(nadir_npz_stream *stream)
-{
-    stream->restart(stream->user);
-    stream->block = stream->header;
-    stream->block_left = stream->header_bytes;
-    stream->left = stream->bytes;
-}
-
 static zip_int64_t read_stream(nadir_npz_stream *stream, char *buffer, size_t size)
 {
     size_t got = 0;
-    while (got < size && stream->left > 0) {
-        if (stream->block_left == 0) {
-            const void *block = NULL;
-            stream->block_left = stream->next(stream->user, &block);
-            stream->block = block;
-            if (stream->block_left == 0) {
-                return -1;
-            }
+    while (got < size && (stream->left > 0 || stream->next < stream->blocks)) {
+        if (stream->left == 0) {
+            stream->left = stream->make(stream->user, stream->next++, &stream->bytes);
         }
-        const size_t room = size - got;
-        const size_t part = stream->block_left < room ? stream->block_left : room;
-        memcpy(buffer + got, stream->block, part);
-        stream->block += part;
-        stream->block_left -= part;
-        stream->left -= (int64_t)part;
+        const size_t part = stream->left < size - got ? stream->left : size - got;
+        memcpy(buffer + got, stream->bytes, part);
+        stream->bytes = (const char *)stream->bytes + part;
+        stream->left -= part;
         got += part;
     }
     return (zip_int64_t)got;
-}
-
-static zip_int64_t describe_stream(const nadir_npz_stream *stream, void *data)
-{
-    zip_stat_t facts;
-    zip_stat_init(&facts);
-    facts.valid = ZIP_STAT_SIZE;
-    facts.size = (zip_uint64_t)stream->bytes;
-    memcpy(data, &facts, sizeof facts);
-    return (zip_int64_t)sizeof facts;
 }
 
 /* What libzip asks of a source: a zip_source_callback. */
@@ -161,17 +136,16 @@ static zip_int64_t serve_stream(void *user, void *data, zip_uint64_t length, zip
     nadir_npz_stream *stream = user;
     switch (command) {
     case ZIP_SOURCE_OPEN:
-        restart(stream);
+        stream->bytes = stream->header;
+        stream->left = stream->header_bytes;
+        stream->next = 0;
         return 0;
     case ZIP_SOURCE_READ:
         return read_stream(stream, data, length);
     case ZIP_SOURCE_STAT:
-        return describe_stream(stream, data);
-    case ZIP_SOURCE_ERROR: {
-        const int codes[] = {ZIP_ER_INTERNAL, 0};
-        memcpy(data, codes, sizeof codes);
-        return (zip_int64_t)sizeof codes;
-    }
+        return nadir_npz_tell_size(stream->total, data);
+    case ZIP_SOURCE_ERROR:
+        return nadir_npz_tell_error(ZIP_ER_INTERNAL, data);
     case ZIP_SOURCE_SUPPORTS:
         return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE,
                                               ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, -1);
@@ -185,8 +159,50 @@ nadir_status nadir_npz_add_stream(nadir_npz_output *output, nadir_npz_which whic
 {
     stream->header = output->headers[which];
     stream->header_bytes = nadir_npy_header_bytes(type, 1, &count, output->headers[which]);
-    stream->bytes = (int64_t)stream->header_bytes + count * (int64_t)item_bytes;
+    stream->total = (int64_t)stream->header_bytes + count * (int64_t)item_bytes;
     return add_source(output, which, zip_source_function(output->zip, serve_stream, stream));
+}
+
+nadir_status nadir_npz_add_row_labels(nadir_npz_output *output, const nadir_model *model, int32_t **row_state)
+{
+    nadir_status status = NADIR_OK;
+    if (nadir_model_common_actions(model) == 0) {
+        NADIR_NEW(output->context, *row_state, model->rows);
+        for (int64_t s = 0; s < model->states; s++) {
+            for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+                (*row_state)[row] = (int32_t)s;
+            }
+        }
+        NADIR_CHECK(nadir_npz_add(output, NADIR_NPZ_ROW_STATE, "i4", 1, &model->rows, *row_state,
+                                  sizeof **row_state));
+    }
+    if (model->row_actions != NULL) {
+        NADIR_CHECK(nadir_npz_add(output, NADIR_NPZ_ROW_ACTION, "i4", 1, &model->rows, model->row_actions,
+                                  sizeof *model->row_actions));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_npz_add_ball(nadir_npz_output *output, const int64_t *radius_count, const double *radius,
+                                const double *norm, nadir_set set, nadir_domain domain)
+{
+    nadir_status status = NADIR_OK;
+    if (*radius_count > 0) {
+        NADIR_CHECK(nadir_npz_add(output, NADIR_NPZ_RADIUS, "f8", *radius_count == 1 ? 0 : 1, radius_count,
+                                  radius, sizeof *radius));
+    }
+    if (!isnan(*norm)) {
+        NADIR_CHECK(nadir_npz_add_number(output, NADIR_NPZ_NORM, norm));
+    }
+    if (set != NADIR_SET_UNSAID) {
+        NADIR_CHECK(nadir_npz_add_word(output, NADIR_NPZ_SET, nadir_set_name(set)));
+    }
+    if (domain != NADIR_DOMAIN_UNSAID) {
+        NADIR_CHECK(nadir_npz_add_word(output, NADIR_NPZ_DOMAIN, nadir_domain_name(domain)));
+    }
+cleanup:
+    return status;
 }
 
 static void show_progress(zip_t *zip, double share, void *user)
@@ -344,22 +360,6 @@ cleanup:
     return status;
 }
 
-static nadir_status add_row_states(writer *self)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_model *model = self->model;
-    NADIR_NEW(self->context, self->row_state, model->rows);
-    for (int64_t s = 0; s < model->states; s++) {
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            self->row_state[row] = (int32_t)s;
-        }
-    }
-    NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_ROW_STATE, "i4", 1, &model->rows, self->row_state,
-                              sizeof *self->row_state));
-cleanup:
-    return status;
-}
-
 static nadir_status add_csr(writer *self)
 {
     nadir_status status = NADIR_OK;
@@ -381,13 +381,7 @@ static nadir_status add_csr(writer *self)
                               sizeof(int64_t)));
     NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_P_SHAPE, "i8", 1, &(const int64_t){2},
                               self->matrix_shape, sizeof(int64_t)));
-    if (self->actions == 0) {
-        NADIR_CHECK(add_row_states(self));
-    }
-    if (model->row_actions != NULL) {
-        NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_ROW_ACTION, "i4", 1, &model->rows,
-                                  model->row_actions, sizeof(int32_t)));
-    }
+    NADIR_CHECK(nadir_npz_add_row_labels(&self->output, model, &self->row_state));
     if (rows->transition_rewards != NULL) {
         NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_R, "f8", 1, &count, rows->transition_rewards,
                                   sizeof(double)));
@@ -411,36 +405,11 @@ cleanup:
     return status;
 }
 
-static nadir_status add_ball(writer *self)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_model *model = self->model;
-    if (model->radius_count > 0) {
-        const bool one = model->radius_count == 1;
-        NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_RADIUS, "f8", one ? 0 : 1, &model->radius_count,
-                                  model->radius, sizeof(double)));
-    }
-    if (!isnan(model->norm)) {
-        NADIR_CHECK(nadir_npz_add_number(&self->output, NADIR_NPZ_NORM, &model->norm));
-    }
-    if (model->set != NADIR_SET_UNSAID) {
-        NADIR_CHECK(nadir_npz_add_word(&self->output, NADIR_NPZ_SET, nadir_set_name(model->set)));
-    }
-    if (model->domain != NADIR_DOMAIN_UNSAID) {
-        NADIR_CHECK(nadir_npz_add_word(&self->output, NADIR_NPZ_DOMAIN, nadir_domain_name(model->domain)));
-    }
-cleanup:
-    return status;
-}
-
 static nadir_status add_model(writer *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = self->model;
-    self->actions = model->state_rows[1];
-    for (int64_t s = 0; s <= model->states; s++) {
-        self->actions = model->state_rows[s] == s * model->state_rows[1] ? self->actions : 0;
-    }
+    self->actions = nadir_model_common_actions(model);
     const bool dense = model->dense != NULL && self->actions > 0 && model->row_actions == NULL;
     NADIR_CHECK(dense ? add_dense(self) : add_csr(self));
     if (model->rewards != NULL && model->transition_rewards == NULL) {
@@ -454,7 +423,8 @@ static nadir_status add_model(writer *self)
     if (model->scales != NULL) {
         NADIR_CHECK(add_per_row(self, NADIR_NPZ_SCALES, model->scales));
     }
-    NADIR_CHECK(add_ball(self));
+    NADIR_CHECK(nadir_npz_add_ball(&self->output, &model->radius_count, model->radius, &model->norm,
+                                   model->set, model->domain));
     NADIR_CHECK(add_names(self, NADIR_NPZ_STATE_NAMES, &model->state_names, &self->state_names));
     NADIR_CHECK(add_names(self, NADIR_NPZ_ACTION_NAMES, &model->action_names, &self->action_names));
 cleanup:

@@ -11,6 +11,7 @@
  * Initial distributions are such numbers too, see labels.h.
  */
 #include "io/csv_cells.h"
+#include "io/format.h"
 #include "io/labels.h"
 #include "io/npy.h"
 #include "model/model.h"
@@ -126,14 +127,13 @@ cleanup:
 }
 
 /* The shapes that there may be are "(S,)", "(rows,)" and, for models of A actions everywhere, "(S, A)". */
-static nadir_status shape_fail(const reader *self, const nadir_array *array, bool regular)
+static nadir_status shape_fail(const reader *self, const nadir_array *array, int64_t actions)
 {
     char shape[NADIR_NPY_SHAPE_LENGTH];
     char table[64] = "";
     const nadir_model *model = self->model;
-    if (regular) {
-        (void)snprintf(table, sizeof table, " or (%lld, %lld)", (long long)model->states,
-                       (long long)model->state_rows[1]);
+    if (actions > 0) {
+        (void)snprintf(table, sizeof table, " or (%lld, %lld)", (long long)model->states, (long long)actions);
     }
     return nadir_fail(self->context, NADIR_ERROR_FORMAT,
                       "%s: the array has shape %s; expected one number, (%lld,) for the states, or (%lld,)%s "
@@ -148,16 +148,12 @@ static nadir_status read_npy(reader *self)
     const nadir_model *model = self->model;
     nadir_array array = {0};
     NADIR_CHECK(nadir_npy_read(self->context, self->path, &array));
-    const int64_t actions = model->state_rows[1];
-    bool regular = true;
-    for (int64_t s = 0; s <= model->states; s++) {
-        regular = regular && model->state_rows[s] == s * actions;
-    }
+    const int64_t actions = nadir_model_common_actions(model);
     const bool table =
-        regular && array.dimensions == 2 && array.shape[0] == model->states && array.shape[1] == actions;
+        actions > 0 && array.dimensions == 2 && array.shape[0] == model->states && array.shape[1] == actions;
     const bool list = array.dimensions == 1 && (array.count == model->states || array.count == model->rows);
     if (!table && !list && array.count != 1) {
-        status = shape_fail(self, &array, regular);
+        status = shape_fail(self, &array, actions);
         goto cleanup;
     }
     self->count = array.count;
@@ -191,11 +187,8 @@ cleanup:
 static nadir_status write_npy(nadir_context *context, const nadir_model *model, const double *numbers,
                               const char *path)
 {
-    const int64_t actions = model->state_rows[1];
-    bool table = model->row_actions == NULL;
-    for (int64_t s = 0; s <= model->states; s++) {
-        table = table && model->state_rows[s] == s * actions;
-    }
+    const int64_t actions = nadir_model_common_actions(model);
+    const bool table = model->row_actions == NULL && actions > 0;
     const int64_t shape[] = {model->states, actions};
     return nadir_npy_write(context, path, table ? 2 : 1, table ? shape : &model->rows, numbers);
 }

@@ -15,6 +15,7 @@
  * what is its own; process 0 writes what it has collected from all.
  */
 #include "io/csv_cells.h"
+#include "io/format.h"
 #include "io/npy.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
@@ -331,13 +332,9 @@ cleanup:
 /* As many actions as every state of every process has; 0: they differ, or their numbers have gaps. */
 static int64_t common_actions(const nadir_context *context, const nadir_model *model)
 {
-    const int64_t actions = model->state_rows[model->states > 0 ? 1 : 0];
-    bool same = model->row_actions == NULL;
-    for (int64_t s = 0; s <= model->states; s++) {
-        same = same && model->state_rows[s] == s * actions;
-    }
-    const int64_t most = (int64_t)nadir_allreduce_maximum(context, (double)actions);
-    return nadir_allreduce_and(context, model->states == 0 || (same && actions == most)) ? most : 0;
+    const int64_t own = model->row_actions == NULL ? nadir_model_common_actions(model) : 0;
+    const int64_t most = (int64_t)nadir_allreduce_maximum(context, (double)own);
+    return nadir_allreduce_and(context, model->states == 0 || own == most) ? most : 0;
 }
 
 nadir_status nadir_policy_write(nadir_context *context, const nadir_model *model, const nadir_policy *policy,

@@ -216,6 +216,16 @@ cleanup:
     return status;
 }
 
+int64_t nadir_model_common_actions(const nadir_model *model)
+{
+    const int64_t actions = model->state_rows[model->states > 0 ? 1 : 0];
+    int64_t state = 0;
+    while (state <= model->states && model->state_rows[state] == state * actions) {
+        state++;
+    }
+    return state > model->states ? actions : 0;
+}
+
 /* What of NADIR_HOLDS_... a model needs. */
 static unsigned needs(const nadir_model *model)
 {
