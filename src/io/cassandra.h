@@ -27,11 +27,13 @@ typedef struct nadir_cassandra_rule {
     int64_t order; /* of two rules for an entry the one of higher order holds */
 } nadir_cassandra_rule;
 
-/* The rules with the same state and action: at most one base, which comes first, then by rising end. */
+/* The rules with the same state and action. */
 typedef struct nadir_cassandra_group {
     int32_t state;
     int32_t action;
-    size_t first;
+    const nadir_cassandra_rule *base;    /* NULL: none */
+    const nadir_cassandra_rule *entries; /* [count] by rising end, all later than the base */
+    size_t count;
     int64_t newest; /* the highest order among them */
 } nadir_cassandra_group;
 
@@ -40,8 +42,7 @@ typedef struct nadir_cassandra_rules {
     nadir_cassandra_rule *rules;
     size_t count, capacity;
     bool unsorted;
-    bool has_entries;              /* a rule for one end */
-    nadir_cassandra_group *groups; /* [group_count + 1] by rising state, then action; the last closes them */
+    nadir_cassandra_group *groups; /* [group_count] by rising state, then action */
     size_t group_count, group_capacity;
 } nadir_cassandra_rules;
 

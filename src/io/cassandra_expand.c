@@ -1,9 +1,8 @@
 /*
  * cassandra_expand.c: the model that the rules of a Cassandra file stand for.
  *
- * The rules are sorted by state, action and end with the wildcard -1 first: those of (*, *) come first, then
- * those of (*, 0), (*, 1), ...; then for every state those of (s, *), (s, 0), (s, 1), .... A walk over rows in
- * order keeps a position among the (*, a) and one among the (s, a), and only moves them forward.
+ * The rules are sorted into groups of the same state and action, where a wildcard stands for itself. On a row (s, a)
+ * bear those of (s, a), (*, a), (s, *) and (*, *).
  *
  * A first pass counts what every row may hold, from its latest base (the rule that sets a whole row) and the
  * entries given after it. So the arrays are made once, and a short file that stands for far more than it may
@@ -45,7 +44,6 @@ nadir_status nadir_cassandra_add(nadir_context *context, nadir_cassandra_rules *
     NADIR_RESERVE(context, rules->rules, rules->count + 1, rules->capacity);
     rule.order = (int64_t)rules->count;
     rules->rules[rules->count++] = rule;
-    rules->has_entries = rules->has_entries || rule.end >= 0;
     if (rules->count > 1 && compare_rules(&rules->rules[rules->count - 2], &rule) > 0) {
         rules->unsorted = true;
     }
@@ -60,31 +58,27 @@ void nadir_cassandra_clear(nadir_context *context, nadir_cassandra_rules *rules)
     *rules = (nadir_cassandra_rules){0};
 }
 
-/* Moves what still holds of the group rules[first..end) down to `to`; returns where it ends now. The highest
- * order goes to *newest. */
-static size_t reduce_group(nadir_cassandra_rule *rules, size_t first, size_t end, size_t to, int64_t *newest)
+/* The group rules[first..end): what a later rule of it overrides is dropped, the rest moves down to rules[to]. */
+static nadir_cassandra_group make_group(nadir_cassandra_rule *rules, size_t first, size_t end, size_t to)
 {
-    size_t entries = first;
-    while (entries < end && rules[entries].end < 0) {
-        entries++;
+    nadir_cassandra_group group = {rules[first].state, rules[first].action, .newest = -1};
+    while (first < end && rules[first].end < 0) { /* the last base holds */
+        rules[to] = rules[first++];
+        group.base = &rules[to];
+        group.newest = rules[to].order;
     }
-    *newest = -1;
-    if (entries > first) {
-        rules[to] = rules[entries - 1];
-        *newest = rules[to++].order;
-    }
-    const int64_t base_order = *newest;
-    for (size_t i = entries; i < end; i++) {
-        const bool repeated = i + 1 < end && rules[i + 1].end == rules[i].end;
-        if (!repeated && rules[i].order > base_order) {
-            *newest = rules[i].order > *newest ? rules[i].order : *newest;
-            rules[to++] = rules[i];
+    group.entries = &rules[to] + (group.base != NULL);
+    const int64_t base_order = group.newest;
+    for (; first < end; first++) {
+        const bool repeated = first + 1 < end && rules[first + 1].end == rules[first].end;
+        if (!repeated && rules[first].order > base_order) {
+            group.newest = rules[first].order > group.newest ? rules[first].order : group.newest;
+            rules[to + (group.base != NULL) + group.count++] = rules[first];
         }
     }
-    return to;
+    return group;
 }
 
-/* Sorts the rules into groups and drops those that a later one of the same group overrides. */
 static nadir_status make_groups(nadir_context *context, nadir_cassandra_rules *rules)
 {
     nadir_status status = NADIR_OK;
@@ -98,86 +92,52 @@ static nadir_status make_groups(nadir_context *context, nadir_cassandra_rules *r
             end++;
         }
         NADIR_RESERVE(context, rules->groups, rules->group_count + 1, rules->group_capacity);
-        nadir_cassandra_group *group = &rules->groups[rules->group_count++];
-        *group = (nadir_cassandra_group){rules->rules[first].state, rules->rules[first].action, to, -1};
-        to = reduce_group(rules->rules, first, end, to, &group->newest);
+        const nadir_cassandra_group group = make_group(rules->rules, first, end, to);
+        rules->groups[rules->group_count++] = group;
+        to += group.count + (group.base != NULL);
         first = end;
     }
-    rules->count = to;
-    NADIR_RESERVE(context, rules->groups, rules->group_count + 1, rules->group_capacity);
-    rules->groups[rules->group_count] = (nadir_cassandra_group){INT32_MAX, INT32_MAX, to, -1};
 cleanup:
     return status;
 }
 
-/* The groups that bear on one row: (s, a), (*, a), (s, *) and (*, *), as far as there are any. */
+/* What bears on one row. */
 typedef struct row_rules {
-    int32_t count;
-    struct {
-        const nadir_cassandra_rule *entries; /* rising ends */
-        size_t count;
-        int64_t newest;
-    } parts[4];
-    const nadir_cassandra_rule *base; /* the latest of the row, or NULL */
+    int count;
+    const nadir_cassandra_group *parts[4]; /* [count] with entries that the base does not override */
+    const nadir_cassandra_rule *base;      /* the latest of the row, or NULL */
 } row_rules;
 
-/* A walk over the groups, for rows in rising order; zeros but for the rules: at its start. */
-typedef struct rule_walk {
-    const nadir_cassandra_rules *rules;
-    size_t state_position;                  /* among the groups (s, a) */
-    size_t any_position;                    /* among the groups (*, a), for the actions of this state */
-    const nadir_cassandra_group *state_any; /* (s, *) */
-} rule_walk;
-
-/* Moves the position to the first group that is not before (state, action); NULL unless it is that. */
-static const nadir_cassandra_group *seek_group(const nadir_cassandra_rules *rules, size_t *position,
-                                               int32_t state, int32_t action)
+static int compare_groups(const void *left, const void *right)
 {
-    const nadir_cassandra_group *group = &rules->groups[*position];
-    while (group->state < state || (group->state == state && group->action < action)) {
-        group++;
-    }
-    *position = (size_t)(group - rules->groups);
-    return group->state == state && group->action == action ? group : NULL;
+    const nadir_cassandra_group *a = left;
+    const nadir_cassandra_group *b = right;
+    const int states = compare_numbers(a->state, b->state);
+    return states != 0 ? states : compare_numbers(a->action, b->action);
 }
 
-/* Adds a group to a row, and its base if that is later than the row's. */
-static void add_group(const nadir_cassandra_rules *rules, const nadir_cassandra_group *group, row_rules *row)
+static row_rules find_rules(const nadir_cassandra_rules *rules, int32_t state, int32_t action)
 {
-    if (group == NULL) {
-        return;
-    }
-    const nadir_cassandra_rule *first = rules->rules + group->first;
-    const bool has_base = first->end < 0;
-    if (has_base && (row->base == NULL || first->order > row->base->order)) {
-        row->base = first;
-    }
-    row->parts[row->count].entries = first + has_base;
-    row->parts[row->count].count = group[1].first - group[0].first - has_base;
-    row->parts[row->count++].newest = group->newest;
-}
-
-/* The rules of a row. Actions of a state are asked for in order from 0; states rise. */
-static void find_rules(rule_walk *walk, int32_t state, int32_t action, row_rules *row)
-{
-    const nadir_cassandra_rules *rules = walk->rules;
-    size_t start = 0;
-    *row = (row_rules){0};
-    if (action == 0) {
-        walk->state_any = seek_group(rules, &walk->state_position, state, NADIR_CASSANDRA_ANY);
-        walk->any_position = 0;
-    }
-    add_group(rules, seek_group(rules, &walk->state_position, state, action), row);
-    add_group(rules, seek_group(rules, &walk->any_position, NADIR_CASSANDRA_ANY, action), row);
-    add_group(rules, walk->state_any, row);
-    add_group(rules, seek_group(rules, &start, NADIR_CASSANDRA_ANY, NADIR_CASSANDRA_ANY), row);
-    int32_t kept = 0; /* of the groups that are not older than the row's base as a whole */
-    for (int32_t i = 0; i < row->count; i++) {
-        if (row->parts[i].count > 0 && (row->base == NULL || row->parts[i].newest > row->base->order)) {
-            row->parts[kept++] = row->parts[i];
+    const nadir_cassandra_group wanted[] = {{state, action, .count = 0},
+                                            {NADIR_CASSANDRA_ANY, action, .count = 0},
+                                            {state, NADIR_CASSANDRA_ANY, .count = 0},
+                                            {NADIR_CASSANDRA_ANY, NADIR_CASSANDRA_ANY, .count = 0}};
+    const nadir_cassandra_group *found[4] = {NULL};
+    row_rules row = {0};
+    for (int i = 0; i < 4 && rules->group_count > 0; i++) {
+        found[i] = bsearch(&wanted[i], rules->groups, rules->group_count, sizeof wanted[i], compare_groups);
+        const nadir_cassandra_rule *base = found[i] != NULL ? found[i]->base : NULL;
+        if (base != NULL && (row.base == NULL || base->order > row.base->order)) {
+            row.base = base;
         }
     }
-    row->count = kept;
+    for (int i = 0; i < 4; i++) {
+        if (found[i] != NULL && found[i]->count > 0 &&
+            (row.base == NULL || found[i]->newest > row.base->order)) {
+            row.parts[row.count++] = found[i];
+        }
+    }
+    return row;
 }
 
 /* ---- Expansion ---------------------------------------------------------------------------------------- */
@@ -192,8 +152,9 @@ typedef struct expansion {
     nadir_cassandra_problem *problem;
     nadir_context *context;
     nadir_model *model;
-    int64_t limit;          /* of transitions */
-    int32_t *start_columns; /* [start_count] where `reset` leads: the nonzeros of model->initial */
+    int64_t limit; /* of transitions */
+    int32_t
+        *start_columns; /* [S], start_count of them: where `reset` leads: the nonzeros of model->initial */
     int64_t start_count;
     int64_t *slots;      /* [S] where the row being filled holds the state, if it does */
     int64_t *orders;     /* [S] order of the rule that set it */
@@ -203,48 +164,34 @@ typedef struct expansion {
 
 /* ---- Initial distribution ----------------------------------------------------------------------------- */
 
-/* The same probability for every state whose mark is `marked`. */
-static nadir_status spread_evenly(expansion *expand, double marked)
-{
-    double *initial = expand->model->initial;
-    int64_t count = 0;
-    for (int64_t s = 0; s < expand->model->states; s++) {
-        count += initial[s] == marked;
-    }
-    if (count == 0) {
-        return nadir_fail(expand->context, NADIR_ERROR_FORMAT,
-                          "%s:%lld: start exclude: leaves no state to start in", expand->problem->path,
-                          (long long)expand->problem->start_line);
-    }
-    for (int64_t s = 0; s < expand->model->states; s++) {
-        initial[s] = initial[s] == marked ? 1.0 / (double)count : 0;
-    }
-    return NADIR_OK;
-}
-
 static nadir_status fill_initial(expansion *expand)
 {
     nadir_status status = NADIR_OK;
     const nadir_cassandra_problem *problem = expand->problem;
-    nadir_model *model = expand->model;
-    NADIR_NEW_ZERO(expand->context, model->initial, model->states);
+    double *initial;
+    const int64_t states = expand->model->states;
     const bool vector = problem->start == NADIR_CASSANDRA_START_VECTOR;
+    const bool include = problem->start == NADIR_CASSANDRA_START_INCLUDE;
+    NADIR_NEW_ZERO(expand->context, expand->model->initial, states);
+    initial = expand->model->initial;
+    for (int64_t s = 0; s < states; s++) {
+        initial[s] = !vector && !include;
+    }
     for (size_t i = 0; i < problem->share_count; i++) {
-        model->initial[problem->shares[i].state] = vector ? problem->shares[i].probability : 1;
+        initial[problem->shares[i].state] = vector ? problem->shares[i].probability : include;
     }
-    if (!vector) {
-        const bool include = problem->start == NADIR_CASSANDRA_START_INCLUDE;
-        NADIR_CHECK(spread_evenly(expand, include ? 1 : 0));
+    NADIR_NEW(expand->context, expand->start_columns, states);
+    for (int64_t s = 0; s < states; s++) {
+        expand->start_columns[expand->start_count] = (int32_t)s;
+        expand->start_count += initial[s] != 0;
     }
-    for (int64_t s = 0; s < model->states; s++) {
-        expand->start_count += model->initial[s] != 0;
+    if (!vector && expand->start_count == 0) {
+        return nadir_fail(expand->context, NADIR_ERROR_FORMAT,
+                          "%s:%lld: start exclude: leaves no state to start in", problem->path,
+                          (long long)problem->start_line);
     }
-    NADIR_NEW(expand->context, expand->start_columns, expand->start_count);
-    int64_t to = 0;
-    for (int64_t s = 0; s < model->states; s++) {
-        if (model->initial[s] != 0) {
-            expand->start_columns[to++] = (int32_t)s;
-        }
+    for (int64_t i = 0; !vector && i < expand->start_count; i++) {
+        initial[expand->start_columns[i]] = 1.0 / (double)expand->start_count;
     }
 cleanup:
     return status;
@@ -274,8 +221,8 @@ static int64_t row_bound(const expansion *expand, const row_rules *row)
     } else if (row->base != NULL && row->base->value != 0) {
         bound = expand->model->states;
     }
-    for (int32_t i = 0; i < row->count; i++) {
-        bound += (int64_t)row->parts[i].count;
+    for (int i = 0; i < row->count; i++) {
+        bound += (int64_t)row->parts[i]->count;
     }
     return bound;
 }
@@ -292,11 +239,10 @@ static nadir_status count_transitions(expansion *expand, int64_t *count)
     nadir_status status = NADIR_OK;
     const nadir_model *model = expand->model;
     const int64_t actions = expand->problem->lists[NADIR_CASSANDRA_ACTIONS].count;
-    rule_walk walk = {.rules = &expand->problem->transitions};
     *count = 0;
     for (int64_t row = 0; row < model->rows; row++) {
-        row_rules rules;
-        find_rules(&walk, (int32_t)(row / actions), (int32_t)(row % actions), &rules);
+        const row_rules rules =
+            find_rules(&expand->problem->transitions, (int32_t)(row / actions), (int32_t)(row % actions));
         const int64_t bound = row_bound(expand, &rules);
         if (bound == 0) {
             return missing_row(expand, row / actions, row);
@@ -360,9 +306,9 @@ static nadir_status fill_row(expansion *expand, int64_t row, int32_t state, cons
         expand->row_lines[row] = rules->base->line;
     }
     const int64_t base_order = latest;
-    for (int32_t part = 0; part < rules->count; part++) {
-        for (size_t i = 0; i < rules->parts[part].count; i++) {
-            const nadir_cassandra_rule *rule = &rules->parts[part].entries[i];
+    for (int part = 0; part < rules->count; part++) {
+        for (size_t i = 0; i < rules->parts[part]->count; i++) {
+            const nadir_cassandra_rule *rule = &rules->parts[part]->entries[i];
             if (rule->order > base_order) {
                 set_entry(expand, start, rule->end, rule->value, rule->order);
             }
@@ -394,9 +340,9 @@ static int compare_end(const void *end, const void *rule)
 static double reward_of(const nadir_cassandra_problem *problem, const row_rules *rules, int32_t end)
 {
     const nadir_cassandra_rule *latest = rules->base;
-    for (int32_t i = 0; i < rules->count; i++) {
+    for (int i = 0; i < rules->count; i++) {
         const nadir_cassandra_rule *rule =
-            bsearch(&end, rules->parts[i].entries, rules->parts[i].count, sizeof *rule, compare_end);
+            bsearch(&end, rules->parts[i]->entries, rules->parts[i]->count, sizeof *rule, compare_end);
         if (rule != NULL && (latest == NULL || rule->order > latest->order)) {
             latest = rule;
         }
@@ -405,38 +351,21 @@ static double reward_of(const nadir_cassandra_problem *problem, const row_rules 
     return problem->costs ? 0 - value : value; /* 0 - 0 is 0, not -0 */
 }
 
-/* Rewards of one row: one for each transition if any statement tells them apart. */
-static void fill_rewards(expansion *expand, int64_t row, const row_rules *rules)
-{
-    nadir_model *model = expand->model;
-    if (model->transition_rewards == NULL) {
-        model->rewards[row] = reward_of(expand->problem, rules, 0);
-        return;
-    }
-    for (int64_t i = model->row_starts[row]; i < model->row_starts[row + 1]; i++) {
-        model->transition_rewards[i] = reward_of(expand->problem, rules, model->columns[i]);
-    }
-}
-
 static nadir_status fill_rows(expansion *expand)
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = expand->model;
     const nadir_cassandra_problem *problem = expand->problem;
     const int64_t actions = problem->lists[NADIR_CASSANDRA_ACTIONS].count;
-    rule_walk transitions = {.rules = &problem->transitions};
-    rule_walk rewards = {.rules = &problem->rewards};
-    const bool rewarded = model->rewards != NULL || model->transition_rewards != NULL;
     model->row_starts[0] = 0;
     for (int64_t row = 0; row < model->rows; row++) {
         const int32_t state = (int32_t)(row / actions);
         const int32_t action = (int32_t)(row % actions);
-        row_rules rules;
-        find_rules(&transitions, state, action, &rules);
-        NADIR_CHECK(fill_row(expand, row, state, &rules));
-        if (rewarded) {
-            find_rules(&rewards, state, action, &rules);
-            fill_rewards(expand, row, &rules);
+        const row_rules transitions = find_rules(&problem->transitions, state, action);
+        const row_rules rewards = find_rules(&problem->rewards, state, action);
+        NADIR_CHECK(fill_row(expand, row, state, &transitions));
+        for (int64_t i = model->row_starts[row]; problem->rewards.count > 0 && i < expand->used; i++) {
+            model->transition_rewards[i] = reward_of(problem, &rewards, model->columns[i]);
         }
         if (row % 4096 == 0) {
             NADIR_CHECK(
@@ -482,7 +411,6 @@ static nadir_status allocate_rows(expansion *expand, int64_t transitions)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = expand->context;
-    const nadir_cassandra_rules *rewards = &expand->problem->rewards;
     nadir_model *model = expand->model;
     NADIR_NEW(context, model->row_starts, model->rows + 1);
     NADIR_NEW(context, model->columns, transitions);
@@ -490,10 +418,8 @@ static nadir_status allocate_rows(expansion *expand, int64_t transitions)
     NADIR_NEW_ZERO(context, expand->row_lines, model->rows);
     NADIR_NEW_ZERO(context, expand->slots, model->states);
     NADIR_NEW_ZERO(context, expand->orders, model->states);
-    if (rewards->has_entries) {
+    if (expand->problem->rewards.count > 0) { /* those that are the same for a whole row are dropped later */
         NADIR_NEW(context, model->transition_rewards, transitions);
-    } else if (rewards->count > 0) {
-        NADIR_NEW(context, model->rewards, model->rows);
     }
 cleanup:
     return status;

@@ -457,11 +457,37 @@ static nadir_status take_entry(parser *parse, int64_t row, int64_t row_count, in
     return take_number(parse, what, value); /* says what is wrong */
 }
 
+static nadir_status depends_on_observation(parser *parse, int64_t line)
+{
+    return nadir_text_fail(
+        text_at_line(parse, line),
+        "the reward depends on the observation, and an MDP has none; expected the same reward "
+        "for every observation, such as R: action : state : end : * reward");
+}
+
+/* The rewards for all observations, which must be one and the same. */
+static nadir_status take_same_values(parser *parse, int64_t row, int64_t row_count, double *value)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t columns = parse->problem->lists[OBSERVATIONS].count;
+    NADIR_CHECK(take_entry(parse, row, row_count, 0, columns, value));
+    for (int64_t column = 1; column < columns; column++) {
+        const int64_t line = parse->current->line;
+        double other = 0;
+        NADIR_CHECK(take_entry(parse, row, row_count, column, columns, &other));
+        if (other != *value) {
+            return depends_on_observation(parse, line);
+        }
+    }
+cleanup:
+    return status;
+}
+
 /* Rows of numbers: a base of zeros for all of them, then a rule for each number that is not zero: later rules
  * override earlier ones. The rows are those of the states 0, 1, ... if the statement gives no state, else its
- * own. */
+ * own. observed: in place of each number stands a row with one for each observation. */
 static nadir_status take_matrix(parser *parse, nadir_cassandra_rules *rules, const statement *from,
-                                int64_t columns)
+                                int64_t columns, bool observed)
 {
     nadir_status status = NADIR_OK;
     const bool whole = from->count == 1;
@@ -471,7 +497,8 @@ static nadir_status take_matrix(parser *parse, nadir_cassandra_rules *rules, con
         const int32_t state = whole ? (int32_t)row : from->places[1];
         for (int64_t column = 0; column < columns; column++) {
             double value = 0;
-            NADIR_CHECK(take_entry(parse, row, rows, column, columns, &value));
+            NADIR_CHECK(observed ? take_same_values(parse, column, columns, &value)
+                                 : take_entry(parse, row, rows, column, columns, &value));
             if (value != 0) {
                 NADIR_CHECK(add_rule(parse, rules, from, state, (int32_t)column, value));
             }
@@ -510,33 +537,7 @@ static nadir_status read_probabilities(parser *parse, int which)
             return add_rule(parse, rules, &taken, taken.places[1], words[i].end, value);
         }
     }
-    NADIR_CHECK(take_matrix(parse, rules, &taken, parse->problem->lists[forms[which].lists[2]].count));
-cleanup:
-    return status;
-}
-
-static nadir_status depends_on_observation(parser *parse, int64_t line)
-{
-    return nadir_text_fail(
-        text_at_line(parse, line),
-        "the reward depends on the observation, and an MDP has none; expected the same reward "
-        "for every observation, such as R: action : state : end : * reward");
-}
-
-/* The rewards for all observations, which must be one and the same. */
-static nadir_status take_same_values(parser *parse, int64_t row, int64_t row_count, double *value)
-{
-    nadir_status status = NADIR_OK;
-    const int64_t columns = parse->problem->lists[OBSERVATIONS].count;
-    NADIR_CHECK(take_entry(parse, row, row_count, 0, columns, value));
-    for (int64_t column = 1; column < columns; column++) {
-        const int64_t line = parse->current->line;
-        double other = 0;
-        NADIR_CHECK(take_entry(parse, row, row_count, column, columns, &other));
-        if (other != *value) {
-            return depends_on_observation(parse, line);
-        }
-    }
+    NADIR_CHECK(take_matrix(parse, rules, &taken, parse->problem->lists[forms[which].lists[2]].count, false));
 cleanup:
     return status;
 }
@@ -567,24 +568,6 @@ cleanup:
     return status;
 }
 
-/* R: a : s followed by a row of rewards over observations for each end. */
-static nadir_status take_observed_matrix(parser *parse, const statement *from)
-{
-    nadir_status status = NADIR_OK;
-    nadir_cassandra_rules *rules = &parse->problem->rewards;
-    const int64_t states = parse->problem->lists[STATES].count;
-    NADIR_CHECK(add_rule(parse, rules, from, from->places[1], NADIR_CASSANDRA_ANY, 0));
-    for (int64_t end = 0; end < states; end++) {
-        double value = 0;
-        NADIR_CHECK(take_same_values(parse, end, states, &value));
-        if (value != 0) {
-            NADIR_CHECK(add_rule(parse, rules, from, from->places[1], (int32_t)end, value));
-        }
-    }
-cleanup:
-    return status;
-}
-
 /* R: a : s : e : o r, and less of it followed by the numbers for what is left out. */
 static nadir_status read_rewards(parser *parse, int which)
 {
@@ -599,8 +582,7 @@ static nadir_status read_rewards(parser *parse, int which)
                                "R: with an action alone; expected R: action : state followed by rewards");
     }
     if (taken.count < 3) {
-        return observed ? take_observed_matrix(parse, &taken)
-                        : take_matrix(parse, rules, &taken, parse->problem->lists[STATES].count);
+        return take_matrix(parse, rules, &taken, parse->problem->lists[STATES].count, observed);
     }
     if (taken.count == 4 && taken.places[3] >= 0) {
         NADIR_CHECK(take_each_observation(parse, &taken, &value));

@@ -131,53 +131,40 @@ static void write_start(nadir_output *output, const nadir_model *model)
     nadir_output_text(output, "\n");
 }
 
-/* "T: a : s : ", or the same with R. */
-static void write_row_place(const writer *writing, const char *keyword, int64_t state, int64_t action)
+/* "T: a : s : e p" or, with rewards, "R: a : s : e : * r", where e < 0 stands for all of them. */
+static void write_statement(const writer *writing, bool reward, int64_t state, int64_t action, int64_t end,
+                            double number)
 {
     const nadir_model *model = writing->model;
-    nadir_output_text(writing->output, keyword);
-    write_member(writing->output, &model->action_names, writing->action_names, action);
-    nadir_output_text(writing->output, " : ");
-    write_member(writing->output, &model->state_names, writing->state_names, state);
-    nadir_output_text(writing->output, " : ");
-}
-
-static void write_transitions(const writer *writing, int64_t state, int64_t action, const nadir_row *entries)
-{
-    for (int64_t i = 0; i < entries->count; i++) {
-        if (entries->values[i] > 0) {
-            write_row_place(writing, "T: ", state, action);
-            write_member(writing->output, &writing->model->state_names, writing->state_names,
-                         nadir_row_column(entries, i));
-            nadir_output_text(writing->output, " ");
-            write_real(writing->output, entries->values[i]);
-            nadir_output_text(writing->output, "\n");
-        }
-    }
-}
-
-/* Rewards that are not zero; zero is what a file does not give. */
-static void write_rewards(const writer *writing, int64_t state, int64_t action, const nadir_row *entries)
-{
     nadir_output *output = writing->output;
-    if (entries->rewards == NULL) {
-        const double reward = writing->model->rewards[writing->model->state_rows[state] + action];
-        if (reward != 0) {
-            write_row_place(writing, "R: ", state, action);
-            nadir_output_text(output, "* : * ");
-            write_real(output, reward);
-            nadir_output_text(output, "\n");
+    nadir_output_text(output, reward ? "R: " : "T: ");
+    write_member(output, &model->action_names, writing->action_names, action);
+    nadir_output_text(output, " : ");
+    write_member(output, &model->state_names, writing->state_names, state);
+    nadir_output_text(output, end < 0 ? " : *" : " : ");
+    if (end >= 0) {
+        write_member(output, &model->state_names, writing->state_names, end);
+    }
+    nadir_output_text(output, reward ? " : * " : " ");
+    write_real(output, number);
+    nadir_output_text(output, "\n");
+}
+
+/* The transitions of a row, or its rewards that are not zero; zero is what a file does not give. */
+static void write_row(const writer *writing, bool rewards, int64_t state, int64_t action)
+{
+    const int64_t row = writing->model->state_rows[state] + action;
+    const nadir_row entries = nadir_model_row(writing->model, row);
+    if (rewards && entries.rewards == NULL) {
+        if (writing->model->rewards[row] != 0) {
+            write_statement(writing, true, state, action, -1, writing->model->rewards[row]);
         }
         return;
     }
-    for (int64_t i = 0; i < entries->count; i++) {
-        if (entries->values[i] > 0 && entries->rewards[i] != 0) {
-            write_row_place(writing, "R: ", state, action);
-            write_member(output, &writing->model->state_names, writing->state_names,
-                         nadir_row_column(entries, i));
-            nadir_output_text(output, " : * ");
-            write_real(output, entries->rewards[i]);
-            nadir_output_text(output, "\n");
+    for (int64_t i = 0; i < entries.count; i++) {
+        const double number = rewards ? entries.rewards[i] : entries.values[i];
+        if (entries.values[i] > 0 && number != 0) {
+            write_statement(writing, rewards, state, action, nadir_row_column(&entries, i), number);
         }
     }
 }
@@ -206,22 +193,16 @@ static nadir_status write_rows(nadir_context *context, const writer *writing, in
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = writing->model;
-    for (int64_t row = 0; row < model->rows; row++) {
-        const nadir_row entries = nadir_model_row(model, row);
-        write_transitions(writing, row / actions, row % actions, &entries);
-        if (row % 4096 == 0) {
-            NADIR_CHECK(nadir_progress(context, "writing", 0.5 * (double)row / (double)model->rows));
+    for (int rewards = 0; rewards <= (model->rewards != NULL); rewards++) {
+        if (rewards) {
+            nadir_output_text(writing->output, "R: * : * : * : * 0.0\n"); /* tells rewards of 0 from none */
         }
-    }
-    if (model->rewards == NULL) {
-        return NADIR_OK;
-    }
-    nadir_output_text(writing->output, "R: * : * : * : * 0.0\n"); /* tells rewards of 0 from none */
-    for (int64_t row = 0; row < model->rows; row++) {
-        const nadir_row entries = nadir_model_row(model, row);
-        write_rewards(writing, row / actions, row % actions, &entries);
-        if (row % 4096 == 0) {
-            NADIR_CHECK(nadir_progress(context, "writing", 0.5 + 0.5 * (double)row / (double)model->rows));
+        for (int64_t row = 0; row < model->rows; row++) {
+            write_row(writing, rewards, row / actions, row % actions);
+            if (row % 4096 == 0) {
+                const double share = 0.5 * (double)row / (double)model->rows;
+                NADIR_CHECK(nadir_progress(context, "writing", 0.5 * rewards + share));
+            }
         }
     }
 cleanup:
