@@ -87,7 +87,7 @@ static nadir_status read_csv(nadir_context *context, const char *path, const nad
     nadir_builder builder = {0};
     nadir_csv_header header;
     NADIR_CHECK(nadir_text_open(context, path, &text));
-    NADIR_CHECK(nadir_csv_read_header(&text, COLUMNS, columns, &header));
+    NADIR_CHECK(nadir_csv_read_header(&text, COLUMNS, columns, false, &header));
     if (header.positions[OUTCOME] >= 0) {
         status = nadir_text_fail(&text, "a column `idoutcome`: this table holds several models, one for each "
                                         "outcome; `nadir fit` makes one model of them");

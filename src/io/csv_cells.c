@@ -3,6 +3,7 @@
 
 #include "core/number.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,8 +108,7 @@ static const char *required_names(int count, const nadir_csv_column *columns, ch
     return list;
 }
 
-/* Which column a cell of the header names, and by which of its names; -1: none. */
-static int find_column(int count, const nadir_csv_column *columns, nadir_cursor cell, const char **called)
+int nadir_csv_find_column(int count, const nadir_csv_column *columns, nadir_cursor cell, const char **called)
 {
     for (int i = 0; i < count; i++) {
         for (int k = 0; k < NADIR_CSV_NAMES && columns[i].names[k] != NULL; k++) {
@@ -160,7 +160,7 @@ static nadir_status read_header(nadir_text *text, int count, const nadir_csv_col
     nadir_cursor cell;
     for (nadir_cursor rest = line; nadir_csv_next_cell(&rest, &cell); header->width++) {
         const char *called;
-        const int column = find_column(count, columns, cell, &called);
+        const int column = nadir_csv_find_column(count, columns, cell, &called);
         if (column < 0) {
             append_name(list, LIST_LENGTH, cell);
         } else if (header->positions[column] >= 0) {
@@ -177,27 +177,20 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_csv_read_header(nadir_text *text, int count, const nadir_csv_column *columns,
+nadir_status nadir_csv_read_header(nadir_text *text, int count, const nadir_csv_column *columns, bool exact,
                                    nadir_csv_header *header)
 {
     char list[LIST_LENGTH];
     const nadir_status status = read_header(text, count, columns, header, list);
-    if (status == NADIR_OK && list[0] != '\0') {
-        nadir_log(text->context, NADIR_LOG_NOTICE, "%s: columns not used: %s", text->path, list);
+    if (status != NADIR_OK || list[0] == '\0') {
+        return status;
     }
-    return status;
-}
-
-nadir_status nadir_csv_read_exact_header(nadir_text *text, int count, const nadir_csv_column *columns,
-                                         nadir_csv_header *header)
-{
-    char list[LIST_LENGTH];
-    const nadir_status status = read_header(text, count, columns, header, list);
-    if (status == NADIR_OK && list[0] != '\0') {
+    if (exact) {
         return nadir_text_fail(text, "unknown columns: %s; take them out, or name them as the format does",
                                list);
     }
-    return status;
+    nadir_log(text->context, NADIR_LOG_NOTICE, "%s: columns not used: %s", text->path, list);
+    return NADIR_OK;
 }
 
 nadir_status nadir_csv_read_row(nadir_text *text, const nadir_csv_header *header,
@@ -262,76 +255,125 @@ nadir_status nadir_csv_double(nadir_text *text, const nadir_csv_header *header, 
     return number_fail(text, header, cells, which, "a number");
 }
 
-/* Of two names that are the same the first counts. */
-static nadir_status open_lookup(nadir_context *context, const nadir_names *names, nadir_lookup *lookup)
+/* ---- Numbers of states or rows ---- */
+
+/* A table with a number for each state, or each state and action. */
+typedef struct table {
+    nadir_text text;
+    nadir_csv_header header;
+    const nadir_names *names[2]; /* of states and actions, with the way back to their numbers */
+    nadir_name_index indices[2];
+} table;
+
+nadir_status nadir_state_numbers_fail(const nadir_state_numbers *self, int64_t state, int64_t row,
+                                      int64_t line, const char *format, ...)
 {
-    nadir_status status = NADIR_OK;
-    int64_t existing;
-    *lookup = (nadir_lookup){.names = names};
-    for (int64_t i = 0; i < names->count; i++) {
-        NADIR_CHECK(nadir_name_index_add(context, &lookup->index, names, i, &existing));
+    char place[NADIR_LABEL_LENGTH];
+    char colon[32] = "";
+    char sentence[256];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    if (line > 0) {
+        (void)snprintf(colon, sizeof colon, ":%lld", (long long)line);
     }
-cleanup:
-    return status;
+    return nadir_fail(self->context, self->failure, "%s%s: %s: %s", self->path, colon,
+                      nadir_model_label(self->model, state, row, place), sentence);
 }
 
-/* The number that a cell gives; a number is never taken for a name. */
-static nadir_status look_up(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
-                            int which, const nadir_lookup *lookup, int64_t *number)
+static nadir_status open_table(const nadir_state_numbers *self, const nadir_csv_column *columns, table *made)
 {
-    const nadir_cursor cell = cells[which];
-    if (!nadir_cursor_is_integer(cell, number)) {
-        *number = nadir_name_index_find(&lookup->index, lookup->names, cell.at, (size_t)(cell.end - cell.at));
-        if (*number < 0) {
-            return nadir_csv_integer(text, header, cells, which, number);
+    nadir_status status = NADIR_OK;
+    int64_t existing; /* of two names that are the same the first counts */
+    made->names[0] = &self->model->state_names;
+    made->names[1] = &self->model->action_names;
+    NADIR_CHECK(nadir_text_open(self->context, self->path, &made->text));
+    for (int k = 0; k < 2; k++) {
+        for (int64_t i = 0; i < made->names[k]->count; i++) {
+            NADIR_CHECK(nadir_name_index_add(self->context, &made->indices[k], made->names[k], i, &existing));
         }
     }
-    return NADIR_OK;
-}
-
-nadir_status nadir_state_table_open(nadir_context *context, const char *path, const nadir_csv_column *columns,
-                                    const nadir_names *state_names, const nadir_names *action_names,
-                                    nadir_state_table *table)
-{
-    nadir_status status = NADIR_OK;
-    table->number = 1;
-    NADIR_CHECK(nadir_text_open(context, path, &table->text));
-    NADIR_CHECK(open_lookup(context, state_names, &table->states));
-    NADIR_CHECK(open_lookup(context, action_names, &table->actions));
-    NADIR_CHECK(nadir_csv_read_header(&table->text, 3, columns, &table->header));
+    NADIR_CHECK(nadir_csv_read_header(&made->text, 3, columns, false, &made->header));
 cleanup:
     return status;
 }
 
-nadir_status nadir_state_table_next(nadir_state_table *table, bool *more)
+/* The state or action that a cell gives, 0 without the column; a number is never taken for a name. */
+static nadir_status look_up(table *from, const nadir_cursor *cells, int which, int64_t *number)
 {
-    nadir_status status = NADIR_OK;
-    nadir_text *text = &table->text;
-    const nadir_csv_header *header = &table->header;
-    nadir_cursor cells[NADIR_CSV_COLUMNS] = {{NULL, NULL}};
-    NADIR_CHECK(nadir_csv_read_row(text, header, cells, more));
-    if (!*more) {
+    const nadir_cursor cell = cells[which];
+    *number = 0;
+    if (from->header.positions[which] < 0 || nadir_cursor_is_integer(cell, number)) {
         return NADIR_OK;
     }
-    NADIR_CHECK(look_up(text, header, cells, 0, &table->states, &table->state));
-    if (header->positions[1] >= 0) {
-        NADIR_CHECK(look_up(text, header, cells, 1, &table->actions, &table->action));
+    *number = nadir_name_index_find(&from->indices[which], from->names[which], cell.at,
+                                    (size_t)(cell.end - cell.at));
+    return *number >= 0 ? NADIR_OK : nadir_csv_integer(&from->text, &from->header, cells, which, number);
+}
+
+/* Where the number of a line goes; -1: to another process. */
+static nadir_status find_place(const nadir_state_numbers *self, table *from, int64_t state, int64_t action,
+                               int64_t *place)
+{
+    const nadir_model *model = self->model;
+    const int64_t total = nadir_model_total(model);
+    nadir_text *text = &from->text;
+    *place = -1;
+    if (state < 0 || state >= total) {
+        (void)nadir_text_fail(text, "state %lld is not in the model; states are 0 to %lld", (long long)state,
+                              (long long)total - 1);
+        return self->failure;
     }
-    if (header->positions[2] >= 0) {
-        NADIR_CHECK(nadir_csv_double(text, header, cells, 2, &table->number));
+    state -= nadir_model_first(model);
+    if (state < 0 || state >= model->states) {
+        return NADIR_OK;
+    }
+    *place = self->by_row ? nadir_model_find_row(model, state, action) : state;
+    if (*place < 0) {
+        return nadir_state_numbers_fail(self, state, -1, text->line, "there is no action %lld",
+                                        (long long)action);
+    }
+    const uint32_t before = self->lines[*place];
+    if (before != 0 && from->header.columns[1].names[0] == NULL) {
+        return nadir_text_fail(text, "state %lld was given already in line %u", (long long)state, before);
+    }
+    return before == 0 ? NADIR_OK
+                       : nadir_state_numbers_fail(self, state, self->by_row ? *place : -1, text->line,
+                                                  "was given already in line %u", before);
+}
+
+nadir_status nadir_state_numbers_read(nadir_state_numbers *self, const nadir_csv_column columns[3])
+{
+    nadir_status status = NADIR_OK;
+    table from = {.names = {NULL}};
+    nadir_cursor cells[NADIR_CSV_COLUMNS] = {{NULL, NULL}};
+    bool more;
+    NADIR_CHECK(open_table(self, columns, &from));
+    self->by_row = from.header.positions[1] >= 0;
+    NADIR_NEW_ZERO(self->context, self->numbers, self->by_row ? self->model->rows : self->model->states);
+    NADIR_NEW_ZERO(self->context, self->lines, self->by_row ? self->model->rows : self->model->states);
+    NADIR_CHECK(nadir_csv_read_row(&from.text, &from.header, cells, &more));
+    while (more) {
+        int64_t state;
+        int64_t action;
+        int64_t place;
+        double number = 1;
+        NADIR_CHECK(look_up(&from, cells, 0, &state));
+        NADIR_CHECK(look_up(&from, cells, 1, &action));
+        if (from.header.positions[2] >= 0) {
+            NADIR_CHECK(nadir_csv_double(&from.text, &from.header, cells, 2, &number));
+        }
+        NADIR_CHECK(find_place(self, &from, state, action, &place));
+        if (place >= 0) {
+            self->numbers[place] = number;
+            self->lines[place] = from.text.line < UINT32_MAX ? (uint32_t)from.text.line : UINT32_MAX;
+        }
+        NADIR_CHECK(nadir_csv_read_row(&from.text, &from.header, cells, &more));
     }
 cleanup:
+    nadir_name_index_clear(self->context, &from.indices[0]);
+    nadir_name_index_clear(self->context, &from.indices[1]);
+    nadir_text_close(&from.text);
     return status;
-}
-
-uint32_t nadir_state_table_line(const nadir_state_table *table)
-{
-    return table->text.line < UINT32_MAX ? (uint32_t)table->text.line : UINT32_MAX;
-}
-
-void nadir_state_table_close(nadir_context *context, nadir_state_table *table)
-{
-    nadir_name_index_clear(context, &table->states.index);
-    nadir_name_index_clear(context, &table->actions.index);
-    nadir_text_close(&table->text);
 }

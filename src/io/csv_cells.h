@@ -41,14 +41,13 @@ typedef struct nadir_csv_header {
     int found;
 } nadir_csv_header;
 
-/* Reads the header. Columns that are missing or named twice are errors; those the reader does not know are
- * named in one notice. columns, [count], are kept, not copied. */
-nadir_status nadir_csv_read_header(nadir_text *text, int count, const nadir_csv_column *columns,
+/* Reads the header. Columns that are missing or named twice are errors; those the reader does not know are an
+ * error too where it is `exact`, else named in one notice. columns, [count], are kept, not copied. */
+nadir_status nadir_csv_read_header(nadir_text *text, int count, const nadir_csv_column *columns, bool exact,
                                    nadir_csv_header *header);
 
-/* The same, where columns that the reader does not know are an error. */
-nadir_status nadir_csv_read_exact_header(nadir_text *text, int count, const nadir_csv_column *columns,
-                                         nadir_csv_header *header);
+/* Which column a cell of the header names, and by which of its names; -1: none. */
+int nadir_csv_find_column(int count, const nadir_csv_column *columns, nadir_cursor cell, const char **called);
 
 /* The cells of the next row, in the order of the columns given; {NULL, NULL} for columns not there. Valid
  * until the next line is read; *more is false at the end of the file. */
@@ -61,31 +60,33 @@ nadir_status nadir_csv_integer(nadir_text *text, const nadir_csv_header *header,
 nadir_status nadir_csv_double(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
                               int which, double *value);
 
-/* Names with the way back to their numbers. A struct of zeros is closed. */
-typedef struct nadir_lookup {
-    const nadir_names *names;
-    nadir_name_index index;
-} nadir_lookup;
+/* ---- Numbers of states or rows ---- */
 
-/* A table with a number for each state, or each state and action: columns 0: the state, 1: the action, 2: the
- * number. A column 1 without names is not looked for. A struct of zeros is closed. */
-typedef struct nadir_state_table {
-    nadir_text text;
-    nadir_csv_header header;
-    nadir_lookup states, actions;
-    int64_t state,
-        action;    /* of the line; they may lie outside the model. Without the column the action is 0 */
-    double number; /* 1 without the column */
-} nadir_state_table;
+/* A number for each state, or each row, of a model. */
+typedef struct nadir_state_numbers {
+    nadir_context *context;
+    const nadir_model *model;
+    const char *path;
+    nadir_status failure; /* of numbers that do not fit the model */
+    bool by_row;          /* one for each row, not for each state */
+    double *numbers;      /* [rows] or [states] */
+    uint32_t *lines;      /* the same: where each was given, 0: nowhere; NULL: the file has no lines */
+} nadir_state_numbers;
 
-/* columns, [3], and names are kept, not copied. Close it in any case. */
-nadir_status nadir_state_table_open(nadir_context *context, const char *path, const nadir_csv_column *columns,
-                                    const nadir_names *state_names, const nadir_names *action_names,
-                                    nadir_state_table *table);
-/* The next line; *more is false at the end of the file. */
-nadir_status nadir_state_table_next(nadir_state_table *table, bool *more);
-/* The number of this line, for messages about later ones. */
-uint32_t nadir_state_table_line(const nadir_state_table *table);
-void nadir_state_table_close(nadir_context *context, nadir_state_table *table);
+/* "FILE:LINE: state 3, action 1: " before the sentence; line 0: without; row < 0: of the state as a whole. */
+nadir_status nadir_state_numbers_fail(const nadir_state_numbers *self, int64_t state, int64_t row,
+                                      int64_t line, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* Reads a table with the columns 0: the state, 1: the action, which tells whether the numbers are those of rows,
+ * and 2: the number, 1 without the column. A column 1 without names is not looked for. Makes numbers and lines, all
+ * zero, which the caller releases, also after a failure. Of states spread over processes the own ones are kept. */
+nadir_status nadir_state_numbers_read(nadir_state_numbers *self, const nadir_csv_column columns[3]);
+
+/* Numbers of rows: as .npy by the ending, (S, A) where all states have the actions 0 .. A - 1, else (rows); or CSV
+ * idstate,idaction,NAME, without those that are 0 unless `zeros`. Process 0 writes what it has collected from
+ * all. */
+nadir_status nadir_row_numbers_write(nadir_context *context, const nadir_model *model, const char *name,
+                                     const double *numbers, bool zeros, const char *path);
 
 #endif

@@ -39,19 +39,6 @@ static const struct {
                             ROW | BIT(SUCCESSOR) | BIT(OUTCOME) | BIT(PROBABILITY) | BIT(REWARD)},
 };
 
-/* The column of this name; -1: none. */
-static int find_column(nadir_cursor name)
-{
-    for (int i = 0; i < NADIR_DATA_COLUMNS; i++) {
-        for (int k = 0; k < NADIR_CSV_NAMES && data_columns[i].names[k] != NULL; k++) {
-            if (nadir_cursor_equals_nocase(name, data_columns[i].names[k])) {
-                return i;
-            }
-        }
-    }
-    return -1;
-}
-
 /* "`a`, `b`": the columns of a set. */
 static void list_columns(unsigned columns, char *list, size_t capacity)
 {
@@ -118,7 +105,7 @@ static nadir_status read_header(nadir_data_collector *collector, nadir_text *tex
 {
     nadir_status status = NADIR_OK;
     char place[4200];
-    NADIR_CHECK(nadir_csv_read_exact_header(text, NADIR_DATA_COLUMNS, data_columns, header));
+    NADIR_CHECK(nadir_csv_read_header(text, NADIR_DATA_COLUMNS, data_columns, true, header));
     for (int i = 0; i < NADIR_DATA_COLUMNS; i++) {
         collector->columns |= header->positions[i] >= 0 ? 1U << i : 0U;
     }
@@ -281,7 +268,9 @@ static nadir_status record_columns(reader *self)
     unsigned seen = 0;
     for (int i = 0; i < self->records.count; i++) {
         const nadir_npy_field *field = &self->records.fields[i];
-        const int which = find_column((nadir_cursor){field->name, field->name + strlen(field->name)});
+        const nadir_cursor name = {field->name, field->name + strlen(field->name)};
+        const char *called;
+        const int which = nadir_csv_find_column(NADIR_DATA_COLUMNS, data_columns, name, &called);
         if (which < 0 || NADIR_DATA_HAS(seen, which)) {
             return nadir_fail(collector->context, NADIR_ERROR_FORMAT, "%s: %s field `%s`", collector->path,
                               which < 0 ? "unknown" : "a second", field->name);

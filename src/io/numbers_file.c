@@ -17,113 +17,47 @@
 #include "model/model.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
 /* ---- Numbers of states or rows ----------------------------------------------------------------------- */
 
+/* The numbers of a file that may also hold one number for all. */
 typedef struct reader {
-    nadir_context *context;
-    const nadir_model *model;
-    const char *path;
-    bool by_row;     /* one number for each row, not for each state */
-    int64_t count;   /* rows or states, or 1 */
-    double *numbers; /* [count] */
-    uint32_t *lines; /* [count] where each was given, 0: nowhere; NULL: the file has no lines */
+    nadir_state_numbers of;
+    int64_t count; /* rows or states, or 1 */
 } reader;
 
-/* "FILE:LINE: state 3, action 1: " before the sentence; `place` is a state or, by row, a row. */
-static nadir_status number_fail(const reader *self, int64_t place, int64_t line, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static nadir_status number_fail(const reader *self, int64_t place, int64_t line, const char *format, ...)
+/* `sentence` about a number, or about the one of them that misses. */
+static nadir_status fail_at(const nadir_state_numbers *of, int64_t place, const char *sentence)
 {
-    char name[NADIR_LABEL_LENGTH] = "its one number";
-    char colon[32] = "";
-    char sentence[256];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
-    va_end(arguments);
-    if (line > 0) {
-        (void)snprintf(colon, sizeof colon, ":%lld", (long long)line);
-    }
-    if (self->count > 1 || self->lines != NULL) {
-        const int64_t state = self->by_row ? nadir_model_row_state(self->model, place) : place;
-        (void)nadir_model_label(self->model, state, self->by_row ? place : -1, name);
-    }
-    return nadir_fail(self->context, NADIR_ERROR_FORMAT, "%s%s: %s: %s", self->path, colon, name, sentence);
+    const int64_t line = of->lines != NULL ? of->lines[place] : 0;
+    return of->by_row ? nadir_state_numbers_fail(of, nadir_model_row_state(of->model, place), place, line, "%s",
+                                                 sentence)
+                      : nadir_state_numbers_fail(of, place, -1, line, "%s", sentence);
 }
 
 static nadir_status check(const reader *self)
 {
+    const nadir_state_numbers *of = &self->of;
+    char sentence[128];
     int64_t missing = 0;
     int64_t first = 0;
     for (int64_t i = 0; i < self->count; i++) {
-        const int64_t line = self->lines != NULL ? self->lines[i] : 0;
-        if (self->lines != NULL && line == 0) {
-            first = missing == 0 ? i : first;
-            missing++;
-        } else if (!isfinite(self->numbers[i]) || self->numbers[i] < 0) {
-            return number_fail(self, i, line, "the number is %g; expected a finite one, 0 or more",
-                               self->numbers[i]);
+        if (of->lines != NULL && of->lines[i] == 0) {
+            first = missing++ == 0 ? i : first;
+        } else if (!isfinite(of->numbers[i]) || of->numbers[i] < 0) {
+            (void)snprintf(sentence, sizeof sentence, "the number is %g; expected a finite one, 0 or more",
+                           of->numbers[i]);
+            return self->count > 1 || of->lines != NULL
+                       ? fail_at(of, i, sentence)
+                       : nadir_fail(of->context, NADIR_ERROR_FORMAT, "%s: its one number: %s", of->path,
+                                    sentence);
         }
     }
-    if (missing > 0) {
-        return number_fail(self, first, 0, "is not in the file, like %lld of %lld %s; expected each once",
-                           (long long)missing, (long long)self->count, self->by_row ? "rows" : "states");
-    }
-    return NADIR_OK;
-}
-
-/* The place in `numbers` that a line is for. */
-static nadir_status find_place(const reader *self, nadir_text *text, int64_t state, int64_t action,
-                               int64_t *place)
-{
-    char name[NADIR_LABEL_LENGTH];
-    if (state < 0 || state >= self->model->states) {
-        return nadir_text_fail(text, "state %lld is not in the model; states are 0 to %lld", (long long)state,
-                               (long long)self->model->states - 1);
-    }
-    *place = self->by_row ? nadir_model_find_row(self->model, state, action) : state;
-    if (*place < 0) {
-        return nadir_text_fail(text, "%s: there is no action %lld",
-                               nadir_model_label(self->model, state, -1, name), (long long)action);
-    }
-    if (self->lines[*place] != 0) {
-        return number_fail(self, *place, text->line, "was given already in line %u", self->lines[*place]);
-    }
-    return NADIR_OK;
-}
-
-static nadir_status read_csv(reader *self)
-{
-    static const nadir_csv_column columns[] = {
-        {{"idstate"}, false}, {{"idaction"}, true}, {{"value", "radius", "scale"}, false}};
-    nadir_status status = NADIR_OK;
-    nadir_state_table table = {0};
-    const nadir_model *model = self->model;
-    bool more;
-    NADIR_CHECK(nadir_state_table_open(self->context, self->path, columns, &model->state_names,
-                                       &model->action_names, &table));
-    self->by_row = table.header.positions[1] >= 0;
-    self->count = self->by_row ? model->rows : model->states;
-    NADIR_NEW(self->context, self->numbers, self->count);
-    NADIR_NEW_ZERO(self->context, self->lines, self->count);
-    for (;;) {
-        int64_t place = 0;
-        NADIR_CHECK(nadir_state_table_next(&table, &more));
-        if (!more) {
-            break;
-        }
-        NADIR_CHECK(find_place(self, &table.text, table.state, table.action, &place));
-        self->numbers[place] = table.number;
-        self->lines[place] = nadir_state_table_line(&table);
-    }
-cleanup:
-    nadir_state_table_close(self->context, &table);
-    return status;
+    (void)snprintf(sentence, sizeof sentence, "is not in the file, like %lld of %lld %s; expected each once",
+                   (long long)missing, (long long)self->count, of->by_row ? "rows" : "states");
+    return missing == 0 ? NADIR_OK : fail_at(of, first, sentence);
 }
 
 /* The shapes that there may be are "(S,)", "(rows,)" and, for models of A actions everywhere, "(S, A)". */
@@ -131,23 +65,23 @@ static nadir_status shape_fail(const reader *self, const nadir_array *array, int
 {
     char shape[NADIR_NPY_SHAPE_LENGTH];
     char table[64] = "";
-    const nadir_model *model = self->model;
+    const nadir_model *model = self->of.model;
     if (actions > 0) {
         (void)snprintf(table, sizeof table, " or (%lld, %lld)", (long long)model->states, (long long)actions);
     }
-    return nadir_fail(self->context, NADIR_ERROR_FORMAT,
+    return nadir_fail(self->of.context, NADIR_ERROR_FORMAT,
                       "%s: the array has shape %s; expected one number, (%lld,) for the states, or (%lld,)%s "
                       "for the rows",
-                      self->path, nadir_npy_shape_text(array->dimensions, array->shape, shape),
+                      self->of.path, nadir_npy_shape_text(array->dimensions, array->shape, shape),
                       (long long)model->states, (long long)model->rows, table);
 }
 
 static nadir_status read_npy(reader *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = self->model;
+    const nadir_model *model = self->of.model;
     nadir_array array = {0};
-    NADIR_CHECK(nadir_npy_read(self->context, self->path, &array));
+    NADIR_CHECK(nadir_npy_read(self->of.context, self->of.path, &array));
     const int64_t actions = nadir_model_common_actions(model);
     const bool table =
         actions > 0 && array.dimensions == 2 && array.shape[0] == model->states && array.shape[1] == actions;
@@ -157,11 +91,11 @@ static nadir_status read_npy(reader *self)
         goto cleanup;
     }
     self->count = array.count;
-    self->by_row = array.count == model->rows && array.count != model->states;
-    self->numbers = array.values;
+    self->of.by_row = array.count == model->rows && array.count != model->states;
+    self->of.numbers = array.values;
     array.values = NULL;
 cleanup:
-    nadir_release(self->context, array.values);
+    nadir_release(self->of.context, array.values);
     return status;
 }
 
@@ -169,58 +103,28 @@ nadir_status nadir_numbers_read(nadir_context *context, const nadir_model *model
                                 double **numbers, int64_t *count)
 {
     nadir_status status = NADIR_OK;
-    reader self = {.context = context, .model = model, .path = path};
+    static const nadir_csv_column columns[] = {
+        {{"idstate"}, false}, {{"idaction"}, true}, {{"value", "radius", "scale"}, false}};
+    reader self = {.of = {context, model, path, NADIR_ERROR_FORMAT, .by_row = false}};
     bool npy;
     NADIR_CHECK(nadir_model_check_one_process(context, model, "numbers of states or rows from a file"));
     NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
-    NADIR_CHECK(npy ? read_npy(&self) : read_csv(&self));
+    NADIR_CHECK(npy ? read_npy(&self) : nadir_state_numbers_read(&self.of, columns));
+    self.count = npy ? self.count : self.of.by_row ? model->rows : model->states;
     NADIR_CHECK(check(&self));
-    *numbers = self.numbers;
+    *numbers = self.of.numbers;
     *count = self.count;
-    self.numbers = NULL;
+    self.of.numbers = NULL;
 cleanup:
-    nadir_release(context, self.numbers);
-    nadir_release(context, self.lines);
-    return status;
-}
-
-static nadir_status write_npy(nadir_context *context, const nadir_model *model, const double *numbers,
-                              const char *path)
-{
-    const int64_t actions = nadir_model_common_actions(model);
-    const bool table = model->row_actions == NULL && actions > 0;
-    const int64_t shape[] = {model->states, actions};
-    return nadir_npy_write(context, path, table ? 2 : 1, table ? shape : &model->rows, numbers);
-}
-
-static nadir_status write_csv(nadir_context *context, const nadir_model *model, const char *name,
-                              const double *numbers, const char *path)
-{
-    nadir_status status = NADIR_OK;
-    nadir_output output = NADIR_OUTPUT_CLOSED;
-    NADIR_CHECK(nadir_output_open(context, path, &output));
-    nadir_output_format(&output, "idstate,idaction,%s\n", name);
-    for (int64_t s = 0; s < model->states; s++) {
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            nadir_output_integer(&output, s);
-            nadir_output_text(&output, ",");
-            nadir_output_integer(&output, nadir_model_row_action(model, s, row));
-            nadir_output_text(&output, ",");
-            nadir_output_double(&output, numbers[row]);
-            nadir_output_text(&output, "\n");
-        }
-    }
-    NADIR_CHECK(nadir_output_commit(context, &output));
-cleanup:
-    nadir_output_close(context, &output);
+    nadir_release(context, self.of.numbers);
+    nadir_release(context, self.of.lines);
     return status;
 }
 
 nadir_status nadir_numbers_write(nadir_context *context, const nadir_model *model, const char *name,
                                  const double *numbers, const char *path)
 {
-    return nadir_npy_is_name(path) ? write_npy(context, model, numbers, path)
-                                   : write_csv(context, model, name, numbers, path);
+    return nadir_row_numbers_write(context, model, name, numbers, true, path);
 }
 
 void nadir_numbers_free(nadir_context *context, double *numbers)
@@ -292,84 +196,44 @@ static nadir_status find_state(nadir_context *context, const nadir_model *model,
     return NADIR_OK;
 }
 
-static nadir_status read_initial_npy(nadir_context *context, const nadir_model *model, const char *path,
-                                     double *mu)
+static nadir_status read_initial_npy(nadir_state_numbers *self)
 {
     nadir_status status = NADIR_OK;
     nadir_array array = {0};
-    NADIR_CHECK(nadir_npy_read(context, path, &array));
-    if (array.dimensions != 1 || array.count != model->states) {
+    NADIR_CHECK(nadir_npy_read(self->context, self->path, &array));
+    self->numbers = array.values;
+    if (array.dimensions != 1 || array.count != self->model->states) {
         char shape[NADIR_NPY_SHAPE_LENGTH];
-        status =
-            nadir_fail(context, NADIR_ERROR_FORMAT,
-                       "%s: the array has shape %s; expected (%lld,): one number for each state", path,
-                       nadir_npy_shape_text(array.dimensions, array.shape, shape), (long long)model->states);
-        goto cleanup;
+        return nadir_fail(self->context, NADIR_ERROR_FORMAT,
+                          "%s: the array has shape %s; expected (%lld,): one number for each state",
+                          self->path, nadir_npy_shape_text(array.dimensions, array.shape, shape),
+                          (long long)self->model->states);
     }
-    memcpy(mu, array.values, (size_t)array.count * sizeof *mu);
 cleanup:
-    nadir_release(context, array.values);
     return status;
 }
 
-/* mu is all zero; lines, [states], gets the line that gave each number, 0: none. */
-static nadir_status read_initial_csv(nadir_context *context, const nadir_model *model, const char *path,
-                                     uint32_t *lines, double *mu)
+static nadir_status check_initial(nadir_state_numbers *self)
 {
-    static const nadir_csv_column columns[] = {
-        {{"idstate"}, false}, {{NULL}, true}, {{"probability"}, false}};
-    nadir_status status = NADIR_OK;
-    nadir_state_table table = {0};
-    bool more;
-    NADIR_CHECK(
-        nadir_state_table_open(context, path, columns, &model->state_names, &model->action_names, &table));
-    for (;;) {
-        NADIR_CHECK(nadir_state_table_next(&table, &more));
-        if (!more) {
-            break;
-        }
-        if (table.state < 0 || table.state >= model->states) {
-            status = nadir_text_fail(&table.text, "state %lld is not in the model; states are 0 to %lld",
-                                     (long long)table.state, (long long)model->states - 1);
-            goto cleanup;
-        }
-        if (lines[table.state] != 0) {
-            status = nadir_text_fail(&table.text, "state %lld was given already in line %u",
-                                     (long long)table.state, lines[table.state]);
-            goto cleanup;
-        }
-        lines[table.state] = nadir_state_table_line(&table);
-        mu[table.state] = table.number;
-    }
-cleanup:
-    nadir_state_table_close(context, &table);
-    return status;
-}
-
-static nadir_status check_initial(nadir_context *context, const nadir_model *model, const char *path,
-                                  const uint32_t *lines, double *mu)
-{
-    char place[NADIR_LABEL_LENGTH];
-    for (int64_t s = 0; s < model->states; s++) {
-        if (!(mu[s] >= 0) || !isfinite(mu[s])) {
-            char line[16] = "";
-            if (lines[s] != 0) {
-                (void)snprintf(line, sizeof line, ":%u", lines[s]);
-            }
-            return nadir_fail(context, NADIR_ERROR_MODEL,
-                              "%s%s: %s: the probability is %g; expected a number from 0 to 1", path, line,
-                              nadir_model_label(model, s, -1, place), mu[s]);
-        }
-    }
+    const int64_t states = self->model->states;
+    double *mu = self->numbers;
     nadir_sum_report report = {0};
     double sum;
-    if (!nadir_normalise(model->states, mu, 0, &report, &sum)) {
-        return nadir_fail(context, NADIR_ERROR_MODEL,
-                          "%s: the initial distribution sums to %.10g; expected 1 (within 1e-5)", path, sum);
+    self->failure = NADIR_ERROR_MODEL;
+    for (int64_t s = 0; s < states; s++) {
+        if (!(mu[s] >= 0) || !isfinite(mu[s])) {
+            return nadir_state_numbers_fail(self, s, -1, self->lines != NULL ? self->lines[s] : 0,
+                                            "the probability is %g; expected a number from 0 to 1", mu[s]);
+        }
+    }
+    if (!nadir_normalise(states, mu, 0, &report, &sum)) {
+        return nadir_fail(self->context, NADIR_ERROR_MODEL,
+                          "%s: the initial distribution sums to %.10g; expected 1 (within 1e-5)", self->path,
+                          sum);
     }
     if (report.repaired > 0) {
-        nadir_log(context, NADIR_LOG_WARNING,
-                  "%s: the initial distribution was normalised; its sum was %.15g", path, sum);
+        nadir_log(self->context, NADIR_LOG_WARNING,
+                  "%s: the initial distribution was normalised; its sum was %.15g", self->path, sum);
     }
     return NADIR_OK;
 }
@@ -378,15 +242,17 @@ static nadir_status read_initial_file(nadir_context *context, const nadir_model 
                                       double *mu)
 {
     nadir_status status = NADIR_OK;
-    uint32_t *lines = NULL;
+    static const nadir_csv_column columns[] = {
+        {{"idstate"}, false}, {{NULL}, true}, {{"probability"}, false}};
+    nadir_state_numbers self = {context, model, path, NADIR_ERROR_FORMAT, .by_row = false};
     bool npy;
     NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
-    NADIR_NEW_ZERO(context, lines, model->states);
-    NADIR_CHECK(npy ? read_initial_npy(context, model, path, mu)
-                    : read_initial_csv(context, model, path, lines, mu));
-    NADIR_CHECK(check_initial(context, model, path, lines, mu));
+    NADIR_CHECK(npy ? read_initial_npy(&self) : nadir_state_numbers_read(&self, columns));
+    NADIR_CHECK(check_initial(&self));
+    memcpy(mu, self.numbers, (size_t)model->states * sizeof *mu);
 cleanup:
-    nadir_release(context, lines);
+    nadir_release(context, self.numbers);
+    nadir_release(context, self.lines);
     return status;
 }
 

@@ -22,37 +22,9 @@
 #include "model/policy.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
-typedef struct reader {
-    nadir_context *context;
-    const nadir_model *model;
-    const char *path;
-    double *probabilities; /* [rows] */
-    uint32_t *lines;       /* [rows] where each was given, 0: nowhere; NULL: the file has no lines */
-} reader;
-
-/* "FILE:LINE: state 3, action 1: " before the sentence; row < 0: of the state as a whole. */
-static nadir_status policy_fail(const reader *self, int64_t state, int64_t row, int64_t line,
-                                const char *format, ...) __attribute__((format(printf, 5, 6)));
-
-static nadir_status policy_fail(const reader *self, int64_t state, int64_t row, int64_t line,
-                                const char *format, ...)
-{
-    char place[NADIR_LABEL_LENGTH];
-    char colon[32] = "";
-    char sentence[256];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
-    va_end(arguments);
-    if (line > 0) {
-        (void)snprintf(colon, sizeof colon, ":%lld", (long long)line);
-    }
-    return nadir_fail(self->context, NADIR_ERROR_POLICY, "%s%s: %s: %s", self->path, colon,
-                      nadir_model_label(self->model, state, row, place), sentence);
-}
+typedef nadir_state_numbers reader; /* by row */
 
 /* Every state has a distribution; nadir_policy_create checks it too, but knows neither file nor line. */
 static nadir_status check(const reader *self)
@@ -64,83 +36,30 @@ static nadir_status check(const reader *self)
         int64_t line = 0;
         for (int64_t row = first; row < first + count; row++) {
             const int64_t given = self->lines != NULL ? self->lines[row] : 0;
-            const double probability = self->probabilities[row];
+            const double probability = self->numbers[row];
             line = line == 0 ? given : line;
             if (!(probability >= 0) || !isfinite(probability)) {
-                return policy_fail(self, s, row, given,
-                                   "the probability is %g; expected a number from 0 to 1", probability);
+                return nadir_state_numbers_fail(
+                    self, s, row, given, "the probability is %g; expected a number from 0 to 1", probability);
             }
         }
         if (self->lines != NULL && line == 0) {
             if (count > 1) {
-                return policy_fail(self, s, -1, 0,
-                                   "is not in the file; only states with one action may be left "
-                                   "out, this one has %lld",
-                                   (long long)count);
+                return nadir_state_numbers_fail(self, s, -1, 0,
+                                                "is not in the file; only states with one action may be left "
+                                                "out, this one has %lld",
+                                                (long long)count);
             }
-            self->probabilities[first] = 1;
+            self->numbers[first] = 1;
         }
-        const double sum = nadir_vector_sum(count, self->probabilities + first);
+        const double sum = nadir_vector_sum(count, self->numbers + first);
         if (!(fabs(sum - 1) <= NADIR_SUM_TOLERANCE)) {
-            return policy_fail(self, s, -1, line,
-                               "the probabilities of its actions sum to %.10g; expected 1 (within 1e-5)",
-                               sum);
+            return nadir_state_numbers_fail(
+                self, s, -1, line, "the probabilities of its actions sum to %.10g; expected 1 (within 1e-5)",
+                sum);
         }
     }
     return NADIR_OK;
-}
-
-/* The row of a state and an action that a line names; -1: another process has it. */
-static nadir_status find_row(const reader *self, nadir_text *text, int64_t state, int64_t action,
-                             int64_t *row)
-{
-    const int64_t total = nadir_model_total(self->model);
-    if (state < 0 || state >= total) {
-        (void)nadir_text_fail(text, "state %lld is not in the model; states are 0 to %lld", (long long)state,
-                              (long long)total - 1);
-        return NADIR_ERROR_POLICY;
-    }
-    state -= nadir_model_first(self->model);
-    if (state < 0 || state >= self->model->states) {
-        *row = -1;
-        return NADIR_OK;
-    }
-    *row = nadir_model_find_row(self->model, state, action);
-    if (*row < 0) {
-        return policy_fail(self, state, -1, text->line, "there is no action %lld", (long long)action);
-    }
-    if (self->lines[*row] != 0) {
-        return policy_fail(self, state, *row, text->line, "was given already in line %u", self->lines[*row]);
-    }
-    return NADIR_OK;
-}
-
-static nadir_status read_csv(reader *self)
-{
-    static const nadir_csv_column columns[] = {
-        {{"idstate"}, false}, {{"idaction"}, false}, {{"probability"}, true}};
-    nadir_status status = NADIR_OK;
-    nadir_state_table table = {0};
-    const nadir_model *model = self->model;
-    bool more;
-    NADIR_NEW_ZERO(self->context, self->lines, model->rows);
-    NADIR_CHECK(nadir_state_table_open(self->context, self->path, columns, &model->state_names,
-                                       &model->action_names, &table));
-    for (;;) {
-        int64_t row;
-        NADIR_CHECK(nadir_state_table_next(&table, &more));
-        if (!more) {
-            break;
-        }
-        NADIR_CHECK(find_row(self, &table.text, table.state, table.action, &row));
-        if (row >= 0) {
-            self->probabilities[row] = table.number;
-            self->lines[row] = nadir_state_table_line(&table);
-        }
-    }
-cleanup:
-    nadir_state_table_close(self->context, &table);
-    return status;
 }
 
 /* Own rows of (S, A), whose columns are action numbers. table: [states * actions] */
@@ -152,10 +71,11 @@ static nadir_status take_table(const reader *self, int64_t actions, const double
         int64_t row = model->state_rows[s];
         for (int64_t action = 0; action < actions; action++) {
             if (row < model->state_rows[s + 1] && nadir_model_row_action(model, s, row) == action) {
-                self->probabilities[row++] = values[action];
+                self->numbers[row++] = values[action];
             } else if (values[action] != 0) {
-                return policy_fail(self, s, -1, 0, "there is no action %lld, but its probability is %g",
-                                   (long long)action, values[action]);
+                return nadir_state_numbers_fail(self, s, -1, 0,
+                                                "there is no action %lld, but its probability is %g",
+                                                (long long)action, values[action]);
             }
         }
     }
@@ -169,9 +89,9 @@ static nadir_status take_actions(const reader *self, const double *actions)
         const bool fits = actions[s] >= 0 && actions[s] <= INT32_MAX;
         const int64_t row = fits ? nadir_model_find_row(self->model, s, (int64_t)actions[s]) : -1;
         if (row < 0) {
-            return policy_fail(self, s, -1, 0, "there is no action %.0f", actions[s]);
+            return nadir_state_numbers_fail(self, s, -1, 0, "there is no action %.0f", actions[s]);
         }
-        self->probabilities[row] = 1;
+        self->numbers[row] = 1;
     }
     return NADIR_OK;
 }
@@ -210,7 +130,7 @@ static nadir_status take_array(const reader *self, nadir_npy *npy)
         NADIR_CHECK(nadir_npy_place(npy, &of_states, NULL, items));
         NADIR_CHECK(take_actions(self, items));
     } else if (header->dimensions == 1 && header->count == rows) {
-        NADIR_CHECK(nadir_npy_place(npy, &of_rows, NULL, self->probabilities));
+        NADIR_CHECK(nadir_npy_place(npy, &of_rows, NULL, self->numbers));
     } else {
         char shape[NADIR_NPY_SHAPE_LENGTH];
         status =
@@ -226,7 +146,7 @@ cleanup:
     return status;
 }
 
-static nadir_status read_npy(const reader *self)
+static nadir_status read_npy(reader *self)
 {
     nadir_status status = NADIR_OK;
     nadir_npy npy = {0};
@@ -234,6 +154,7 @@ static nadir_status read_npy(const reader *self)
     nadir_npy_source source;
     NADIR_CHECK(nadir_npy_file_open(self->context, self->path, &file, &source));
     NADIR_CHECK(nadir_npy_open(self->context, &source, &npy));
+    NADIR_NEW_ZERO(self->context, self->numbers, self->model->rows);
     NADIR_CHECK(take_array(self, &npy));
 cleanup:
     nadir_npy_close(&npy);
@@ -245,15 +166,16 @@ nadir_status nadir_policy_read(nadir_context *context, const nadir_model *model,
                                nadir_policy **policy)
 {
     nadir_status status = NADIR_OK;
-    reader self = {.context = context, .model = model, .path = path};
+    static const nadir_csv_column columns[] = {
+        {{"idstate"}, false}, {{"idaction"}, false}, {{"probability"}, true}};
+    reader self = {context, model, path, NADIR_ERROR_POLICY, .by_row = true};
     bool npy;
     NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
-    NADIR_NEW_ZERO(context, self.probabilities, model->rows);
-    NADIR_CHECK(npy ? read_npy(&self) : read_csv(&self));
+    NADIR_CHECK(npy ? read_npy(&self) : nadir_state_numbers_read(&self, columns));
     NADIR_CHECK(check(&self));
-    NADIR_CHECK(nadir_policy_create(context, model, self.probabilities, policy));
+    NADIR_CHECK(nadir_policy_create(context, model, self.numbers, policy));
 cleanup:
-    nadir_release(context, self.probabilities);
+    nadir_release(context, self.numbers);
     nadir_release(context, self.lines);
     return status;
 }
@@ -297,30 +219,32 @@ cleanup:
 
 static void write_line(nadir_output *output, int64_t state, int64_t action, double number)
 {
-    if (number > 0) {
-        nadir_output_integer(output, state);
-        nadir_output_text(output, ",");
-        nadir_output_integer(output, action);
-        nadir_output_text(output, ",");
-        nadir_output_double(output, number);
-        nadir_output_text(output, "\n");
-    }
+    nadir_output_integer(output, state);
+    nadir_output_text(output, ",");
+    nadir_output_integer(output, action);
+    nadir_output_text(output, ",");
+    nadir_output_double(output, number);
+    nadir_output_text(output, "\n");
 }
 
 static nadir_status write_csv(nadir_context *context, const nadir_model *model, const table *from,
-                              const char *path)
+                              const char *name, bool zeros, const char *path)
 {
     nadir_status status = NADIR_OK;
     nadir_output output = NADIR_OUTPUT_CLOSED;
+    const double *own = from->owned;
+    int64_t state = 0;
     NADIR_CHECK(nadir_output_open(context, path, &output));
-    nadir_output_text(&output, "idstate,idaction,probability\n");
-    for (int64_t row = 0; from->owned != NULL && row < from->rows; row++) {
-        write_line(&output, (int64_t)from->owned[from->rows + row],
-                   (int64_t)from->owned[2 * from->rows + row], from->numbers[row]);
-    }
-    for (int64_t s = 0; from->owned == NULL && s < model->states; s++) {
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            write_line(&output, s, nadir_model_row_action(model, s, row), from->numbers[row]);
+    nadir_output_format(&output, "idstate,idaction,%s\n", name);
+    for (int64_t row = 0; row < from->rows; row++) {
+        while (own == NULL && model->state_rows[state + 1] <= row) {
+            state++;
+        }
+        const int64_t of = own != NULL ? (int64_t)own[from->rows + row] : state;
+        const int64_t action =
+            own != NULL ? (int64_t)own[2 * from->rows + row] : nadir_model_row_action(model, state, row);
+        if (zeros || from->numbers[row] != 0) {
+            write_line(&output, of, action, from->numbers[row]);
         }
     }
     NADIR_CHECK(nadir_output_commit(context, &output));
@@ -337,27 +261,33 @@ static int64_t common_actions(const nadir_context *context, const nadir_model *m
     return nadir_allreduce_and(context, model->states == 0 || own == most) ? most : 0;
 }
 
-nadir_status nadir_policy_write(nadir_context *context, const nadir_model *model, const nadir_policy *policy,
-                                const char *path)
+nadir_status nadir_row_numbers_write(nadir_context *context, const nadir_model *model, const char *name,
+                                     const double *numbers, bool zeros, const char *path)
 {
     nadir_status status = NADIR_OK;
     table made = {0};
+    const int64_t actions = common_actions(context, model);
+    const int64_t shape[] = {nadir_model_total(model), actions};
+    NADIR_CHECK(collect(context, model, numbers, &made));
+    if (model->exchange != NULL && context->communication->rank != 0) {
+        goto cleanup;
+    }
+    NADIR_CHECK(nadir_npy_is_name(path) ? nadir_npy_write(context, path, actions > 0 ? 2 : 1,
+                                                          actions > 0 ? shape : &made.rows, made.numbers)
+                                        : write_csv(context, model, &made, name, zeros, path));
+cleanup:
+    nadir_release(context, made.owned);
+    return status;
+}
+
+nadir_status nadir_policy_write(nadir_context *context, const nadir_model *model, const nadir_policy *policy,
+                                const char *path)
+{
     if (policy->states != model->states || policy->rows != model->rows) {
         return nadir_fail(context, NADIR_ERROR_POLICY,
                           "the policy is for %lld states and %lld rows, the model has %lld and %lld",
                           (long long)policy->states, (long long)policy->rows, (long long)model->states,
                           (long long)model->rows);
     }
-    const int64_t actions = common_actions(context, model);
-    const int64_t shape[] = {nadir_model_total(model), actions};
-    NADIR_CHECK(collect(context, model, policy->probabilities, &made));
-    if (model->exchange != NULL && context->communication->rank != 0) {
-        goto cleanup;
-    }
-    NADIR_CHECK(nadir_npy_is_name(path) ? nadir_npy_write(context, path, actions > 0 ? 2 : 1,
-                                                          actions > 0 ? shape : &made.rows, made.numbers)
-                                        : write_csv(context, model, &made, path));
-cleanup:
-    nadir_release(context, made.owned);
-    return status;
+    return nadir_row_numbers_write(context, model, "probability", policy->probabilities, false, path);
 }

@@ -72,7 +72,7 @@ static nadir_status read_table(nadir_context *context, const char *table, nadir_
     bool more;
     test_write_file("table.csv", table);
     NADIR_CHECK(nadir_text_open(context, "table.csv", &text));
-    NADIR_CHECK(nadir_csv_read_header(&text, 3, columns, header));
+    NADIR_CHECK(nadir_csv_read_header(&text, 3, columns, false, header));
     NADIR_CHECK(nadir_csv_read_row(&text, header, cells, &more));
     assert_true(more);
     assert_int_equal(cells[2].at != NULL, header->positions[2] >= 0);
