@@ -700,17 +700,12 @@ static bool recognises(const char *head, size_t length)
     nadir_cursor rest = {head, head + length};
     nadir_cursor line;
     nadir_cursor word;
-    while (nadir_cursor_take_line(&rest, &line)) {
-        if (!nadir_cursor_skip_blanks(&line) || *line.at == '#') {
-            continue;
+    const bool named = nadir_cursor_take_content(&rest, "#", &line) &&
+                       nadir_cursor_take_word(&line, ":", &word) && nadir_cursor_take_char(&line, ':');
+    for (int i = 0; named && i < START; i++) {
+        if (nadir_cursor_equals(word, statements[i].word)) {
+            return true;
         }
-        const bool named = nadir_cursor_take_word(&line, ":", &word) && nadir_cursor_take_char(&line, ':');
-        for (int i = 0; i < START; i++) {
-            if (named && nadir_cursor_equals(word, statements[i].word)) {
-                return true;
-            }
-        }
-        return false;
     }
     return false;
 }

@@ -41,12 +41,7 @@ static bool recognises(const char *head, size_t length)
 {
     nadir_cursor rest = {head, head + length};
     nadir_cursor line;
-    while (nadir_cursor_take_line(&rest, &line)) {
-        if (nadir_cursor_skip_blanks(&line) && *line.at != '#') {
-            return names_states(line);
-        }
-    }
-    return false;
+    return nadir_cursor_take_content(&rest, "#", &line) && names_states(line);
 }
 
 /* The rows of the table, given to the builder. */
@@ -54,12 +49,9 @@ static nadir_status read_transitions(nadir_text *text, const nadir_csv_header *h
 {
     nadir_status status = NADIR_OK;
     nadir_cursor cells[NADIR_CSV_COLUMNS];
-    for (;;) {
-        bool more;
-        NADIR_CHECK(nadir_csv_read_row(text, header, cells, &more));
-        if (!more) {
-            break;
-        }
+    bool more;
+    NADIR_CHECK(nadir_csv_read_row(text, header, cells, &more));
+    while (more) {
         int64_t state;
         int64_t action;
         int64_t successor;
@@ -71,6 +63,7 @@ static nadir_status read_transitions(nadir_text *text, const nadir_csv_header *h
         NADIR_CHECK(nadir_csv_double(text, header, cells, PROBABILITY, &probability));
         NADIR_CHECK(nadir_csv_double(text, header, cells, REWARD, &reward));
         NADIR_CHECK(nadir_builder_add(builder, state, action, successor, probability, reward, text->line));
+        NADIR_CHECK(nadir_csv_read_row(text, header, cells, &more));
     }
     if (builder->count == 0) {
         status = nadir_text_fail(text, "no transitions follow the header");

@@ -69,19 +69,6 @@ bool nadir_csv_next_cell(nadir_cursor *line, nadir_cursor *cell)
     return true;
 }
 
-/* The next line that is neither blank nor a comment. */
-static nadir_status next_line(nadir_text *text, nadir_cursor *line, bool *more)
-{
-    nadir_status status = NADIR_OK;
-    nadir_cursor peek;
-    do {
-        NADIR_CHECK(nadir_text_line(text, line, more));
-        peek = *line;
-    } while (*more && (!nadir_cursor_skip_blanks(&peek) || *peek.at == '#'));
-cleanup:
-    return status;
-}
-
 /* Appends "`word`", after a comma if it is not the first; long lists end in dots. */
 static void append_name(char *list, size_t capacity, nadir_cursor word)
 {
@@ -151,7 +138,7 @@ static nadir_status read_header(nadir_text *text, int count, const nadir_csv_col
     for (int i = 0; i < count; i++) {
         header->positions[i] = -1;
     }
-    NADIR_CHECK(next_line(text, &line, &more));
+    NADIR_CHECK(nadir_text_content(text, "#", &line, &more));
     if (!more) {
         return nadir_fail(text->context, NADIR_ERROR_FORMAT,
                           "%s: the file holds no lines; expected a header with the columns %s", text->path,
@@ -198,7 +185,7 @@ nadir_status nadir_csv_read_row(nadir_text *text, const nadir_csv_header *header
 {
     nadir_status status = NADIR_OK;
     nadir_cursor line;
-    NADIR_CHECK(next_line(text, &line, more));
+    NADIR_CHECK(nadir_text_content(text, "#", &line, more));
     if (!*more) {
         return NADIR_OK;
     }

@@ -34,7 +34,6 @@ typedef struct drn_reader {
     nadir_text text;
     nadir_builder builder;
     nadir_action_labels labels;
-    nadir_initial_states initial;
     const nadir_read_settings *settings;
 
     /* what stands before @model */
@@ -236,6 +235,18 @@ cleanup:
     return status;
 }
 
+/* Whether the line begins with the word; then it is taken. */
+static bool take_keyword(nadir_cursor *line, const char *keyword)
+{
+    nadir_cursor rest = *line;
+    nadir_cursor word;
+    if (nadir_cursor_take_word(&rest, "", &word) && nadir_cursor_equals(word, keyword)) {
+        *line = rest;
+        return true;
+    }
+    return false;
+}
+
 static nadir_status read_header(drn_reader *reader)
 {
     nadir_status status = NADIR_OK;
@@ -243,18 +254,10 @@ static nadir_status read_header(drn_reader *reader)
     bool more;
     reader->choices = -1;
     reader->chosen = -1;
-    NADIR_CHECK(nadir_text_line(&reader->text, &line, &more));
-    while (more) {
-        nadir_cursor word;
-        nadir_cursor rest = line;
-        if (nadir_cursor_take_word(&rest, "", &word) && nadir_cursor_equals(word, "@model")) {
-            break;
-        }
-        if (word.end > word.at && !nadir_cursor_starts(word, "//")) {
-            nadir_cursor_skip_blanks(&line);
-            NADIR_CHECK(read_section(reader, line));
-        }
-        NADIR_CHECK(nadir_text_line(&reader->text, &line, &more));
+    NADIR_CHECK(nadir_text_content(&reader->text, "//", &line, &more));
+    while (more && !take_keyword(&line, "@model")) {
+        NADIR_CHECK(read_section(reader, line));
+        NADIR_CHECK(nadir_text_content(&reader->text, "//", &line, &more));
     }
     if (!more) {
         return nadir_text_fail(&reader->text, "the file ends before @model");
@@ -367,7 +370,7 @@ static nadir_status read_state(drn_reader *reader, nadir_cursor line)
     reader->choice = -1;
     reader->implicit = false;
     if (initial) {
-        NADIR_CHECK(nadir_initial_states_add(reader->text.context, &reader->initial, state));
+        reader->builder.model->initial[state] = 1;
     }
 cleanup:
     return status;
@@ -439,23 +442,8 @@ cleanup:
     return status;
 }
 
-/* Whether the line begins with the word; then it is taken. */
-static bool take_keyword(nadir_cursor *line, const char *keyword)
-{
-    nadir_cursor rest = *line;
-    nadir_cursor word;
-    if (nadir_cursor_take_word(&rest, "", &word) && nadir_cursor_equals(word, keyword)) {
-        *line = rest;
-        return true;
-    }
-    return false;
-}
-
 static nadir_status read_line(drn_reader *reader, nadir_cursor line)
 {
-    if (!nadir_cursor_skip_blanks(&line) || nadir_cursor_starts(line, "//")) {
-        return NADIR_OK;
-    }
     if (take_keyword(&line, "state")) {
         return read_state(reader, line);
     }
@@ -470,10 +458,10 @@ static nadir_status read_body(drn_reader *reader)
     nadir_status status = NADIR_OK;
     nadir_cursor line;
     bool more;
-    NADIR_CHECK(nadir_text_line(&reader->text, &line, &more));
+    NADIR_CHECK(nadir_text_content(&reader->text, "//", &line, &more));
     while (more) {
         NADIR_CHECK(read_line(reader, line));
-        NADIR_CHECK(nadir_text_line(&reader->text, &line, &more));
+        NADIR_CHECK(nadir_text_content(&reader->text, "//", &line, &more));
     }
     NADIR_CHECK(end_state(reader));
     if (reader->state + 1 != reader->states) {
@@ -498,9 +486,10 @@ static nadir_status read_model(nadir_context *context, const char *path, const n
     NADIR_CHECK(nadir_text_open(context, path, &reader.text));
     NADIR_CHECK(nadir_builder_start(context, path, builder));
     NADIR_CHECK(read_header(&reader));
+    NADIR_NEW_ZERO(context, builder->model->initial, reader.states);
     NADIR_CHECK(read_body(&reader));
     NADIR_CHECK(nadir_action_labels_apply(&reader.labels, builder));
-    NADIR_CHECK(nadir_initial_states_apply(&reader.initial, path, builder));
+    nadir_initial_states_spread(builder, path);
     if (reader.unearned > 0) {
         nadir_log(context, NADIR_LOG_WARNING,
                   "%s: the rewards of %lld state%s without actions are never earned", path,
@@ -512,7 +501,6 @@ cleanup:
     nadir_text_close(&reader.text);
     nadir_builder_clear(builder);
     nadir_action_labels_clear(context, &reader.labels);
-    nadir_initial_states_clear(context, &reader.initial);
     nadir_names_clear(context->memory, &reader.models);
     return status;
 }
@@ -522,17 +510,11 @@ static bool recognises(const char *head, size_t length)
 {
     nadir_cursor rest = {head, head + length};
     nadir_cursor line;
-    nadir_cursor word;
-    while (nadir_cursor_take_line(&rest, &line)) {
-        if (!nadir_cursor_take_word(&line, "", &word) || nadir_cursor_starts(word, "//")) {
-            continue;
+    const bool found = nadir_cursor_take_content(&rest, "//", &line);
+    for (int i = 0; found && i < SECTIONS; i++) {
+        if (i != PLACEHOLDERS && i != CHOICES && nadir_cursor_starts(line, sections[i].name)) {
+            return true;
         }
-        for (int i = 0; i < SECTIONS; i++) {
-            if (i != PLACEHOLDERS && i != CHOICES && nadir_cursor_starts(word, sections[i].name)) {
-                return true;
-            }
-        }
-        return false;
     }
     return false;
 }

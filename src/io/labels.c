@@ -313,50 +313,27 @@ cleanup:
 
 /* ---- States labelled init ---- */
 
-nadir_status nadir_initial_states_add(nadir_context *context, nadir_initial_states *initial, int64_t state)
+void nadir_initial_states_spread(nadir_builder *builder, const char *path)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_RESERVE(context, initial->states, initial->count + 1, initial->capacity);
-    initial->states[initial->count++] = (int32_t)state;
-cleanup:
-    return status;
-}
-
-nadir_status nadir_initial_states_apply(const nadir_initial_states *initial, const char *path,
-                                        nadir_builder *builder)
-{
-    nadir_status status = NADIR_OK;
     nadir_context *context = builder->context;
-    double *mu = NULL;
+    double *mu = builder->model->initial;
     int64_t count = 0;
-    if (initial->count == 0) {
+    for (int64_t s = 0; s < builder->states; s++) {
+        count += mu[s] > 0;
+    }
+    for (int64_t s = 0; s < builder->states && count > 0; s++) {
+        mu[s] = mu[s] > 0 ? 1.0 / (double)count : 0;
+    }
+    if (count == 0) {
         nadir_log(context, NADIR_LOG_NOTICE,
                   "%s: no state has the label init: the initial distribution is uniform", path);
-        return NADIR_OK;
-    }
-    NADIR_NEW_ZERO(context, mu, builder->states);
-    for (size_t i = 0; i < initial->count; i++) {
-        count += mu[initial->states[i]] == 0;
-        mu[initial->states[i]] = 1;
-    }
-    for (int64_t s = 0; s < builder->states; s++) {
-        mu[s] /= (double)count;
-    }
-    if (count > 1) {
+        nadir_release(context, mu);
+        builder->model->initial = NULL;
+    } else if (count > 1) {
         nadir_log(context, NADIR_LOG_NOTICE,
                   "%s: %lld states have the label init: the initial distribution is uniform over them", path,
                   (long long)count);
     }
-    nadir_release(context, builder->model->initial);
-    builder->model->initial = mu;
-cleanup:
-    return status;
-}
-
-void nadir_initial_states_clear(nadir_context *context, nadir_initial_states *initial)
-{
-    nadir_release(context, initial->states);
-    *initial = (nadir_initial_states){0};
 }
 
 int64_t nadir_initial_states_count(const nadir_model *model)

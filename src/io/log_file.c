@@ -167,8 +167,7 @@ static nadir_status read_csv(nadir_data_collector *collector, bool standard)
     nadir_cursor cells[NADIR_CSV_COLUMNS];
     nadir_data_row row = {0};
     target targets[NADIR_DATA_COLUMNS];
-    NADIR_CHECK(standard ? nadir_text_open_standard(collector->context, &text)
-                         : nadir_text_open(collector->context, collector->path, &text));
+    NADIR_CHECK(nadir_text_open(collector->context, standard ? NULL : collector->path, &text));
     NADIR_CHECK(read_header(collector, &text, &header));
     aim(collector, &header, &row, targets);
     for (;;) {

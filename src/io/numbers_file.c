@@ -32,8 +32,8 @@ typedef struct reader {
 static nadir_status fail_at(const nadir_state_numbers *of, int64_t place, const char *sentence)
 {
     const int64_t line = of->lines != NULL ? of->lines[place] : 0;
-    return of->by_row ? nadir_state_numbers_fail(of, nadir_model_row_state(of->model, place), place, line, "%s",
-                                                 sentence)
+    return of->by_row ? nadir_state_numbers_fail(of, nadir_model_row_state(of->model, place), place, line,
+                                                 "%s", sentence)
                       : nadir_state_numbers_fail(of, place, -1, line, "%s", sentence);
 }
 

@@ -18,19 +18,6 @@
 
 #include <string.h>
 
-/* The next line that is neither blank nor a comment (#). */
-static nadir_status read_line(nadir_text *text, nadir_cursor *line, bool *more)
-{
-    nadir_status status = NADIR_OK;
-    bool content = false;
-    do {
-        NADIR_CHECK(nadir_text_line(text, line, more));
-        content = *more && nadir_cursor_skip_blanks(line) && *line->at != '#';
-    } while (*more && !content);
-cleanup:
-    return status;
-}
-
 /* ---- Labels ------------------------------------------------------------------------------------------ */
 
 /*
@@ -50,7 +37,6 @@ cleanup:
 typedef struct label_reader {
     nadir_text text;
     nadir_builder *builder;
-    nadir_initial_states initial;
     bool numbered;   /* PRISM's style: labels are numbers */
     int64_t init;    /* the number of init, -1: not declared */
     int64_t largest; /* number of a label, -1: none */
@@ -81,44 +67,32 @@ static nadir_status declare_numbered(label_reader *reader, nadir_cursor line)
     return NADIR_OK;
 }
 
-/* Words up to #END, which may stand on any line. */
-static nadir_status declare_named(label_reader *reader, nadir_cursor line)
-{
-    nadir_status status = NADIR_OK;
-    nadir_cursor word;
-    bool more = true;
-    while (more) {
-        while (nadir_cursor_take_word(&line, "", &word)) {
-            if (nadir_cursor_equals(word, "#END")) {
-                return NADIR_OK;
-            }
-        }
-        NADIR_CHECK(nadir_text_line(&reader->text, &line, &more));
-    }
-    return nadir_text_fail(&reader->text, "the file ends before #END");
-cleanup:
-    return status;
-}
-
+/* Of names, the words from #DECLARATION to #END, which may stand on any line. */
 static nadir_status read_declaration(label_reader *reader)
 {
     nadir_status status = NADIR_OK;
     nadir_cursor line;
+    bool named = false;
     bool more;
     do {
         nadir_cursor word;
         NADIR_CHECK(nadir_text_line(&reader->text, &line, &more));
         nadir_cursor rest = line;
-        if (more && nadir_cursor_take_word(&rest, "", &word)) {
-            if (nadir_cursor_equals(word, "#DECLARATION")) {
-                return declare_named(reader, rest);
+        while (more && nadir_cursor_take_word(&rest, "", &word)) {
+            if (named && nadir_cursor_equals(word, "#END")) {
+                return NADIR_OK;
             }
-            if (*word.at != '#') {
+            if (!named && *word.at != '#') {
                 return declare_numbered(reader, line);
+            }
+            named = named || nadir_cursor_equals(word, "#DECLARATION");
+            if (!named) { /* a comment */
+                break;
             }
         }
     } while (more);
-    return nadir_text_fail(&reader->text, "the file is empty; expected labels of states");
+    status = nadir_text_fail(&reader->text, named ? "the file ends before #END"
+                                                  : "the file is empty; expected labels of states");
 cleanup:
     return status;
 }
@@ -155,7 +129,7 @@ static nadir_status read_labels(label_reader *reader)
     const int64_t states = reader->builder->states;
     nadir_cursor line;
     bool more;
-    NADIR_CHECK(read_line(&reader->text, &line, &more));
+    NADIR_CHECK(nadir_text_content(&reader->text, "#", &line, &more));
     while (more) {
         int64_t state;
         bool initial;
@@ -165,9 +139,9 @@ static nadir_status read_labels(label_reader *reader)
                                    (long long)state, (long long)states - 1);
         }
         if (initial) {
-            NADIR_CHECK(nadir_initial_states_add(reader->text.context, &reader->initial, state));
+            reader->builder->model->initial[state] = 1;
         }
-        NADIR_CHECK(read_line(&reader->text, &line, &more));
+        NADIR_CHECK(nadir_text_content(&reader->text, "#", &line, &more));
     }
 cleanup:
     return status;
@@ -180,11 +154,11 @@ static nadir_status read_label_file(const char *path, nadir_builder *builder)
     label_reader reader = {.builder = builder, .init = -1, .largest = -1};
     NADIR_CHECK(nadir_text_open(context, path, &reader.text));
     NADIR_CHECK(read_declaration(&reader));
+    NADIR_NEW_ZERO(context, builder->model->initial, builder->states);
     NADIR_CHECK(read_labels(&reader));
-    NADIR_CHECK(nadir_initial_states_apply(&reader.initial, path, builder));
+    nadir_initial_states_spread(builder, path);
 cleanup:
     nadir_text_close(&reader.text);
-    nadir_initial_states_clear(context, &reader.initial);
     return status;
 }
 
@@ -359,7 +333,7 @@ static nadir_status read_reward_lines(reward_reader *reader)
     bool more;
     bool first = true;
     const int width = reader->chain ? 3 : 4;
-    NADIR_CHECK(read_line(&reader->text, &text, &more));
+    NADIR_CHECK(nadir_text_content(&reader->text, "#", &text, &more));
     for (; more; first = false) {
         const reward_line line = split(text);
         bool counts = false;
@@ -376,7 +350,7 @@ static nadir_status read_reward_lines(reward_reader *reader)
                                           : read_transition_reward(reader, &line));
             reader->found++;
         }
-        NADIR_CHECK(read_line(&reader->text, &text, &more));
+        NADIR_CHECK(nadir_text_content(&reader->text, "#", &text, &more));
     }
     if (first) {
         return nadir_text_fail(&reader->text, "the file is empty; expected rewards");
@@ -609,10 +583,10 @@ static nadir_status read_transitions(tra_reader *reader)
     nadir_status status = NADIR_OK;
     nadir_cursor line;
     bool more;
-    NADIR_CHECK(read_line(&reader->text, &line, &more));
+    NADIR_CHECK(nadir_text_content(&reader->text, "#", &line, &more));
     while (more) {
         NADIR_CHECK(read_transition(reader, line));
-        NADIR_CHECK(read_line(&reader->text, &line, &more));
+        NADIR_CHECK(nadir_text_content(&reader->text, "#", &line, &more));
     }
     if (reader->builder.count == 0 && !reader->counted) {
         return nadir_text_fail(&reader->text, "the file ends without a transition");
@@ -678,17 +652,6 @@ cleanup:
     return status;
 }
 
-/* The next line of the head that has content, complete or not; false if there is none. */
-static bool next_line(nadir_cursor *head, nadir_cursor *line)
-{
-    while (nadir_cursor_take_line(head, line)) {
-        if (nadir_cursor_skip_blanks(line) && *line->at != '#') {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether a line could follow a line of `counts` numbers: as many indices (of a POMDP three), then more. */
 static bool could_be_transition(nadir_cursor line, int counts)
 {
@@ -710,12 +673,12 @@ static bool recognises(const char *head, size_t length)
     nadir_cursor rest = {head, head + length};
     nadir_cursor line;
     int64_t numbers[4];
-    if (!next_line(&rest, &line)) {
+    if (!nadir_cursor_take_content(&rest, "#", &line)) {
         return false;
     }
     const int counts = take_integers(line, 4, numbers);
     if (counts >= 2) {
-        return !next_line(&rest, &line) || could_be_transition(line, counts);
+        return !nadir_cursor_take_content(&rest, "#", &line) || could_be_transition(line, counts);
     }
     nadir_cursor word;
     (void)nadir_cursor_take_word(&line, "", &word);

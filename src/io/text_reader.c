@@ -9,8 +9,7 @@
 
 #define BLOCK_BYTES ((size_t)1 << 18)
 
-/* path NULL: standard input. */
-static nadir_status open_text(nadir_context *context, const char *path, nadir_text *text)
+nadir_status nadir_text_open(nadir_context *context, const char *path, nadir_text *text)
 {
     nadir_status status = NADIR_OK;
     *text = (nadir_text){.context = context, .input = NADIR_INPUT_CLOSED};
@@ -23,16 +22,6 @@ static nadir_status open_text(nadir_context *context, const char *path, nadir_te
 cleanup:
     nadir_text_close(text);
     return status;
-}
-
-nadir_status nadir_text_open(nadir_context *context, const char *path, nadir_text *text)
-{
-    return open_text(context, path, text);
-}
-
-nadir_status nadir_text_open_standard(nadir_context *context, nadir_text *text)
-{
-    return open_text(context, NULL, text);
 }
 
 void nadir_text_close(nadir_text *text)
@@ -141,7 +130,23 @@ bool nadir_cursor_skip_blanks(nadir_cursor *cursor)
     return cursor->at < cursor->end;
 }
 
-bool nadir_cursor_take_line(nadir_cursor *rest, nadir_cursor *line)
+/* Whether anything but blanks is left, and no comment. */
+static bool skip_to_content(nadir_cursor *line, const char *comment)
+{
+    return nadir_cursor_skip_blanks(line) && !nadir_cursor_starts(*line, comment);
+}
+
+nadir_status nadir_text_content(nadir_text *text, const char *comment, nadir_cursor *line, bool *more)
+{
+    nadir_status status = NADIR_OK;
+    do {
+        NADIR_CHECK(nadir_text_line(text, line, more));
+    } while (*more && !skip_to_content(line, comment));
+cleanup:
+    return status;
+}
+
+static bool take_line(nadir_cursor *rest, nadir_cursor *line)
 {
     if (nadir_cursor_starts(*rest, "\xEF\xBB\xBF")) {
         rest->at += 3;
@@ -153,6 +158,15 @@ bool nadir_cursor_take_line(nadir_cursor *rest, nadir_cursor *line)
         line->end--;
     }
     return line->at < rest->at;
+}
+
+bool nadir_cursor_take_content(nadir_cursor *rest, const char *comment, nadir_cursor *line)
+{
+    bool more;
+    do {
+        more = take_line(rest, line);
+    } while (more && !skip_to_content(line, comment));
+    return more;
 }
 
 bool nadir_cursor_take_char(nadir_cursor *cursor, char character)

@@ -30,22 +30,24 @@ typedef struct nadir_cursor {
     const char *end;
 } nadir_cursor;
 
-/* An all-zero struct is closed; nadir_text_close is always legal on it. path is kept, not copied. */
+/* An all-zero struct is closed; nadir_text_close is always legal on it. path is kept, not copied; NULL:
+ * standard input, which may be a pipe. */
 nadir_status nadir_text_open(nadir_context *context, const char *path, nadir_text *text);
-/* The same for standard input, which may be a pipe. */
-nadir_status nadir_text_open_standard(nadir_context *context, nadir_text *text);
 void nadir_text_close(nadir_text *text);
 
 /* The next line, valid until the next call; *more is false at the end of the file. Reports progress. A NUL
  * byte in a line is an error (a binary file). A UTF-8 byte order mark at the start of the file is skipped. */
 nadir_status nadir_text_line(nadir_text *text, nadir_cursor *line, bool *more);
 
+/* The next line that is neither blank nor a comment, from its first character on that is no blank. */
+nadir_status nadir_text_content(nadir_text *text, const char *comment, nadir_cursor *line, bool *more);
+
 /* "FILE:LINE: sentence" as a NADIR_ERROR_FORMAT. */
 nadir_status nadir_text_fail(nadir_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Takes the next line of the first bytes of a file, complete or not, as nadir_text_line gives it, a byte order
+/* Takes the next line of the first bytes of a file, complete or not, as nadir_text_content gives it, a byte order
  * mark left out; false if there is none. */
-bool nadir_cursor_take_line(nadir_cursor *rest, nadir_cursor *line);
+bool nadir_cursor_take_content(nadir_cursor *rest, const char *comment, nadir_cursor *line);
 /* Skips spaces and tabs; true if anything is left. */
 bool nadir_cursor_skip_blanks(nadir_cursor *cursor);
 /* Skips blanks, then the character if it is next; true if it was. */
