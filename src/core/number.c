@@ -143,6 +143,31 @@ static void shorten(const char *self, const char *last, const char *end, char co
                    (long long)(exponent - rest));
 }
 
+/* The same of at most 15 digits and a power of ten up to 10^22, which are exact: their product or quotient is then
+ * rounded once. False for any other decimal, and where rounding is not to nearest. */
+static bool convert_short(const char *self, const char *last, const char *end, double *value)
+{
+    static const double powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    int64_t digits = 0;
+    int64_t exponent = 0;
+    if (last - self > 16 || end - last > 5) { /* one may be the point */
+        return false;
+    }
+    for (bool fraction = false; self < last; self++) {
+        digits = *self == '.' ? digits : 10 * digits + (*self - '0');
+        exponent -= fraction;
+        fraction = fraction || *self == '.';
+    }
+    exponent += read_exponent(last, end);
+    if (digits > INT64_C(999999999999999) || exponent < -22 || exponent > 22 ||
+        fegetround() != FE_TONEAREST) {
+        return false;
+    }
+    *value = exponent < 0 ? (double)digits / powers[-exponent] : (double)digits * powers[exponent];
+    return true;
+}
+
 /* The decimal in [at, end), without sign, whose digits end at last. */
 static double convert(const char *self, const char *last, const char *end)
 {
@@ -193,7 +218,9 @@ const char *nadir_number_parse_double(const char *self, const char *end, double 
     const char *next;
     if (last != NULL) {
         next = find_exponent_end(last, end);
-        size = convert(self, last, next);
+        if (!convert_short(self, last, next, &size)) {
+            size = convert(self, last, next);
+        }
     } else {
         next = parse_special(self, end, &size);
     }

@@ -78,25 +78,29 @@ static nadir_status tell_kind(nadir_context *context, const char *place, unsigne
                       (kinds[*kind].allowed & ~columns & BIT(REWARD)) != 0 ? " and may have `reward`" : "");
 }
 
-/* Where the value of a column goes: exactly one of this and the next is not NULL. */
-static int64_t *row_integer(nadir_data_row *row, int which)
+/* Where the value of a column goes: a double, or an int64_t. */
+#define NUMBERS (BIT(REWARD) | BIT(COUNT) | BIT(PROBABILITY))
+
+static void *row_member(nadir_data_row *row, int which)
 {
-    int64_t *const members[NADIR_DATA_COLUMNS] = {
-        [NADIR_DATA_STATE] = &row->state,         [NADIR_DATA_ACTION] = &row->action,
-        [NADIR_DATA_SUCCESSOR] = &row->successor, [NADIR_DATA_EPISODE] = &row->episode,
-        [NADIR_DATA_STEP] = &row->step,           [NADIR_DATA_OUTCOME] = &row->outcome,
+    static const size_t offsets[NADIR_DATA_COLUMNS] = {
+        [NADIR_DATA_STATE] = offsetof(nadir_data_row, state),
+        [NADIR_DATA_ACTION] = offsetof(nadir_data_row, action),
+        [NADIR_DATA_SUCCESSOR] = offsetof(nadir_data_row, successor),
+        [NADIR_DATA_REWARD] = offsetof(nadir_data_row, reward),
+        [NADIR_DATA_COUNT] = offsetof(nadir_data_row, count),
+        [NADIR_DATA_EPISODE] = offsetof(nadir_data_row, episode),
+        [NADIR_DATA_STEP] = offsetof(nadir_data_row, step),
+        [NADIR_DATA_OUTCOME] = offsetof(nadir_data_row, outcome),
+        [NADIR_DATA_PROBABILITY] = offsetof(nadir_data_row, probability),
     };
-    return members[which];
+    return (char *)row + offsets[which];
 }
 
-static double *row_double(nadir_data_row *row, int which)
+/* The last step of an episode needs no action, next state or reward. */
+static unsigned may_be_missing(const nadir_data_collector *collector)
 {
-    double *const members[NADIR_DATA_COLUMNS] = {
-        [NADIR_DATA_REWARD] = &row->reward,
-        [NADIR_DATA_COUNT] = &row->count,
-        [NADIR_DATA_PROBABILITY] = &row->probability,
-    };
-    return members[which];
+    return collector->kind == NADIR_DATA_TRAJECTORIES ? BIT(ACTION) | BIT(SUCCESSOR) | BIT(REWARD) : 0;
 }
 
 /* ---- Tables ------------------------------------------------------------------------------------------ */
@@ -115,44 +119,22 @@ cleanup:
     return status;
 }
 
-/* Where the cells of a row go: the columns of the file from left to right. */
-typedef struct target {
-    int64_t *integer; /* or */
-    double *number;
-    int which;
-    bool may_be_empty; /* the last step of an episode needs no action, next state or reward */
-} target;
-
-static void aim(const nadir_data_collector *collector, const nadir_csv_header *header, nadir_data_row *row,
-                target targets[NADIR_DATA_COLUMNS])
-{
-    for (int k = 0; k < header->found; k++) {
-        const int which = header->order[k];
-        targets[k] = (target){
-            .which = which,
-            .integer = row_integer(row, which),
-            .number = row_double(row, which),
-            .may_be_empty =
-                collector->kind == NADIR_DATA_TRAJECTORIES &&
-                (which == NADIR_DATA_ACTION || which == NADIR_DATA_SUCCESSOR || which == NADIR_DATA_REWARD),
-        };
-    }
-}
-
+/* optional: the columns whose cell may be empty. */
 static nadir_status read_cells(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
-                               const target *targets, nadir_data_row *row)
+                               unsigned optional, nadir_data_row *row)
 {
     nadir_status status = NADIR_OK;
     row->line = text->line;
     row->there = 0;
     for (int k = 0; k < header->found; k++) {
-        const target *to = &targets[k];
-        if (to->may_be_empty && cells[to->which].at == cells[to->which].end) {
+        const int which = header->order[k];
+        void *to = row_member(row, which);
+        if (NADIR_DATA_HAS(optional, which) && cells[which].at == cells[which].end) {
             continue;
         }
-        row->there |= 1U << to->which;
-        NADIR_CHECK(to->integer != NULL ? nadir_csv_integer(text, header, cells, to->which, to->integer)
-                                        : nadir_csv_double(text, header, cells, to->which, to->number));
+        row->there |= 1U << which;
+        NADIR_CHECK(NADIR_DATA_HAS(NUMBERS, which) ? nadir_csv_double(text, header, cells, which, to)
+                                                   : nadir_csv_integer(text, header, cells, which, to));
     }
 cleanup:
     return status;
@@ -166,18 +148,14 @@ static nadir_status read_csv(nadir_data_collector *collector, bool standard)
     nadir_csv_header header;
     nadir_cursor cells[NADIR_CSV_COLUMNS];
     nadir_data_row row = {0};
-    target targets[NADIR_DATA_COLUMNS];
+    bool more;
     NADIR_CHECK(nadir_text_open(collector->context, standard ? NULL : collector->path, &text));
     NADIR_CHECK(read_header(collector, &text, &header));
-    aim(collector, &header, &row, targets);
-    for (;;) {
-        bool more;
-        NADIR_CHECK(nadir_csv_read_row(&text, &header, cells, &more));
-        if (!more) {
-            break;
-        }
-        NADIR_CHECK(read_cells(&text, &header, cells, targets, &row));
+    NADIR_CHECK(nadir_csv_read_row(&text, &header, cells, &more));
+    while (more) {
+        NADIR_CHECK(read_cells(&text, &header, cells, may_be_missing(collector), &row));
         NADIR_CHECK(nadir_data_collect(collector, &row));
+        NADIR_CHECK(nadir_csv_read_row(&text, &header, cells, &more));
     }
 cleanup:
     nadir_text_close(&text);
@@ -204,8 +182,6 @@ typedef struct column {
     const unsigned char *items; /* of the piece */
     int64_t *integers;          /* [PIECE] the values of the piece, or */
     double *numbers;
-    int64_t *integer; /* the member of the row, or */
-    double *number;
 } column;
 
 typedef struct reader {
@@ -306,12 +282,10 @@ static nadir_status prepare(reader *self)
     for (int i = 0; i < self->count; i++) {
         column *own = &self->columns[i];
         collector->columns |= 1U << own->which;
-        own->integer = row_integer(&self->row, own->which);
-        own->number = row_double(&self->row, own->which);
-        if (own->integer != NULL) {
-            NADIR_NEW(collector->context, own->integers, PIECE);
-        } else {
+        if (NADIR_DATA_HAS(NUMBERS, own->which)) {
             NADIR_NEW(collector->context, own->numbers, PIECE);
+        } else {
+            NADIR_NEW(collector->context, own->integers, PIECE);
         }
     }
     NADIR_CHECK(tell_kind(collector->context, collector->path, collector->columns, &collector->kind));
@@ -412,11 +386,8 @@ static nadir_status collect_piece(reader *self, int64_t first, int64_t count)
     for (int64_t k = 0; k < count; k++) {
         for (int i = 0; i < self->count; i++) {
             const column *own = &self->columns[i];
-            if (own->integer != NULL) {
-                *own->integer = own->integers[k];
-            } else {
-                *own->number = own->numbers[k];
-            }
+            memcpy(row_member(&self->row, own->which),
+                   own->integers != NULL ? (void *)&own->integers[k] : (void *)&own->numbers[k], 8);
         }
         look_ahead(self, k, count);
         self->row.line = first + k;

@@ -33,8 +33,6 @@ typedef struct member {
     size_t offset; /* in nadir_witness */
 } member;
 
-/* In the order of the file; name NULL ends the list. At most 64. */
-
 /* ---- Writing ----------------------------------------------------------------------------------------- */
 
 #define MEMBER(field, kind, needed) #field, MEMBER_##kind, needed, offsetof(nadir_witness, field)
@@ -112,6 +110,20 @@ static bool is_vector(const member *which)
     return which->kind == MEMBER_VECTOR || which->kind == MEMBER_STEPS;
 }
 
+/* How many numbers a member has. */
+static int64_t count_of(const nadir_model *model, const nadir_witness *witness, const member *which)
+{
+    return which->kind == MEMBER_RADIUS  ? witness->radius_count
+           : which->kind == MEMBER_STEPS ? witness->steps_count
+                                         : model->states;
+}
+
+/* The names of a set or a domain, 1 to 3. */
+static const char *name_of(member_kind kind, int value)
+{
+    return kind == MEMBER_SET ? nadir_set_name((nadir_set)value) : nadir_domain_name((nadir_domain)value);
+}
+
 static nadir_status check_member(nadir_context *context, const nadir_model *model,
                                  const nadir_witness *witness, const member *which)
 {
@@ -120,9 +132,7 @@ static nadir_status check_member(nadir_context *context, const nadir_model *mode
     const double *const *numbers = value;
     const bool is_radius = which->kind == MEMBER_RADIUS;
     if (is_radius || (is_vector(which) && *numbers != NULL)) {
-        const int64_t count = is_radius                     ? witness->radius_count
-                              : which->kind == MEMBER_STEPS ? witness->steps_count
-                                                            : model->states;
+        const int64_t count = count_of(model, witness, which);
         const int64_t bad = find_bad(count, *numbers, !is_radius);
         if (bad < count) {
             return nadir_fail(context, NADIR_ERROR_ARGUMENT, "witness: entry %lld of %s is %g",
@@ -159,28 +169,30 @@ cleanup:
 static void write_text(nadir_output *output, const char *text)
 {
     nadir_output_text(output, text != NULL ? "\"" : "null");
-    if (text != NULL) {
-        nadir_output_text(output, text);
-        nadir_output_text(output, "\"");
-    }
+    nadir_output_text(output, text != NULL ? text : "");
+    nadir_output_text(output, text != NULL ? "\"" : "");
 }
 
-static void write_number(nadir_output *output, double number)
+/* otherwise: what stands for a number that is not finite. */
+static void write_number(nadir_output *output, double number, const char *otherwise)
 {
     if (isfinite(number)) {
         nadir_output_double(output, number);
     } else {
-        nadir_output_text(output, "null");
+        nadir_output_text(output, otherwise);
     }
 }
 
-static void write_numbers(nadir_output *output, int64_t count, const double *numbers)
+/* One number alone stands without brackets, unless they are asked for. */
+static void write_numbers(nadir_output *output, int64_t count, bool brackets, const double *numbers)
 {
+    brackets = brackets || count != 1;
+    nadir_output_text(output, brackets ? "[" : "");
     for (int64_t i = 0; i < count; i++) {
-        nadir_output_text(output, i == 0 ? "[" : ",");
+        nadir_output_text(output, i == 0 ? "" : ",");
         nadir_output_double(output, numbers[i]);
     }
-    nadir_output_text(output, "]");
+    nadir_output_text(output, brackets ? "]" : "");
 }
 
 static void write_value(nadir_output *output, const nadir_model *model, const nadir_witness *witness,
@@ -195,24 +207,12 @@ static void write_value(nadir_output *output, const nadir_model *model, const na
         write_text(output, *(const char *)value != '\0' ? value : NULL);
         break;
     case MEMBER_SET:
-        write_text(output, nadir_set_name(witness->set));
-        break;
     case MEMBER_DOMAIN:
-        write_text(output, nadir_domain_name(witness->domain));
+        write_text(output, name_of(which->kind,
+                                   which->kind == MEMBER_SET ? (int)witness->set : (int)witness->domain));
         break;
     case MEMBER_NORM:
-        if (isinf(witness->norm)) {
-            write_text(output, "inf");
-        } else {
-            nadir_output_double(output, witness->norm);
-        }
-        break;
-    case MEMBER_RADIUS:
-        if (witness->radius_count == 1) {
-            nadir_output_double(output, witness->radius[0]);
-        } else {
-            write_numbers(output, witness->radius_count, witness->radius);
-        }
+        write_number(output, witness->norm, "\"inf\"");
         break;
     case MEMBER_FLAG:
         nadir_output_text(output, *(const bool *)value ? "true" : "false");
@@ -221,13 +221,13 @@ static void write_value(nadir_output *output, const nadir_model *model, const na
         write_text(output, *(const char *const *)value);
         break;
     case MEMBER_NUMBER:
-        write_number(output, *(const double *)value);
+        write_number(output, *(const double *)value, "null");
         break;
+    case MEMBER_RADIUS:
     case MEMBER_VECTOR:
-        write_numbers(output, model->states, *(const double *const *)value);
-        break;
     case MEMBER_STEPS:
-        write_numbers(output, witness->steps_count, witness->steps);
+        write_numbers(output, count_of(model, witness, which), which->kind != MEMBER_RADIUS,
+                      *(const double *const *)value);
         break;
     }
 }
@@ -273,31 +273,21 @@ typedef struct reader {
     int64_t unknown;
 } reader;
 
-/* A string that is one of names(1), names(2), names(3). */
-static nadir_status read_word(reader *self, const char *(*name_of)(int), int *found)
+/* A string that is the name of a set or a domain. */
+static nadir_status read_word(reader *self, member_kind kind, int *found)
 {
     nadir_status status = NADIR_OK;
     char word[16];
     NADIR_CHECK(nadir_json_string(&self->json, sizeof word, word));
     for (*found = 1; *found < 4; ++*found) {
-        if (strcmp(name_of(*found), word) == 0) {
+        if (strcmp(name_of(kind, *found), word) == 0) {
             return NADIR_OK;
         }
     }
-    status = nadir_json_fail(&self->json, "found \"%s\"; expected %s, %s or %s", word, name_of(1), name_of(2),
-                             name_of(3));
+    status = nadir_json_fail(&self->json, "found \"%s\"; expected %s, %s or %s", word, name_of(kind, 1),
+                             name_of(kind, 2), name_of(kind, 3));
 cleanup:
     return status;
-}
-
-static const char *set_name(int set)
-{
-    return nadir_set_name((nadir_set)set);
-}
-
-static const char *domain_name(int domain)
-{
-    return nadir_domain_name((nadir_domain)domain);
 }
 
 static nadir_status read_version(reader *self)
@@ -344,34 +334,6 @@ cleanup:
     return status;
 }
 
-static nadir_status read_radius(reader *self)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_model *model = self->model;
-    nadir_witness *witness = &self->witness;
-    int64_t count = 1;
-    if (nadir_json_peek(&self->json) == NADIR_JSON_ARRAY) {
-        NADIR_CHECK(nadir_json_numbers(&self->json, model->rows, self->numbers, &count));
-    } else {
-        NADIR_CHECK(nadir_json_number(&self->json, self->numbers));
-    }
-    if (count != 1 && count != model->states && count != model->rows) {
-        return nadir_json_fail(&self->json,
-                               "has %lld numbers; expected one, or one for each of %lld states or %lld rows",
-                               (long long)count, (long long)model->states, (long long)model->rows);
-    }
-    const int64_t bad = find_bad(count, self->numbers, false);
-    if (bad < count) {
-        return nadir_json_fail(&self->json, "number %lld is %g; expected 0 or more", (long long)bad,
-                               self->numbers[bad]);
-    }
-    witness->radius = self->numbers;
-    witness->radius_count = count;
-    self->numbers += count;
-cleanup:
-    return status;
-}
-
 static nadir_status read_name(reader *self, const char **name)
 {
     nadir_status status = NADIR_OK;
@@ -385,34 +347,45 @@ cleanup:
     return status;
 }
 
-static nadir_status read_vector(reader *self, const double **vector)
-{
-    nadir_status status = NADIR_OK;
-    int64_t count;
-    NADIR_CHECK(nadir_json_numbers(&self->json, self->model->states, self->numbers, &count));
-    if (count != self->model->states) {
-        return nadir_json_fail(&self->json, "has %lld numbers; expected one for each of %lld states",
-                               (long long)count, (long long)self->model->states);
-    }
-    *vector = self->numbers;
-    self->numbers += count;
-cleanup:
-    return status;
-}
-
 /* The most numbers that steps have, eight rounds of the second-order proof at least. */
 static int64_t most_steps(const nadir_model *model)
 {
     return 64 * model->states + 4096;
 }
 
-static nadir_status read_steps(reader *self)
+/* Radii, a vector or steps: an array of numbers or, of a radius, one. */
+static nadir_status read_numbers(reader *self, const member *which, const double **numbers)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(
-        nadir_json_numbers(&self->json, most_steps(self->model), self->numbers, &self->witness.steps_count));
-    self->witness.steps = self->numbers;
-    self->numbers += self->witness.steps_count;
+    const nadir_model *model = self->model;
+    const bool is_radius = which->kind == MEMBER_RADIUS;
+    const int64_t most = is_radius                     ? model->rows
+                         : which->kind == MEMBER_STEPS ? most_steps(model)
+                                                       : model->states;
+    int64_t count = 1;
+    if (is_radius && nadir_json_peek(&self->json) != NADIR_JSON_ARRAY) {
+        NADIR_CHECK(nadir_json_number(&self->json, self->numbers));
+    } else {
+        NADIR_CHECK(nadir_json_numbers(&self->json, most, self->numbers, &count));
+    }
+    if (is_radius && count != 1 && count != model->states && count != model->rows) {
+        return nadir_json_fail(&self->json,
+                               "has %lld numbers; expected one, or one for each of %lld states or %lld rows",
+                               (long long)count, (long long)model->states, (long long)model->rows);
+    }
+    if (which->kind == MEMBER_VECTOR && count != model->states) {
+        return nadir_json_fail(&self->json, "has %lld numbers; expected one for each of %lld states",
+                               (long long)count, (long long)model->states);
+    }
+    const int64_t bad = find_bad(count, self->numbers, !is_radius);
+    if (bad < count) {
+        return nadir_json_fail(&self->json, "number %lld is %g; expected 0 or more", (long long)bad,
+                               self->numbers[bad]);
+    }
+    self->witness.radius_count = is_radius ? count : self->witness.radius_count;
+    self->witness.steps_count = which->kind == MEMBER_STEPS ? count : self->witness.steps_count;
+    *numbers = self->numbers;
+    self->numbers += count;
 cleanup:
     return status;
 }
@@ -428,17 +401,15 @@ static nadir_status read_value(reader *self, const member *which)
     case MEMBER_DIGEST:
         return read_digest(self, which->needed, place);
     case MEMBER_SET:
-        NADIR_CHECK(read_word(self, set_name, &found));
+        NADIR_CHECK(read_word(self, MEMBER_SET, &found));
         self->witness.set = (nadir_set)found;
         break;
     case MEMBER_DOMAIN:
-        NADIR_CHECK(read_word(self, domain_name, &found));
+        NADIR_CHECK(read_word(self, MEMBER_DOMAIN, &found));
         self->witness.domain = (nadir_domain)found;
         break;
     case MEMBER_NORM:
         return read_norm(self, place);
-    case MEMBER_RADIUS:
-        return read_radius(self);
     case MEMBER_FLAG:
         return nadir_json_bool(&self->json, place);
     case MEMBER_NAME:
@@ -446,10 +417,10 @@ static nadir_status read_value(reader *self, const member *which)
     case MEMBER_NUMBER:
         return nadir_json_peek(&self->json) == NADIR_JSON_NULL ? nadir_json_null(&self->json)
                                                                : nadir_json_number(&self->json, place);
+    case MEMBER_RADIUS:
     case MEMBER_VECTOR:
-        return read_vector(self, place);
     case MEMBER_STEPS:
-        return read_steps(self);
+        return read_numbers(self, which, place);
     }
 cleanup:
     return status;
@@ -474,13 +445,11 @@ static nadir_status read_member(reader *self)
 static nadir_status read_members(reader *self)
 {
     nadir_status status = NADIR_OK;
-    for (;;) {
-        bool more;
-        NADIR_CHECK(nadir_json_next(&self->json, &more));
-        if (!more) {
-            break;
-        }
+    bool more;
+    NADIR_CHECK(nadir_json_next(&self->json, &more));
+    while (more) {
         NADIR_CHECK(read_member(self));
+        NADIR_CHECK(nadir_json_next(&self->json, &more));
     }
     for (const member *which = members; which->name != NULL; which++) {
         if (which->needed && (self->seen >> (which - members) & 1) == 0) {
