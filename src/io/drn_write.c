@@ -83,29 +83,6 @@ cleanup:
     return status;
 }
 
-/* Says what the format loses of this model. */
-static void report(const drn_writer *writer, const char *path, const nadir_label_fit *fit)
-{
-    nadir_context *context = writer->context;
-    if (writer->model->action_names.count > 0 && !fit->usable) {
-        nadir_log(context, NADIR_LOG_WARNING,
-                  "%s: the names of actions are lost: not every action has a name of its own that is a "
-                  "single word",
-                  path);
-    } else if (fit->usable && !fit->same_numbers) {
-        nadir_log(context, NADIR_LOG_WARNING,
-                  "%s: the numbers of actions are lost: the file has their names, which are numbered in "
-                  "order of appearance",
-                  path);
-    }
-    if (!writer->initial) {
-        nadir_log(context, NADIR_LOG_WARNING,
-                  "%s: the initial distribution is lost: labels can only say one that is uniform over some "
-                  "states",
-                  path);
-    }
-}
-
 nadir_status nadir_drn_write(nadir_context *context, const nadir_model *model, const char *path,
                              const nadir_write_settings *settings)
 {
@@ -115,12 +92,18 @@ nadir_status nadir_drn_write(nadir_context *context, const nadir_model *model, c
     nadir_label_fit fit;
     NADIR_CHECK(nadir_action_labels_fit(context, model, &fit));
     writer.labelled = fit.usable;
-    writer.initial = nadir_initial_states_count(model) > 0;
+    writer.initial = fit.initial > 0;
     NADIR_CHECK(nadir_output_open(context, path, &writer.output));
     write_header(&writer);
     NADIR_CHECK(write_states(&writer));
     NADIR_CHECK(nadir_output_commit(context, &writer.output));
-    report(&writer, path, &fit);
+    if (fit.usable && !fit.same_numbers) {
+        nadir_log(context, NADIR_LOG_WARNING,
+                  "%s: the numbers of actions are lost: the file has their names, which are numbered in "
+                  "order of appearance",
+                  path);
+    }
+    nadir_label_fit_report(context, model, path, &fit);
 cleanup:
     nadir_output_close(context, &writer.output);
     return status;

@@ -47,34 +47,28 @@ static nadir_status check_list(const reader *self, nadir_npz_which which, int64_
     return NADIR_OK;
 }
 
-/* "FILE: array b: state 3, action 1: the number is nan; expected ..."; row -1: of the state as a whole. */
-static nadir_status number_fail(const reader *self, nadir_npz_which which, int64_t state, int64_t row,
+/* "FILE: array b: state 3, action 1: the number is nan; expected ..."; place: a row, or a state. */
+static nadir_status number_fail(const reader *self, nadir_npz_which which, bool by_row, int64_t place,
                                 double number, const char *expected)
 {
-    char place[NADIR_LABEL_LENGTH];
+    char label[NADIR_LABEL_LENGTH];
+    const int64_t state = by_row ? nadir_model_row_state(self->model, place) : place;
     return nadir_fail(self->context, NADIR_ERROR_FORMAT, "%s: array %s: %s: the number is %g; expected %s",
                       self->npz.path, nadir_npz_name(which),
-                      nadir_model_label(self->model, state, row, place), number, expected);
-}
-
-static nadir_status row_fail(const reader *self, nadir_npz_which which, int64_t row, double number,
-                             const char *expected)
-{
-    return number_fail(self, which, nadir_model_row_state(self->model, row), row, number, expected);
+                      nadir_model_label(self->model, state, by_row ? place : -1, label), number, expected);
 }
 
 /* Numbers for each row, or each state. */
 static nadir_status read_list(reader *self, nadir_npz_which which, bool by_row, bool negative, double *into)
 {
     nadir_status status = NADIR_OK;
-    const char *expected = negative ? "a finite one" : "a finite one, 0 or more";
     const int64_t count = by_row ? self->model->rows : self->model->states;
     NADIR_CHECK(check_list(self, which, count, by_row ? "rows" : "states"));
     NADIR_CHECK(nadir_npz_doubles(&self->npz, which, NULL, NULL, into));
     for (int64_t i = 0; i < count; i++) {
         if (!isfinite(into[i]) || (!negative && into[i] < 0)) {
-            return by_row ? row_fail(self, which, i, into[i], expected)
-                          : number_fail(self, which, i, -1, into[i], expected);
+            return number_fail(self, which, by_row, i, into[i],
+                               negative ? "a finite one" : "a finite one, 0 or more");
         }
     }
 cleanup:
@@ -176,11 +170,11 @@ static nadir_status check_entries(const reader *self)
         int64_t before = -1;
         for (int64_t i = self->starts[row]; i < self->starts[row + 1]; i++) {
             if (self->columns[i] <= before || self->columns[i] >= self->model->states) {
-                return row_fail(self, NADIR_NPZ_P_INDICES, row, self->columns[i],
-                                "states of the model, rising within a row");
+                return number_fail(self, NADIR_NPZ_P_INDICES, true, row, self->columns[i],
+                                   "states of the model, rising within a row");
             }
             if (!isfinite(self->values[i])) {
-                return row_fail(self, NADIR_NPZ_P_DATA, row, self->values[i], "a finite one");
+                return number_fail(self, NADIR_NPZ_P_DATA, true, row, self->values[i], "a finite one");
             }
             before = self->columns[i];
         }
@@ -249,26 +243,31 @@ cleanup:
     return status;
 }
 
+/* The digests of a file, and where they go. */
+static const struct {
+    nadir_npz_which which;
+    size_t offset;
+} digests[] = {
+    {NADIR_NPZ_MODEL_SHA256, offsetof(nadir_kernel_parameters, model_sha256)},
+    {NADIR_NPZ_POLICY_SHA256, offsetof(nadir_kernel_parameters, policy_sha256)},
+    {NADIR_NPZ_MODEL_FILE_SHA256, offsetof(nadir_kernel_parameters, model_file_sha256)},
+    {NADIR_NPZ_POLICY_FILE_SHA256, offsetof(nadir_kernel_parameters, policy_file_sha256)},
+};
+enum { DIGESTS = sizeof digests / sizeof *digests };
+
 static nadir_status read_digest(reader *self, nadir_npz_which which, char digest[65])
 {
     nadir_status status = NADIR_OK;
     nadir_names names = {0};
-    digest[0] = '\0';
-    if (!has(self, which)) {
-        return NADIR_OK;
-    }
-    if (self->npz.headers[which].count != 1) {
-        return nadir_npz_shape_fail(&self->npz, which, "one word");
-    }
-    NADIR_CHECK(nadir_npz_names(&self->npz, which, &names));
-    const char *word = nadir_names_get(&names, 0);
-    if (strlen(word) != 64 || strspn(word, "0123456789abcdef") != 64) {
+    NADIR_CHECK(nadir_npz_one_name(&self->npz, which, &names));
+    const char *word = names.count > 0 ? nadir_names_get(&names, 0) : NULL;
+    if (word != NULL && (strlen(word) != 64 || strspn(word, "0123456789abcdef") != 64)) {
         status = nadir_fail(self->context, NADIR_ERROR_FORMAT,
                             "%s: array %s is \"%.80s\"; expected 64 hexadecimal digits", self->npz.path,
                             nadir_npz_name(which), word);
         goto cleanup;
     }
-    memcpy(digest, word, 65);
+    memcpy(digest, word != NULL ? word : "", word != NULL ? 65 : 1);
 cleanup:
     nadir_names_clear(self->context->memory, &names);
     return status;
@@ -331,10 +330,9 @@ static nadir_status read_parameters(reader *self, nadir_kernel_parameters *param
                           self->npz.path, optimistic);
     }
     parameters->optimistic = optimistic == 1;
-    NADIR_CHECK(read_digest(self, NADIR_NPZ_MODEL_SHA256, parameters->model_sha256));
-    NADIR_CHECK(read_digest(self, NADIR_NPZ_POLICY_SHA256, parameters->policy_sha256));
-    NADIR_CHECK(read_digest(self, NADIR_NPZ_MODEL_FILE_SHA256, parameters->model_file_sha256));
-    NADIR_CHECK(read_digest(self, NADIR_NPZ_POLICY_FILE_SHA256, parameters->policy_file_sha256));
+    for (int i = 0; i < DIGESTS; i++) {
+        NADIR_CHECK(read_digest(self, digests[i].which, (char *)parameters + digests[i].offset));
+    }
     NADIR_CHECK(read_numbers(self, parameters));
 cleanup:
     return status;
@@ -383,7 +381,8 @@ typedef struct writer {
     int32_t *row_state;
     int64_t shape[2];
     int64_t optimistic;
-    double *b, *k, *scales, *radius; /* of all processes, where there are several */
+    const double *b, *k, *scales, *radius; /* of all processes */
+    double *owned, *room;                  /* for them, where there are several */
 } writer;
 
 static size_t make_values(void *user, int64_t row, const void **bytes)
@@ -424,8 +423,6 @@ static nadir_status add_kernel_rows(writer *self)
     NADIR_NEW(self->context, self->starts, starts);
     NADIR_CHECK(count_entries(self));
     const int64_t entries = self->starts[model->rows];
-    self->shape[0] = model->rows;
-    self->shape[1] = model->states;
     self->data = (nadir_npz_stream){make_values, &self->rows, .blocks = model->rows};
     self->indices = (nadir_npz_stream){make_columns, &self->rows, .blocks = model->rows};
     NADIR_CHECK(
@@ -441,42 +438,40 @@ cleanup:
     return status;
 }
 
-static void release_collected(writer *self)
+/* Replaces own numbers by the `count` of all processes, on process 0. */
+static nadir_status collect(writer *self, int64_t own, int64_t count, const double **numbers)
 {
-    nadir_release(self->context, self->b);
-    nadir_release(self->context, self->k);
-    nadir_release(self->context, self->scales);
-    nadir_release(self->context, self->radius);
+    const nadir_communication *table = self->context->communication;
+    const double *from = *numbers;
+    double *to = self->room;
+    *numbers = to;
+    self->room += table->rank == 0 ? count : 0;
+    return table->collect(table->self, self->context, own, from, to);
 }
 
-/* b, k, scales and radii of all processes, on process 0; a nominal kernel has b = 0 and k = 0. */
-static nadir_status collect(writer *self)
+/* b, k, scales and radii; a nominal kernel has b = 0 and k = 0. */
+static nadir_status collect_all(writer *self)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = self->context;
-    const nadir_communication *table = context->communication;
     const nadir_model *model = self->model;
-    const double *scales = self->parameters->scales;
-    const int64_t rows = nadir_global_count(context, model->rows);
-    const bool writes = table->rank == 0;
+    const int64_t rows = self->shape[0];
+    const int64_t radii = self->parameters->radius_count;
     double *zeros = NULL;
-    self->shape[0] = rows;
-    self->shape[1] = nadir_model_total(model);
     NADIR_NEW_ZERO(context, zeros, model->rows > model->states ? model->rows : model->states);
-    NADIR_NEW(context, self->b, writes ? rows : 0);
-    NADIR_NEW(context, self->k, writes ? self->shape[1] : 0);
-    NADIR_NEW(context, self->scales, writes && scales != NULL ? rows : 0);
-    const double *b = self->kernel->b != NULL ? self->kernel->b : zeros;
-    const double *k = self->kernel->b != NULL ? self->kernel->k : zeros;
-    NADIR_CHECK(table->collect(table->self, context, model->rows, b, self->b));
-    NADIR_CHECK(table->collect(table->self, context, model->states, k, self->k));
-    if (scales != NULL) {
-        NADIR_CHECK(table->collect(table->self, context, model->rows, scales, self->scales));
+    NADIR_NEW(context, self->owned,
+              context->communication->rank == 0 ? 2 * rows + self->shape[1] + radii : 0);
+    self->room = self->owned;
+    self->b = self->b != NULL ? self->b : zeros;
+    self->k = self->k != NULL ? self->k : zeros;
+    NADIR_CHECK(collect(self, model->rows, rows, &self->b));
+    NADIR_CHECK(collect(self, model->states, self->shape[1], &self->k));
+    if (self->scales != NULL) {
+        NADIR_CHECK(collect(self, model->rows, rows, &self->scales));
     }
-    if (self->parameters->radius_count > 1) {
+    if (radii > 1) {
         const int64_t own = self->parameters->set == NADIR_SET_S ? model->states : model->rows;
-        NADIR_NEW(context, self->radius, writes ? self->parameters->radius_count : 0);
-        NADIR_CHECK(table->collect(table->self, context, own, self->parameters->radius, self->radius));
+        NADIR_CHECK(collect(self, own, radii, &self->radius));
     }
 cleanup:
     nadir_release(context, zeros);
@@ -486,14 +481,10 @@ cleanup:
 static nadir_status add_rank_one(writer *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_kernel *kernel = self->kernel;
-    const bool spread = self->model->exchange != NULL;
-    self->shape[0] = spread ? self->shape[0] : self->model->rows;
-    self->shape[1] = spread ? self->shape[1] : self->model->states;
-    NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_B, "f8", 1, &self->shape[0],
-                              spread ? self->b : kernel->b, sizeof(double)));
-    NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_K, "f8", 1, &self->shape[1],
-                              spread ? self->k : kernel->k, sizeof(double)));
+    NADIR_CHECK(
+        nadir_npz_add(&self->output, NADIR_NPZ_B, "f8", 1, &self->shape[0], self->b, sizeof *self->b));
+    NADIR_CHECK(
+        nadir_npz_add(&self->output, NADIR_NPZ_K, "f8", 1, &self->shape[1], self->k, sizeof *self->k));
 cleanup:
     return status;
 }
@@ -503,25 +494,17 @@ static nadir_status add_ball(writer *self)
     nadir_status status = NADIR_OK;
     const nadir_kernel_parameters *ball = self->parameters;
     nadir_npz_output *output = &self->output;
-    NADIR_CHECK(nadir_npz_add_ball(output, &ball->radius_count,
-                                   self->radius != NULL ? self->radius : ball->radius, &ball->norm, ball->set,
-                                   ball->domain));
-    if (ball->scales != NULL) {
-        const bool spread = self->model->exchange != NULL;
-        NADIR_CHECK(nadir_npz_add(output, NADIR_NPZ_SCALES, "f8", 1,
-                                  spread ? &self->shape[0] : &self->model->rows,
-                                  spread ? self->scales : ball->scales, sizeof(double)));
+    NADIR_CHECK(
+        nadir_npz_add_ball(output, &ball->radius_count, self->radius, &ball->norm, ball->set, ball->domain));
+    if (self->scales != NULL) {
+        NADIR_CHECK(nadir_npz_add(output, NADIR_NPZ_SCALES, "f8", 1, &self->shape[0], self->scales,
+                                  sizeof *self->scales));
     }
     self->optimistic = ball->optimistic;
     NADIR_CHECK(nadir_npz_add(output, NADIR_NPZ_OPTIMISTIC, "i8", 0, NULL, &self->optimistic,
                               sizeof self->optimistic));
 cleanup:
     return status;
-}
-
-static nadir_status add_digest(writer *self, nadir_npz_which which, const char *digest)
-{
-    return digest[0] != '\0' ? nadir_npz_add_word(&self->output, which, digest) : NADIR_OK;
 }
 
 static nadir_status add_origin(writer *self)
@@ -531,10 +514,12 @@ static nadir_status add_origin(writer *self)
     if (!isnan(origin->gamma)) {
         NADIR_CHECK(nadir_npz_add_number(&self->output, NADIR_NPZ_GAMMA, &origin->gamma));
     }
-    NADIR_CHECK(add_digest(self, NADIR_NPZ_MODEL_SHA256, origin->model_sha256));
-    NADIR_CHECK(add_digest(self, NADIR_NPZ_POLICY_SHA256, origin->policy_sha256));
-    NADIR_CHECK(add_digest(self, NADIR_NPZ_MODEL_FILE_SHA256, origin->model_file_sha256));
-    NADIR_CHECK(add_digest(self, NADIR_NPZ_POLICY_FILE_SHA256, origin->policy_file_sha256));
+    for (int i = 0; i < DIGESTS; i++) {
+        const char *digest = (const char *)origin + digests[i].offset;
+        if (digest[0] != '\0') {
+            NADIR_CHECK(nadir_npz_add_word(&self->output, digests[i].which, digest));
+        }
+    }
 cleanup:
     return status;
 }
@@ -543,16 +528,25 @@ nadir_status nadir_kernel_file_write(nadir_context *context, const nadir_kernel 
                                      const nadir_kernel_parameters *parameters, const char *path)
 {
     nadir_status status = NADIR_OK;
-    writer self = {.context = context, .kernel = kernel, .model = kernel->model, .parameters = parameters};
-    const bool spread = kernel->model->exchange != NULL;
+    const nadir_model *model = kernel->model;
+    writer self = {.context = context,
+                   .kernel = kernel,
+                   .model = model,
+                   .parameters = parameters,
+                   .shape = {nadir_global_count(context, model->rows), nadir_model_total(model)},
+                   .b = kernel->b,
+                   .k = kernel->k,
+                   .scales = parameters->scales,
+                   .radius = parameters->radius};
+    const bool spread = model->exchange != NULL;
     const bool rank_one = kernel->b != NULL && kernel->place == NULL;
     if (spread) {
-        status = kernel->place != NULL || kernel->perturbed.values != NULL
-                     ? nadir_model_check_one_process(context, kernel->model,
-                                                     "files of kernels with rows of their own")
-                     : collect(&self);
+        status =
+            kernel->place != NULL || kernel->perturbed.values != NULL
+                ? nadir_model_check_one_process(context, model, "files of kernels with rows of their own")
+                : collect_all(&self);
         if (status != NADIR_OK || context->communication->rank != 0) {
-            release_collected(&self);
+            nadir_release(context, self.owned);
             return status;
         }
     }
@@ -567,6 +561,6 @@ cleanup:
     nadir_explicit_clear(context, &self.rows);
     nadir_release(context, self.starts);
     nadir_release(context, self.row_state);
-    release_collected(&self);
+    nadir_release(context, self.owned);
     return status;
 }

@@ -275,6 +275,24 @@ static bool is_word(const char *name)
     return name[0] != '\0';
 }
 
+/* The number of states with positive probability if mu is uniform over them, else 0. */
+static int64_t count_initial(const nadir_model *model)
+{
+    double common = 0;
+    int64_t count = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        const double mu = model->initial[s];
+        if (mu > 0) {
+            common = count == 0 ? mu : common;
+            if (mu != common) {
+                return 0;
+            }
+            count++;
+        }
+    }
+    return fabs(common * (double)count - 1) <= NADIR_SUM_ROUNDING ? count : 0;
+}
+
 nadir_status nadir_action_labels_fit(nadir_context *context, const nadir_model *model, nadir_label_fit *fit)
 {
     nadir_status status = NADIR_OK;
@@ -283,7 +301,7 @@ nadir_status nadir_action_labels_fit(nadir_context *context, const nadir_model *
     bool *seen = NULL;
     int64_t appeared = 0;
     bool all_numbers = true;
-    *fit = (nadir_label_fit){names->count > 0, true};
+    *fit = (nadir_label_fit){names->count > 0, true, count_initial(model)};
     NADIR_NEW_ZERO(context, seen, names->count);
     for (int64_t state = 0; state < model->states && fit->usable; state++) {
         const bool terminal = nadir_model_is_terminal(model, state);
@@ -311,6 +329,23 @@ cleanup:
     return status;
 }
 
+void nadir_label_fit_report(nadir_context *context, const nadir_model *model, const char *path,
+                            const nadir_label_fit *fit)
+{
+    if (model->action_names.count > 0 && !fit->usable) {
+        nadir_log(context, NADIR_LOG_WARNING,
+                  "%s: the names of actions are lost: not every action has a name of its own that is a "
+                  "single word",
+                  path);
+    }
+    if (fit->initial == 0) {
+        nadir_log(context, NADIR_LOG_WARNING,
+                  "%s: the initial distribution is lost: labels can only say one that is uniform over some "
+                  "states",
+                  path);
+    }
+}
+
 /* ---- States labelled init ---- */
 
 void nadir_initial_states_spread(nadir_builder *builder, const char *path)
@@ -334,21 +369,4 @@ void nadir_initial_states_spread(nadir_builder *builder, const char *path)
                   "%s: %lld states have the label init: the initial distribution is uniform over them", path,
                   (long long)count);
     }
-}
-
-int64_t nadir_initial_states_count(const nadir_model *model)
-{
-    double common = 0;
-    int64_t count = 0;
-    for (int64_t s = 0; s < model->states; s++) {
-        const double mu = model->initial[s];
-        if (mu > 0) {
-            common = count == 0 ? mu : common;
-            if (mu != common) {
-                return 0;
-            }
-            count++;
-        }
-    }
-    return fabs(common * (double)count - 1) <= NADIR_SUM_ROUNDING ? count : 0;
 }

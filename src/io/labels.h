@@ -48,14 +48,19 @@ nadir_status nadir_action_labels_apply(nadir_action_labels *labels, nadir_builde
 
 void nadir_action_labels_clear(nadir_context *context, nadir_action_labels *labels);
 
-/* What becomes of a model's action names when they are written as labels. */
+/* What becomes of a model's action names and initial distribution when they are written as labels. */
 typedef struct nadir_label_fit {
     bool usable;       /* every action has a name, a single word that no other has, not all of them numbers */
     bool same_numbers; /* reading gives the same action numbers again */
+    int64_t initial;   /* states with positive probability if mu is uniform over them, else 0 */
 } nadir_label_fit;
 
 /* Terminal states do not count: no choice is written for them. */
 nadir_status nadir_action_labels_fit(nadir_context *context, const nadir_model *model, nadir_label_fit *fit);
+
+/* Says which names and which initial distribution are lost. */
+void nadir_label_fit_report(nadir_context *context, const nadir_model *model, const char *path,
+                            const nadir_label_fit *fit);
 
 /* ---- Initial states and distributions ---------------------------------------------------------------- */
 
@@ -69,8 +74,5 @@ nadir_status nadir_initial_read(nadir_context *context, const nadir_model *model
  * over the former, or over all states if there are none; a notice says so unless there is just one. path: the file
  * with the labels. */
 void nadir_initial_states_spread(nadir_builder *builder, const char *path);
-
-/* The number of states with positive probability if mu is uniform over them, else 0. */
-int64_t nadir_initial_states_count(const nadir_model *model);
 
 #endif

@@ -124,6 +124,8 @@ nadir_status nadir_npz_int64s(nadir_npz *npz, nadir_npz_which which, const nadir
 nadir_status nadir_npz_int32s(nadir_npz *npz, nadir_npz_which which, const nadir_npy_slice *slice,
                               int32_t *into);
 nadir_status nadir_npz_names(nadir_npz *npz, nadir_npz_which which, nadir_names *into);
+/* An array of one text; none where there is none. */
+nadir_status nadir_npz_one_name(nadir_npz *npz, nadir_npz_which which, nadir_names *into);
 /* An array of one number; where there is none, *into is left alone. */
 nadir_status nadir_npz_number(nadir_npz *npz, nadir_npz_which which, double *into);
 /* An array of one word out of words[1 .. count - 1], at most three; *found is its place, 0 where there is

@@ -466,21 +466,23 @@ nadir_status nadir_npz_number(nadir_npz *npz, nadir_npz_which which, double *int
     return nadir_npz_doubles(npz, which, NULL, NULL, into);
 }
 
+nadir_status nadir_npz_one_name(nadir_npz *npz, nadir_npz_which which, nadir_names *into)
+{
+    if (nadir_npz_has(npz, which) && npz->headers[which].count != 1) {
+        return nadir_npz_shape_fail(npz, which, "one word");
+    }
+    return nadir_npz_has(npz, which) ? nadir_npz_names(npz, which, into) : NADIR_OK;
+}
+
 nadir_status nadir_npz_word(nadir_npz *npz, nadir_npz_which which, int count, const char *const *words,
                             int *found)
 {
     nadir_status status = NADIR_OK;
     nadir_names names = {0};
     *found = 0;
-    if (!nadir_npz_has(npz, which)) {
-        return NADIR_OK;
-    }
-    if (npz->headers[which].count != 1) {
-        return nadir_npz_shape_fail(npz, which, "one word");
-    }
-    NADIR_CHECK(nadir_npz_names(npz, which, &names));
+    NADIR_CHECK(nadir_npz_one_name(npz, which, &names));
     const char *word = nadir_names_get(&names, 0);
-    while (*found < count && strcmp(words[*found], word) != 0) {
+    while (names.count > 0 && *found < count && strcmp(words[*found], word) != 0) {
         (*found)++;
     }
     if (*found == count) {

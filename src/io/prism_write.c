@@ -103,30 +103,6 @@ static void write_initial_states(const nadir_model *model, nadir_output *output)
     }
 }
 
-/* Says what the format loses of this model, and how its parts are read again. */
-static void report(const prism_writer *writer, const char *path, const char *rewards, const char *labels,
-                   int64_t initial)
-{
-    nadir_context *context = writer->context;
-    if (writer->model->action_names.count > 0 && !writer->labelled) {
-        nadir_log(context, NADIR_LOG_WARNING,
-                  "%s: the names of actions are lost: not every action has a name of its own that is a "
-                  "single word",
-                  path);
-    }
-    if (initial == 0) {
-        nadir_log(context, NADIR_LOG_WARNING,
-                  "%s: the initial distribution is lost: labels can only say one that is uniform over some "
-                  "states",
-                  path);
-    }
-    if (rewards != NULL || labels != NULL) {
-        nadir_log(context, NADIR_LOG_NOTICE, "%s: only a part of the model; read it with%s%s%s%s", path,
-                  rewards != NULL ? " --rewards " : "", rewards != NULL ? rewards : "",
-                  labels != NULL ? " --labels " : "", labels != NULL ? labels : "");
-    }
-}
-
 nadir_status nadir_prism_write(nadir_context *context, const nadir_model *model, const char *path,
                                const nadir_write_settings *settings)
 {
@@ -142,7 +118,6 @@ nadir_status nadir_prism_write(nadir_context *context, const nadir_model *model,
     NADIR_CHECK(nadir_action_labels_fit(context, model, &fit));
     writer.labelled = fit.usable;
     count_lines(&writer);
-    const int64_t initial = nadir_initial_states_count(model);
     NADIR_CHECK(nadir_output_open(context, path, &transitions));
     NADIR_CHECK(write_rows(&writer, &transitions, false));
     if (model->rewards != NULL) {
@@ -150,7 +125,7 @@ nadir_status nadir_prism_write(nadir_context *context, const nadir_model *model,
         NADIR_CHECK(nadir_output_open(context, reward_path, &rewards));
         NADIR_CHECK(write_rows(&writer, &rewards, true));
     }
-    if (initial > 0 && initial < model->states) { /* over all states: what is read without labels */
+    if (fit.initial > 0 && fit.initial < model->states) { /* over all states: what is read without labels */
         NADIR_CHECK(nadir_sibling_path(context, path, ".lab", &label_path));
         NADIR_CHECK(nadir_output_open(context, label_path, &labels));
         write_initial_states(model, &labels);
@@ -163,7 +138,12 @@ nadir_status nadir_prism_write(nadir_context *context, const nadir_model *model,
         NADIR_CHECK(nadir_output_commit(context, &labels));
     }
     NADIR_CHECK(nadir_output_commit(context, &transitions));
-    report(&writer, path, reward_path, label_path, initial);
+    nadir_label_fit_report(context, model, path, &fit);
+    if (reward_path != NULL || label_path != NULL) {
+        nadir_log(context, NADIR_LOG_NOTICE, "%s: only a part of the model; read it with%s%s%s%s", path,
+                  reward_path != NULL ? " --rewards " : "", reward_path != NULL ? reward_path : "",
+                  label_path != NULL ? " --labels " : "", label_path != NULL ? label_path : "");
+    }
 cleanup:
     nadir_output_close(context, &transitions);
     nadir_output_close(context, &rewards);
