@@ -109,10 +109,11 @@ cleanup:
     return status;
 }
 
-/* Reads `count` doubles where they are to stay and turns them there. */
-static nadir_status read_doubles(petsc_file *file, int64_t count, double *values)
+/* Reads `count` doubles from `start` on where they are to stay, and turns them there. */
+static nadir_status read_doubles(petsc_file *file, int64_t start, int64_t count, double *values)
 {
     nadir_status status = NADIR_OK;
+    NADIR_CHECK(nadir_input_seek(file->context, &file->input, start));
     for (int64_t done = 0; done < count; done += BLOCK) {
         const int64_t part = count - done < BLOCK ? count - done : BLOCK;
         double *const to = values + done;
@@ -196,29 +197,37 @@ static int64_t body_start(const petsc_file *file)
     return (file->vector ? 2 : 4) * (int64_t)file->width;
 }
 
-/* Of a sparse matrix the rows [first, first + rows). row_starts: [rows + 1] from 0 on, consistent. */
-static nadir_status read_lengths(petsc_file *file, int64_t first, int64_t rows, int64_t *row_starts)
+/* The rows [first, first + rows) of a sparse matrix; the arrays are released by the caller. */
+typedef struct sparse_rows {
+    int64_t first, rows;
+    int64_t *row_starts; /* [rows + 1] from 0 on, consistent */
+    int32_t *columns;    /* in range */
+    double *values;
+} sparse_rows;
+
+static nadir_status read_lengths(petsc_file *file, sparse_rows *made)
 {
     nadir_status status = NADIR_OK;
-    const int64_t width = (int64_t)file->width;
-    NADIR_CHECK(nadir_input_seek(file->context, &file->input, body_start(file) + first * width));
+    int64_t *row_starts = made->row_starts;
+    NADIR_CHECK(
+        nadir_input_seek(file->context, &file->input, body_start(file) + made->first * (int64_t)file->width));
     row_starts[0] = 0;
-    for (int64_t row = 0; row < rows; row++) {
+    for (int64_t row = 0; row < made->rows; row++) {
+        const int64_t left = made->rows - row;
         if (row % BLOCK == 0) {
-            NADIR_CHECK(
-                next_integers(file, rows - row < BLOCK ? rows - row : BLOCK, "the lengths of the rows"));
+            NADIR_CHECK(next_integers(file, left < BLOCK ? left : BLOCK, "the lengths of the rows"));
         }
         const int64_t length = file->integers[row % BLOCK];
         if (length < 0 || length > file->columns) {
             return nadir_fail(file->context, NADIR_ERROR_FORMAT,
                               "%s: row %lld has %lld entries; expected 0 to %lld", file->input.path,
-                              (long long)first + row, (long long)length, (long long)file->columns);
+                              (long long)made->first + row, (long long)length, (long long)file->columns);
         }
         if (length > file->nonzeros - row_starts[row]) {
             return nadir_fail(file->context, NADIR_ERROR_FORMAT,
                               "%s: the rows up to row %lld have more entries than the header announces "
                               "(%lld)",
-                              file->input.path, (long long)first + row, (long long)file->nonzeros);
+                              file->input.path, (long long)made->first + row, (long long)file->nonzeros);
         }
         row_starts[row + 1] = row_starts[row] + length;
     }
@@ -226,42 +235,33 @@ cleanup:
     return status;
 }
 
-/* Entries [first, first + count) lie within the file, and end with it if they are of its last rows. */
-static nadir_status check_entries(const petsc_file *file, bool last, int64_t first, int64_t count)
-{
-    const int64_t left = file->nonzeros - first;
-    if (first >= 0 && (last ? count == left : count <= left)) {
-        return NADIR_OK;
-    }
-    return nadir_fail(file->context, NADIR_ERROR_FORMAT,
-                      "%s: the rows have %lld entries, the header announces %lld", file->input.path,
-                      (long long)first + count, (long long)file->nonzeros);
-}
-
 /* Names the row in which entry i of the range stands. */
-static nadir_status column_fail(const petsc_file *file, int64_t first_row, const int64_t *row_starts,
-                                int64_t i, int64_t column)
+static nadir_status column_fail(const petsc_file *file, const sparse_rows *made, int64_t i, int64_t column)
 {
     int64_t row = 0;
-    while (row_starts[row + 1] <= i) {
+    while (made->row_starts[row + 1] <= i) {
         row++;
     }
     return nadir_fail(file->context, NADIR_ERROR_FORMAT,
                       "%s: row %lld has an entry in column %lld; columns are 0 to %lld", file->input.path,
-                      (long long)first_row + row, (long long)column, (long long)file->columns - 1);
+                      (long long)made->first + row, (long long)column, (long long)file->columns - 1);
 }
 
-/* The entries of these rows, of which the first is entry `first` of the file. Columns are in range. indices,
- * values: [row_starts[rows]] */
-static nadir_status read_entries(petsc_file *file, int64_t first_row, int64_t rows, const int64_t *row_starts,
-                                 int64_t first, int32_t *indices, double *values)
+/* The entries of these rows, of which the first is entry `first` of the file. */
+static nadir_status read_entries(petsc_file *file, int64_t first, sparse_rows *made)
 {
     nadir_status status = NADIR_OK;
     const int64_t width = (int64_t)file->width;
     const int64_t columns = body_start(file) + file->rows * width;
     const int64_t numbers = columns + file->nonzeros * width;
-    const int64_t count = row_starts[rows];
-    NADIR_CHECK(check_entries(file, first_row + rows == file->rows, first, count));
+    const int64_t count = made->row_starts[made->rows];
+    const int64_t left = file->nonzeros - first;
+    const bool last = made->first + made->rows == file->rows; /* then they end with the file's */
+    if (first < 0 || (last ? count != left : count > left)) {
+        return nadir_fail(file->context, NADIR_ERROR_FORMAT,
+                          "%s: the rows have %lld entries, the header announces %lld", file->input.path,
+                          (long long)first + count, (long long)file->nonzeros);
+    }
     NADIR_CHECK(nadir_input_seek(file->context, &file->input, columns + first * width));
     for (int64_t i = 0; i < count; i++) {
         if (i % BLOCK == 0) {
@@ -269,23 +269,27 @@ static nadir_status read_entries(petsc_file *file, int64_t first_row, int64_t ro
         }
         const int64_t column = file->integers[i % BLOCK];
         if (column < 0 || column >= file->columns) {
-            return column_fail(file, first_row, row_starts, i, column);
+            return column_fail(file, made, i, column);
         }
-        indices[i] = (int32_t)column;
+        made->columns[i] = (int32_t)column;
     }
-    NADIR_CHECK(nadir_input_seek(file->context, &file->input, numbers + first * (int64_t)sizeof *values));
-    NADIR_CHECK(read_doubles(file, count, values));
+    NADIR_CHECK(read_doubles(file, numbers + first * 8, count, made->values));
 cleanup:
     return status;
 }
 
-/* Of a dense matrix or a vector the numbers [first, first + count). */
-static nadir_status read_numbers(petsc_file *file, int64_t first, int64_t count, double *values)
+static nadir_status read_sparse(petsc_file *file, int64_t first, int64_t rows, sparse_rows *made)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(
-        nadir_input_seek(file->context, &file->input, body_start(file) + first * (int64_t)sizeof *values));
-    NADIR_CHECK(read_doubles(file, count, values));
+    nadir_context *context = file->context;
+    *made = (sparse_rows){.first = first, .rows = rows};
+    NADIR_NEW(context, made->row_starts, rows + 1);
+    NADIR_CHECK(read_lengths(file, made));
+    const int64_t count = made->row_starts[rows];
+    const int64_t before = nadir_global_first(context, count);
+    NADIR_NEW(context, made->columns, count);
+    NADIR_NEW(context, made->values, count);
+    NADIR_CHECK(read_entries(file, before, made));
 cleanup:
     return status;
 }
@@ -297,11 +301,6 @@ static void put(nadir_output *output, size_t width, uint64_t bits)
         bytes[i] = (unsigned char)(bits >> (8 * (width - 1 - i)));
     }
     nadir_output_write(output, bytes, width);
-}
-
-static void put_integer(nadir_output *output, size_t width, int64_t value)
-{
-    put(output, width, (uint64_t)value);
 }
 
 static void put_double(nadir_output *output, double value)
@@ -323,28 +322,6 @@ static size_t put_header(nadir_output *output, int64_t rows, int64_t columns, in
 }
 
 /* ---- Models ------------------------------------------------------------------------------------------ */
-
-/* The entries of the rows [first, first + rows) of a sparse matrix; the arrays are released by the caller. */
-typedef struct sparse_rows {
-    int64_t *row_starts; /* [rows + 1] */
-    int32_t *columns;
-    double *values;
-} sparse_rows;
-
-static nadir_status read_sparse(petsc_file *file, int64_t first, int64_t rows, sparse_rows *made)
-{
-    nadir_status status = NADIR_OK;
-    nadir_context *context = file->context;
-    NADIR_NEW(context, made->row_starts, rows + 1);
-    NADIR_CHECK(read_lengths(file, first, rows, made->row_starts));
-    const int64_t count = made->row_starts[rows];
-    const int64_t before = nadir_global_first(context, count);
-    NADIR_NEW(context, made->columns, count);
-    NADIR_NEW(context, made->values, count);
-    NADIR_CHECK(read_entries(file, first, rows, made->row_starts, before, made->columns, made->values));
-cleanup:
-    return status;
-}
 
 /* Rewards of the own rows, of which `first_row` is the first; entries that are not stored are zero. */
 static nadir_status read_sparse_rewards(petsc_file *file, int64_t first_row, nadir_model *model)
@@ -385,7 +362,8 @@ static nadir_status read_rewards(nadir_context *context, const char *path, int64
     }
     NADIR_NEW_ZERO(context, model->rewards, model->rows);
     if (file.nonzeros == DENSE) {
-        NADIR_CHECK(read_numbers(&file, first * actions, model->rows, model->rewards));
+        NADIR_CHECK(
+            read_doubles(&file, body_start(&file) + 8 * first * actions, model->rows, model->rewards));
     } else {
         NADIR_CHECK(read_sparse_rewards(&file, first * actions, model));
     }
@@ -425,7 +403,7 @@ static nadir_status read_kernel(petsc_file *file, int64_t first_row, nadir_model
     if (file->nonzeros == DENSE) {
         const int64_t count = model->rows * file->columns;
         NADIR_NEW(file->context, model->dense, count);
-        return read_numbers(file, first_row * file->columns, count, model->dense);
+        return read_doubles(file, body_start(file) + 8 * first_row * file->columns, count, model->dense);
     }
     status = read_sparse(file, first_row, model->rows, &kernel);
     model->row_starts = kernel.row_starts;
@@ -486,13 +464,13 @@ static nadir_status write_kernel(nadir_context *context, nadir_output *output, c
                 const bool positive = entries.values[i] > 0;
                 length += positive;
                 if (positive && pass == COLUMNS) {
-                    put_integer(output, width, nadir_row_column(&entries, i));
+                    put(output, width, (uint64_t)nadir_row_column(&entries, i));
                 } else if (positive && pass == VALUES) {
                     put_double(output, entries.values[i]);
                 }
             }
             if (pass == LENGTHS) {
-                put_integer(output, width, length);
+                put(output, width, (uint64_t)length);
             }
             const double passes_done = pass + (double)row / (double)model->rows;
             NADIR_CHECK(nadir_progress(context, "writing", passes_done / PASSES));
@@ -509,10 +487,10 @@ static nadir_status write_rewards(nadir_context *context, nadir_output *output, 
     const int64_t actions = model->rows / model->states;
     const size_t width = put_header(output, model->states, actions, model->rows);
     for (int64_t s = 0; s < model->states; s++) {
-        put_integer(output, width, actions);
+        put(output, width, (uint64_t)actions);
     }
     for (int64_t row = 0; row < model->rows; row++) {
-        put_integer(output, width, row % actions);
+        put(output, width, (uint64_t)(row % actions));
     }
     for (int64_t row = 0; row < model->rows; row++) {
         put_double(output, model->rewards[row]);

@@ -16,6 +16,7 @@
 #include "io/labels.h"
 #include "model/model_builder.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Labels ------------------------------------------------------------------------------------------ */
@@ -260,45 +261,25 @@ static nadir_status read_counts(reward_reader *reader, const reward_line *line, 
     return NADIR_OK;
 }
 
-static nadir_status read_state_reward(reward_reader *reader, const reward_line *line)
+/* For check_reward_counts. */
+static void record_state_reward(reward_reader *reader, int64_t state, nadir_cursor reward)
 {
-    nadir_status status = NADIR_OK;
-    nadir_context *context = reader->text.context;
-    const int64_t states = reader->builder->states;
-    int64_t state;
-    double reward;
-    if (!take_indices(line, 1, &state) || !take_reward(line, &reward)) {
-        return fail_reward_line(reader, line);
-    }
-    if (state < 0 || state >= states) {
-        return nadir_text_fail(&reader->text, "a reward for state %lld; the model has the states 0 to %lld",
-                               (long long)state, (long long)states - 1);
-    }
-    if (reader->states == NULL) {
-        NADIR_NEW_ZERO(context, reader->states, states);
-        NADIR_NEW_ZERO(context, reader->given, states);
-    }
-    if (reader->given[state]) {
-        return nadir_text_fail(&reader->text, "a second reward for state %lld", (long long)state);
-    }
-    reader->given[state] = true;
-    reader->states[state] = reward;
     int64_t count;
     if (reader->found > 0) {
         reader->largest = state > reader->largest ? state : reader->largest;
-    } else if (reader->declared < 0 && nadir_cursor_is_integer(line->words[1], &count)) {
+    } else if (reader->declared < 0 && nadir_cursor_is_integer(reward, &count)) {
         reader->first[0] = state;
         reader->first[1] = count;
     }
-cleanup:
-    return status;
 }
 
-static nadir_status read_transition_reward(reward_reader *reader, const reward_line *line)
+static nadir_status read_reward(reward_reader *reader, const reward_line *line)
 {
     nadir_status status = NADIR_OK;
     nadir_builder *builder = reader->builder;
-    int64_t indices[3];
+    const bool of_state = line->columns == 2;
+    const size_t places = of_state ? (size_t)builder->states : builder->count;
+    int64_t indices[3] = {0};
     double reward;
     if (!take_indices(line, line->columns - 1, indices) || !take_reward(line, &reward)) {
         return fail_reward_line(reader, line);
@@ -306,22 +287,39 @@ static nadir_status read_transition_reward(reward_reader *reader, const reward_l
     const int64_t state = indices[0];
     const int64_t choice = reader->chain ? 0 : indices[1];
     const int64_t successor = indices[line->columns - 2];
-    const int64_t found = nadir_builder_find(builder, state, choice, successor);
-    if (found < 0) {
+    if (of_state && (state < 0 || state >= builder->states)) {
+        return nadir_text_fail(&reader->text, "a reward for state %lld; the model has the states 0 to %lld",
+                               (long long)state, (long long)builder->states - 1);
+    }
+    const int64_t place = of_state ? state : nadir_builder_find(builder, state, choice, successor);
+    if (place < 0) {
         return nadir_text_fail(
             &reader->text,
             "a reward for state %lld, choice %lld, successor %lld; there is no such transition",
             (long long)state, (long long)choice, (long long)successor);
     }
     if (reader->given == NULL) {
-        NADIR_NEW_ZERO(reader->text.context, reader->given, builder->count);
+        NADIR_NEW_ZERO(builder->context, reader->given, places);
     }
-    if (reader->given[found]) { /* also keeps the work in bounds where transitions are given often */
-        return nadir_text_fail(&reader->text, "a second reward for state %lld, choice %lld, successor %lld",
-                               (long long)state, (long long)choice, (long long)successor);
+    if (reader->given[place]) { /* also keeps the work in bounds where transitions are given often */
+        char transition[64] = "";
+        if (!of_state) {
+            (void)snprintf(transition, sizeof transition, ", choice %lld, successor %lld", (long long)choice,
+                           (long long)successor);
+        }
+        return nadir_text_fail(&reader->text, "a second reward for state %lld%s", (long long)state,
+                               transition);
     }
-    reader->given[found] = true;
-    (void)nadir_builder_add_reward(builder, state, choice, successor, reward);
+    reader->given[place] = true;
+    if (!of_state) {
+        (void)nadir_builder_add_reward(builder, state, choice, successor, reward);
+        return NADIR_OK;
+    }
+    if (reader->states == NULL) {
+        NADIR_NEW_ZERO(builder->context, reader->states, places);
+    }
+    reader->states[state] = reward;
+    record_state_reward(reader, state, line->words[1]);
 cleanup:
     return status;
 }
@@ -346,8 +344,7 @@ static nadir_status read_reward_lines(reward_reader *reader)
                 return fail_reward_line(reader, &line);
             }
             reader->columns = line.columns;
-            NADIR_CHECK(line.columns == 2 ? read_state_reward(reader, &line)
-                                          : read_transition_reward(reader, &line));
+            NADIR_CHECK(read_reward(reader, &line));
             reader->found++;
         }
         NADIR_CHECK(nadir_text_content(&reader->text, "#", &text, &more));
