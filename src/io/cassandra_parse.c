@@ -173,17 +173,6 @@ static nadir_status take_number(parser *parse, const char *what, double *value)
 
 static const char *const list_names[] = {"state", "action", "observation"};
 
-/* How many there are, without names. */
-static nadir_status read_count(parser *parse, int which, int64_t *count)
-{
-    if (!nadir_cursor_is_integer(cursor_of(parse->current), count) || *count < 1 ||
-        *count > NADIR_STATES_LIMIT) {
-        return nadir_text_fail(text_at_token(parse), "%ss: '%.60s'; expected a number from 1 to %d, or names",
-                               list_names[which], parse->current->text, NADIR_STATES_LIMIT);
-    }
-    return advance(parse);
-}
-
 /* Adds the current token to the names; each name stands once. */
 static nadir_status read_name(parser *parse, int which)
 {
@@ -234,7 +223,13 @@ static nadir_status read_list(parser *parse, int which)
     }
     const bool from_zero = is_word(parse->current, "0");
     if (parse->current->kind == WORD && is_number(parse->current) && !from_zero) {
-        return read_count(parse, which, &list->count);
+        if (!nadir_cursor_is_integer(cursor_of(parse->current), &list->count) || list->count < 1 ||
+            list->count > NADIR_STATES_LIMIT) {
+            return nadir_text_fail(text_at_token(parse),
+                                   "%ss: '%.60s'; expected a number from 1 to %d, or names", what,
+                                   parse->current->text, NADIR_STATES_LIMIT);
+        }
+        return advance(parse);
     }
     while (!is_statement(parse)) {
         int64_t number;
@@ -448,13 +443,12 @@ static nadir_status add_rule(const parser *parse, nadir_cassandra_rules *rules, 
 static nadir_status take_entry(parser *parse, int64_t row, int64_t row_count, int64_t column,
                                int64_t column_count, double *value)
 {
-    if (parse->current->kind == WORD && nadir_cursor_is_double(cursor_of(parse->current), value)) {
-        return advance(parse);
+    char what[128] = "";
+    if (parse->current->kind != WORD || !nadir_cursor_is_double(cursor_of(parse->current), value)) {
+        (void)snprintf(what, sizeof what, "number %lld of %lld in row %lld of %lld", (long long)column + 1,
+                       (long long)column_count, (long long)row + 1, (long long)row_count);
     }
-    char what[128];
-    (void)snprintf(what, sizeof what, "number %lld of %lld in row %lld of %lld", (long long)column + 1,
-                   (long long)column_count, (long long)row + 1, (long long)row_count);
-    return take_number(parse, what, value); /* says what is wrong */
+    return what[0] == '\0' ? advance(parse) : take_number(parse, what, value); /* says what is wrong */
 }
 
 static nadir_status depends_on_observation(parser *parse, int64_t line)

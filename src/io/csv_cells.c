@@ -209,37 +209,35 @@ cleanup:
     return status;
 }
 
-static nadir_status number_fail(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
-                                int which, const char *expected)
+/* Whether a cell is a double, and nothing else. */
+static bool is_double(nadir_cursor cell, double *value)
 {
-    return nadir_text_fail(text, "`%s` is `%.*s`; expected %s", header->called[which],
-                           NADIR_WORD(cells[which]), expected);
+    return nadir_number_parse_double(cell.at, cell.end, value) == cell.end && cell.at < cell.end;
 }
 
 nadir_status nadir_csv_integer(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
                                int which, int64_t *value)
 {
     const nadir_cursor cell = cells[which];
+    double real;
     if (nadir_number_parse_int64(cell.at, cell.end, value) == cell.end && cell.at < cell.end) {
         return NADIR_OK;
     }
-    double real;
-    if (nadir_number_parse_double(cell.at, cell.end, &real) == cell.end && cell.at < cell.end &&
-        real >= -WHOLE_LIMIT && real <= WHOLE_LIMIT && real == (double)(int64_t)real) {
+    if (is_double(cell, &real) && real >= -WHOLE_LIMIT && real <= WHOLE_LIMIT &&
+        real == (double)(int64_t)real) {
         *value = (int64_t)real;
         return NADIR_OK;
     }
-    return number_fail(text, header, cells, which, "a whole number");
+    return nadir_text_fail(text, "`%s` is `%.*s`; expected a whole number", header->called[which],
+                           NADIR_WORD(cell));
 }
 
 nadir_status nadir_csv_double(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
                               int which, double *value)
 {
-    const nadir_cursor cell = cells[which];
-    if (nadir_number_parse_double(cell.at, cell.end, value) == cell.end && cell.at < cell.end) {
-        return NADIR_OK;
-    }
-    return number_fail(text, header, cells, which, "a number");
+    return is_double(cells[which], value) ? NADIR_OK
+                                          : nadir_text_fail(text, "`%s` is `%.*s`; expected a number",
+                                                            header->called[which], NADIR_WORD(cells[which]));
 }
 
 /* ---- Numbers of states or rows ---- */

@@ -209,25 +209,11 @@ cleanup:
 nadir_json_kind nadir_json_peek(nadir_json *json)
 {
     skip_blanks(json);
-    if (json->at == json->end) {
-        return NADIR_JSON_NOTHING;
-    }
-    switch (*json->at) {
-    case 'n':
-        return NADIR_JSON_NULL;
-    case 't':
-    case 'f':
-        return NADIR_JSON_BOOL;
-    case '"':
-        return NADIR_JSON_STRING;
-    case '[':
-        return NADIR_JSON_ARRAY;
-    case '{':
-        return NADIR_JSON_OBJECT;
-    default:
-        return *json->at == '-' || (*json->at >= '0' && *json->at <= '9') ? NADIR_JSON_NUMBER
-                                                                          : NADIR_JSON_NOTHING;
-    }
+    static const char first[] = "ntf\"[{-0123456789";
+    static const nadir_json_kind kinds[] = {NADIR_JSON_NULL,   NADIR_JSON_BOOL,  NADIR_JSON_BOOL,
+                                            NADIR_JSON_STRING, NADIR_JSON_ARRAY, NADIR_JSON_OBJECT};
+    const char *place = json->at < json->end && *json->at != '\0' ? strchr(first, *json->at) : NULL;
+    return place == NULL ? NADIR_JSON_NOTHING : place - first < 6 ? kinds[place - first] : NADIR_JSON_NUMBER;
 }
 
 nadir_status nadir_json_null(nadir_json *json)
@@ -351,22 +337,15 @@ static nadir_status skip_value(nadir_json *json, int depth)
 {
     double number;
     bool flag;
-    switch (nadir_json_peek(json)) {
-    case NADIR_JSON_NULL:
-        return nadir_json_null(json);
-    case NADIR_JSON_BOOL:
-        return nadir_json_bool(json, &flag);
-    case NADIR_JSON_NUMBER:
-        return nadir_json_number(json, &number);
-    case NADIR_JSON_STRING:
-        return take_string(json, 0, NULL, "a string");
-    case NADIR_JSON_ARRAY:
-    case NADIR_JSON_OBJECT:
+    const nadir_json_kind kind = nadir_json_peek(json);
+    if (kind == NADIR_JSON_ARRAY || kind == NADIR_JSON_OBJECT) {
         return skip_inside(json, *json->at++ == '{', depth);
-    case NADIR_JSON_NOTHING:
-        break;
     }
-    return expect_fail(json, "a value");
+    return kind == NADIR_JSON_NULL     ? nadir_json_null(json)
+           : kind == NADIR_JSON_BOOL   ? nadir_json_bool(json, &flag)
+           : kind == NADIR_JSON_NUMBER ? nadir_json_number(json, &number)
+           : kind == NADIR_JSON_STRING ? take_string(json, 0, NULL, "a string")
+                                       : expect_fail(json, "a value");
 }
 
 nadir_status nadir_json_skip(nadir_json *json)

@@ -123,8 +123,9 @@ nadir_status nadir_npz_int64s(nadir_npz *npz, nadir_npz_which which, const nadir
                               int64_t *into);
 nadir_status nadir_npz_int32s(nadir_npz *npz, nadir_npz_which which, const nadir_npy_slice *slice,
                               int32_t *into);
+/* None where there is no such array. */
 nadir_status nadir_npz_names(nadir_npz *npz, nadir_npz_which which, nadir_names *into);
-/* An array of one text; none where there is none. */
+/* An array of one text; none where there is no such array. */
 nadir_status nadir_npz_one_name(nadir_npz *npz, nadir_npz_which which, nadir_names *into);
 /* An array of one number; where there is none, *into is left alone. */
 nadir_status nadir_npz_number(nadir_npz *npz, nadir_npz_which which, double *into);

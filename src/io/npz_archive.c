@@ -452,7 +452,7 @@ nadir_status nadir_npz_int32s(nadir_npz *npz, nadir_npz_which which, const nadir
 
 nadir_status nadir_npz_names(nadir_npz *npz, nadir_npz_which which, nadir_names *into)
 {
-    return read_array(npz, which, TO_NAMES, NULL, NULL, into);
+    return nadir_npz_has(npz, which) ? read_array(npz, which, TO_NAMES, NULL, NULL, into) : NADIR_OK;
 }
 
 nadir_status nadir_npz_number(nadir_npz *npz, nadir_npz_which which, double *into)
@@ -471,7 +471,7 @@ nadir_status nadir_npz_one_name(nadir_npz *npz, nadir_npz_which which, nadir_nam
     if (nadir_npz_has(npz, which) && npz->headers[which].count != 1) {
         return nadir_npz_shape_fail(npz, which, "one word");
     }
-    return nadir_npz_has(npz, which) ? nadir_npz_names(npz, which, into) : NADIR_OK;
+    return nadir_npz_names(npz, which, into);
 }
 
 nadir_status nadir_npz_word(nadir_npz *npz, nadir_npz_which which, int count, const char *const *words,

@@ -543,16 +543,12 @@ static nadir_status read_names(reader *self)
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = self->model;
-    if (has(self, NADIR_NPZ_STATE_NAMES)) {
-        if (header_of(self, NADIR_NPZ_STATE_NAMES)->count != self->states) {
-            return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_STATE_NAMES, "one name for each of %lld states",
-                                        (long long)self->states);
-        }
-        NADIR_CHECK(nadir_npz_names(&self->npz, NADIR_NPZ_STATE_NAMES, &model->state_names));
+    if (has(self, NADIR_NPZ_STATE_NAMES) && header_of(self, NADIR_NPZ_STATE_NAMES)->count != self->states) {
+        return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_STATE_NAMES, "one name for each of %lld states",
+                                    (long long)self->states);
     }
-    if (has(self, NADIR_NPZ_ACTION_NAMES)) {
-        NADIR_CHECK(nadir_npz_names(&self->npz, NADIR_NPZ_ACTION_NAMES, &model->action_names));
-    }
+    NADIR_CHECK(nadir_npz_names(&self->npz, NADIR_NPZ_STATE_NAMES, &model->state_names));
+    NADIR_CHECK(nadir_npz_names(&self->npz, NADIR_NPZ_ACTION_NAMES, &model->action_names));
 cleanup:
     return status;
 }

@@ -200,26 +200,24 @@ static bool ends_well(const char *self, const char *end)
              next == '_' || next == '.');
 }
 
+/* Moves the cursor behind a number, if there is one (after not NULL). */
+static bool take_number(nadir_cursor *cursor, const char *after)
+{
+    const bool taken = after != NULL && ends_well(after, cursor->end);
+    cursor->at = taken ? after : cursor->at;
+    return taken;
+}
+
 bool nadir_cursor_take_integer(nadir_cursor *cursor, int64_t *value)
 {
     nadir_cursor_skip_blanks(cursor);
-    const char *after = nadir_number_parse_int64(cursor->at, cursor->end, value);
-    if (after == NULL || !ends_well(after, cursor->end)) {
-        return false;
-    }
-    cursor->at = after;
-    return true;
+    return take_number(cursor, nadir_number_parse_int64(cursor->at, cursor->end, value));
 }
 
 bool nadir_cursor_take_double(nadir_cursor *cursor, double *value)
 {
     nadir_cursor_skip_blanks(cursor);
-    const char *after = nadir_number_parse_double(cursor->at, cursor->end, value);
-    if (after == NULL || !ends_well(after, cursor->end)) {
-        return false;
-    }
-    cursor->at = after;
-    return true;
+    return take_number(cursor, nadir_number_parse_double(cursor->at, cursor->end, value));
 }
 
 bool nadir_cursor_take_ratio(nadir_cursor *cursor, double *value)
