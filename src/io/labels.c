@@ -176,30 +176,18 @@ cleanup:
     return status;
 }
 
-static nadir_status number_choice(numbering *pass, int64_t state, int32_t label, int32_t *number)
-{
-    if (pass->plain) {
-        int64_t value = 0;
-        (void)is_plain_number(nadir_names_get(&pass->labels->names, label), &value);
-        *number = (int32_t)value;
-        return NADIR_OK;
-    }
-    return number_by_name(pass, state, label, number);
-}
-
 static bool same_choice(const nadir_transition *a, const nadir_transition *b)
 {
     return a->state == b->state && a->action == b->action;
 }
 
-/* Whether every choice of the builder has a label; both lists are sorted. */
-static bool all_labelled(const nadir_action_labels *labels, const nadir_builder *builder)
+int64_t nadir_count_choices(const nadir_builder *builder)
 {
-    size_t choices = 0;
+    int64_t choices = 0;
     for (size_t i = 0; i < builder->count; i++) {
         choices += i == 0 || !same_choice(&builder->transitions[i], &builder->transitions[i - 1]);
     }
-    return choices == labels->count;
+    return choices;
 }
 
 /* Replaces the action of every transition. */
@@ -218,7 +206,13 @@ static nadir_status number_all(numbering *pass, nadir_builder *builder, int32_t 
             const bool found =
                 label != NULL && label->state == choice.state && label->choice == choice.action;
             given += found;
-            NADIR_CHECK(number_choice(pass, choice.state, found ? label->label : no_label, &number));
+            const int32_t own = found ? label->label : no_label;
+            int64_t value = 0;
+            if (pass->plain && is_plain_number(nadir_names_get(&labels->names, own), &value)) {
+                number = (int32_t)value;
+            } else {
+                NADIR_CHECK(number_by_name(pass, choice.state, own, &number));
+            }
         }
         builder->sorted = builder->sorted && number == self->action;
         self->action = number;
@@ -238,7 +232,7 @@ nadir_status nadir_action_labels_apply(nadir_action_labels *labels, nadir_builde
     }
     NADIR_CHECK(nadir_builder_sort(builder));
     NADIR_CHECK(sort_choices(labels, builder));
-    const bool complete = all_labelled(labels, builder);
+    const bool complete = nadir_count_choices(builder) == (int64_t)labels->count;
     if (!complete) {
         NADIR_CHECK(find_or_add(context, labels, NADIR_NO_LABEL, strlen(NADIR_NO_LABEL), &no_label));
     }

@@ -42,6 +42,9 @@ typedef struct nadir_action_labels {
 nadir_status nadir_action_labels_add(nadir_text *text, nadir_action_labels *labels, int64_t state,
                                      int64_t choice, nadir_cursor label);
 
+/* The choices of all states; the builder is sorted. */
+int64_t nadir_count_choices(const nadir_builder *builder);
+
 /* Replaces the choices, which until now stand as action numbers in the builder, by numbers as above, and
  * gives the names to the builder's model. Without labels nothing changes. */
 nadir_status nadir_action_labels_apply(nadir_action_labels *labels, nadir_builder *builder);

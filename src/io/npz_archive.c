@@ -386,26 +386,6 @@ void nadir_npz_close(nadir_npz *npz)
 
 typedef enum target { TO_DOUBLES, TO_INT64S, TO_INT32S, TO_NAMES } target;
 
-static nadir_status read_items(nadir_npy *npy, target to, const nadir_npy_slice *slice,
-                               const int64_t *strides, void *into)
-{
-    nadir_status status = NADIR_OK;
-    const int64_t count = slice != NULL ? slice->count : npy->header.count;
-    switch (to) {
-    case TO_DOUBLES:
-        return nadir_npy_place(npy, slice, strides, into);
-    case TO_INT64S:
-    case TO_INT32S:
-        NADIR_CHECK(nadir_npy_skip(npy, slice != NULL ? slice->first : 0));
-        return to == TO_INT64S ? nadir_npy_int64s(npy, count, into) : nadir_npy_int32s(npy, count, into);
-    case TO_NAMES:
-        break;
-    }
-    status = nadir_npy_names(npy, into);
-cleanup:
-    return status;
-}
-
 /* Space was made for what the header said when the archive was opened. */
 static bool is_unchanged(const nadir_npy_header *now, const nadir_npy_header *then)
 {
@@ -418,14 +398,22 @@ static nadir_status read_array(nadir_npz *npz, nadir_npz_which which, target to,
 {
     nadir_status status = NADIR_OK;
     nadir_npz_array array = {0};
+    nadir_npy *npy = &array.npy;
     NADIR_CHECK(nadir_npz_array_open(npz, which, &array));
     if (!is_unchanged(&array.npy.header, &npz->headers[which])) {
         status = nadir_fail(npz->context, NADIR_ERROR_IO, "%s: changed while it was read", array.name);
         goto cleanup;
     }
-    NADIR_CHECK(read_items(&array.npy, to, slice, strides, into));
-    if (array.npy.taken == array.npy.header.count) {
-        NADIR_CHECK(nadir_npy_finish(&array.npy));
+    const int64_t count = slice != NULL ? slice->count : npy->header.count;
+    if (slice != NULL && to != TO_DOUBLES) {
+        NADIR_CHECK(nadir_npy_skip(npy, slice->first));
+    }
+    NADIR_CHECK(to == TO_DOUBLES  ? nadir_npy_place(npy, slice, strides, into)
+                : to == TO_INT64S ? nadir_npy_int64s(npy, count, into)
+                : to == TO_INT32S ? nadir_npy_int32s(npy, count, into)
+                                  : nadir_npy_names(npy, into));
+    if (npy->taken == npy->header.count) {
+        NADIR_CHECK(nadir_npy_finish(npy));
     }
 cleanup:
     nadir_npz_array_close(&array);

@@ -595,17 +595,6 @@ cleanup:
     return status;
 }
 
-/* Needs the builder sorted. */
-static int64_t count_choices(const nadir_builder *builder)
-{
-    int64_t choices = 0;
-    for (size_t i = 0; i < builder->count; i++) {
-        const nadir_transition *self = &builder->transitions[i];
-        choices += i == 0 || self->state != self[-1].state || self->action != self[-1].action;
-    }
-    return choices;
-}
-
 static nadir_status check_counts(tra_reader *reader, int64_t choices)
 {
     const int64_t transitions = (int64_t)reader->builder.count;
@@ -631,7 +620,7 @@ static nadir_status read_model(nadir_context *context, const char *path, const n
     NADIR_CHECK(read_header(&reader));
     NADIR_CHECK(read_transitions(&reader));
     NADIR_CHECK(nadir_builder_sort(builder));
-    const int64_t choices = count_choices(builder);
+    const int64_t choices = nadir_count_choices(builder);
     NADIR_CHECK(check_counts(&reader, choices));
     builder->no_rewards = settings->rewards == NULL;
     if (settings->rewards != NULL) {

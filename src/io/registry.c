@@ -284,45 +284,38 @@ static void say_losses(nadir_context *context, const nadir_format *format, unsig
     }
 }
 
-/* NULL: there is none, which is said as NADIR_ERROR_UNSUPPORTED. */
-static const nadir_format *find_write_format(nadir_context *context, const char *path)
+static nadir_status find_write_format(nadir_context *context, const char *path, const nadir_format **format)
 {
-    const nadir_format *format = format_by_ending(path);
-    if (format == NULL) {
-        char list[512];
-        (void)nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
-                         "%s: the ending does not tell the format to write; known are %s", path,
-                         list_formats(list));
-    }
-    return format;
+    char list[512];
+    *format = format_by_ending(path);
+    return *format != NULL ? NADIR_OK
+                           : nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                                        "%s: the ending does not tell the format to write; known are %s",
+                                        path, list_formats(list));
 }
 
 nadir_status nadir_write_format(nadir_context *context, const char *path, const char **name)
 {
-    const nadir_format *format = find_write_format(context, path);
-    if (format == NULL) {
-        return NADIR_ERROR_UNSUPPORTED;
+    const nadir_format *format;
+    const nadir_status status = find_write_format(context, path, &format);
+    if (status == NADIR_OK) {
+        *name = format->name;
     }
-    *name = format->name;
-    return NADIR_OK;
+    return status;
 }
 
 nadir_status nadir_model_write(nadir_context *context, const nadir_model *model, const char *path,
                                const nadir_write_settings *settings)
 {
+    nadir_status status = NADIR_OK;
+    const nadir_format *format;
     nadir_write_settings use;
     nadir_write_settings_default(&use);
     if (settings != NULL && !nadir_settings_copy(&use, sizeof use, settings)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the write settings is not set");
     }
-    const nadir_format *format = find_write_format(context, path);
-    if (format == NULL) {
-        return NADIR_ERROR_UNSUPPORTED;
-    }
-    nadir_status status = nadir_model_check_one_process(context, model, "writing models");
-    if (status != NADIR_OK) {
-        return status;
-    }
+    NADIR_CHECK(find_write_format(context, path, &format));
+    NADIR_CHECK(nadir_model_check_one_process(context, model, "writing models"));
     if (use.compress && (format->takes & NADIR_TAKES_COMPRESS) == 0) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%s is %s, which has no use for --compress", path,
                           format->title);
@@ -337,5 +330,7 @@ nadir_status nadir_model_write(nadir_context *context, const nadir_model *model,
                           format->title);
     }
     say_losses(context, format, lost);
-    return format->write(context, model, path, &use);
+    status = format->write(context, model, path, &use);
+cleanup:
+    return status;
 }
