@@ -4,39 +4,30 @@
  * Simplex and support: v* = T v*. T at v gives a policy pi and worst rows X of all actions; the next v is the
  * value of pi under X (Newton's method on both players' choices). This takes a few steps, but need not
  * converge. Where it does not, v is from then on the worst value of pi by the adversary's own policy
- * iteration, which never falls from step to step. Any v proves with pi and X
- *
- *     worst return of pi >= mu . v - c,    c (1 - gamma) >= max (v - T^pi v), weak duality for the rows;
- *     worst return of any policy <= the optimum under X <= mu . v + c,    c (1 - gamma) >= max (T_X v - v).
+ * iteration, which never falls from step to step. The optimum under X is an upper bound (minmax.h).
  *
  * Free domain: v is the fixed point of T^pi, unique below breakdown, pi the best mixture at the last v, and
- * the best policy met is the result. Its lower bound is that of its evaluation. The free set contains that of
- * the simplex, whose optimum is therefore an upper bound.
+ * the best policy met is the result. The free set contains that of the simplex, whose optimum is therefore an
+ * upper bound.
  */
 #include "policy/rectangular_optimum.h"
 
 #include "core/context.h"
 #include "linalg/distributed.h"
-#include "proof/bellman_bound.h"
-#include "proof/free_bounds.h"
-#include "proof/membership.h"
-#include "proof/setup.h"
-#include "search/free_search.h"
-#include "search/rectangular_policy_iteration.h"
-#include "solve/bellman.h"
+#include "policy/minmax.h"
 #include "solve/value.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define UNIT        (DBL_EPSILON / 2)
 #define SOLVE_ERROR 1e-9  /* no solve is worse, relative to the largest value */
 #define EVALUATION  1e-13 /* tolerance of the worst value of a policy, relative to its penalty */
 
 enum {
     NEWTON_PATIENCE = 8, /* steps without a smaller residual, before the monotone iteration is used */
-    FREE_PATIENCE = 50   /* the same before the iteration on the free domain stops */
+    FREE_PATIENCE = 50,  /* the same before the iteration on the free domain stops */
+    EVALUATION_STEPS = 1000
 };
 
 /* All numbers, besides v, best and policy, that it takes to resume. Written to checkpoints as it is. */
@@ -155,56 +146,20 @@ cleanup:
     return status;
 }
 
-/* The evaluation of a policy. */
-typedef struct evaluation {
-    nadir_solver *solver;
-    nadir_setup setup;
-} evaluation;
-
-static nadir_status evaluation_make(const optimum *self, const nadir_policy *policy, evaluation *made)
-{
-    nadir_status status = NADIR_OK;
-    nadir_solver_settings settings;
-    nadir_solver_settings_default(&settings);
-    settings.backend = self->settings->backend;
-    NADIR_CHECK(nadir_solver_create(self->context, self->model, policy, &settings, &made->solver));
-    NADIR_CHECK(nadir_setup_make(self->context, made->solver, self->ball, false, &made->setup));
-cleanup:
-    return status;
-}
-
-static void evaluation_clear(const optimum *self, evaluation *made)
-{
-    nadir_setup_clear(self->context, &made->setup);
-    nadir_solver_free(made->solver);
-}
-
 /* The worst value of the policy. */
-static nadir_status solve_policy(optimum *self, const nadir_policy *policy, double *v, double *J)
+static nadir_status solve_policy(const optimum *self, nadir_policy *policy, double *v, double *J)
 {
     nadir_status status = NADIR_OK;
-    nadir_context *context = self->context;
-    evaluation made = {0};
-    nadir_candidate candidate = {0};
-    const double factor = 1;
-    NADIR_CHECK(evaluation_make(self, policy, &made));
-    const nadir_problem *problem = &made.setup.problem;
-    if (self->set.idle) {
-        memcpy(v, problem->v, (size_t)problem->states * sizeof *v);
-        *J = problem->J;
-        goto cleanup;
-    }
-    if (self->set.domain == NADIR_DOMAIN_FREE) {
-        NADIR_CHECK(nadir_rectangular_free_solve(context, problem, 1, &factor, &candidate));
-    } else {
-        NADIR_CHECK(
-            nadir_rectangular_policy_iteration(context, problem, factor, EVALUATION, 1000, &candidate));
-    }
-    memcpy(v, candidate.v, (size_t)problem->states * sizeof *v);
-    *J = candidate.J;
+    nadir_minmax minmax = {.model = self->model,
+                           .ball = self->ball,
+                           .backend = self->settings->backend,
+                           .iterations_limit = EVALUATION_STEPS};
+    nadir_response response = {0};
+    NADIR_CHECK(nadir_response_find(self->context, &minmax, policy, NULL, NULL, EVALUATION, &response));
+    memcpy(v, response.v, (size_t)self->model->states * sizeof *v);
+    *J = response.J;
 cleanup:
-    nadir_candidate_clear(context, &candidate);
-    evaluation_clear(self, &made);
+    nadir_response_clear(self->context, &response);
     return status;
 }
 
@@ -403,118 +358,47 @@ cleanup:
 
 /* ---------------------------------------------------------------------------------------- the bounds */
 
-/* mu . v + c: no policy does better under the worst kernel, which is checked to be in the set. */
-static nadir_status bound_above(optimum *self, double *upper)
+/* The optimum under the worst rows, if these are in the set. */
+static nadir_status bound_valid(optimum *self, double *upper)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = self->context;
-    const nadir_model *model = self->model;
-    nadir_membership membership;
-    nadir_kernel_size size;
-    nadir_bellman_pass pass;
-    int64_t *choice = NULL;
-    double error;
-    NADIR_NEW(context, choice, model->states);
-    memcpy(choice, model->state_rows, (size_t)model->states * sizeof *choice);
+    nadir_dual_bound dual_bound = {.model = self->model,
+                                   .backend = self->settings->backend,
+                                   .tolerance = self->settings->tolerance,
+                                   .upper = INFINITY};
+    NADIR_CHECK(take_policy(self, &self->policy));
     NADIR_CHECK(nadir_lmo_kernel(context, &self->bellman.rows, self->bellman.solutions, &self->worst));
-    NADIR_CHECK(nadir_membership_check(context, self->worst, &self->set, 1, &membership));
-    nadir_kernel_measure(context, self->worst, &size);
-    nadir_bellman_maximise(context, self->worst, model->discount, self->v, 0, NULL, 0, choice, self->R,
-                           &pass);
-    const double rounding = nadir_bellman_rounding(&size, model->discount, 1,
-                                                   nadir_global_largest(context, model->rows, model->rewards),
-                                                   nadir_global_largest(context, model->states, self->v));
-    const double c =
-        nadir_check_offset(pass.highest + rounding, model->discount, size.sum_low, size.sum_high);
-    const double mean = nadir_global_dot(context, model->states, model->initial, self->v, &error);
-    const double mass = nadir_global_sum(context, model->states, model->initial);
-    const double bound = mean + c * mass + error + 8 * UNIT * (fabs(c) + fabs(mean));
-    *upper = pass.finite && isfinite(bound) ? bound : INFINITY;
+    NADIR_CHECK(nadir_dual_bound_add_kernel(context, &dual_bound, &self->worst, self->v, NULL));
+    NADIR_CHECK(nadir_dual_bound_check_kernel(context, &dual_bound, &self->set));
+    *upper = dual_bound.upper;
 cleanup:
-    nadir_release(context, choice);
+    nadir_dual_bound_clear(context, &dual_bound);
     return status;
 }
 
-/* mu . v - c: no kernel of the set does worse to the policy. */
-static nadir_status bound_below(const optimum *self, double *lower)
+static nadir_status bound_free(const optimum *self, double *upper)
 {
-    nadir_status status = NADIR_OK;
-    nadir_context *context = self->context;
-    nadir_uncertainty set = {0};
-    NADIR_CHECK(nadir_uncertainty_make(context, self->model, self->policy, self->ball, &set));
-    const nadir_problem problem = {
-        .model = self->model,
-        .kernel = self->nominal,
-        .policy = self->policy,
-        .uncertainty = &set,
-        .states = self->model->states,
-        .rows = self->model->rows,
-        .gamma = self->model->discount,
-        .sign = 1,
-        .rewards = self->model->rewards,
-        .mu = self->model->initial,
-    };
-    NADIR_CHECK(nadir_rectangular_check(context, &problem, 1, self->v, lower));
-cleanup:
-    nadir_uncertainty_clear(context, &set);
-    return status;
-}
-
-static nadir_status bound_free(optimum *self, nadir_rectangular_optimum_result *result)
-{
-    nadir_status status = NADIR_OK;
-    nadir_context *context = self->context;
-    nadir_rectangular_optimum_result above = {0};
+    nadir_rectangular_optimum_result above = {.upper = INFINITY};
     nadir_rectangular_optimum_settings settings = *self->settings;
     nadir_policy *policy = NULL;
     nadir_ball ball;
-    evaluation made = {0};
-    bool exact;
-    double breakdown;
-    NADIR_CHECK(evaluation_make(self, self->policy, &made));
-    NADIR_CHECK(nadir_rectangular_free_bound(context, &made.setup.problem, 1, self->best, &exact,
-                                             &result->lower, &breakdown));
     nadir_ball_default(&ball);
     ball = self->ball != NULL ? *self->ball : ball;
     ball.domain = NADIR_DOMAIN_SIMPLEX;
     settings.search = NULL;
-    status = nadir_rectangular_optimum(context, self->model, &ball, &settings, NULL, &policy, &above);
-    result->upper = above.upper;
-    if (status == NADIR_ERROR_NOT_CONVERGED) { /* the bound holds nevertheless */
-        status = NADIR_OK;
-    }
-cleanup:
+    const nadir_status status =
+        nadir_rectangular_optimum(self->context, self->model, &ball, &settings, &policy, &above);
+    *upper = above.upper;
     nadir_policy_free(policy);
-    evaluation_clear(self, &made);
-    return status;
-}
-
-static nadir_status bound(optimum *self, nadir_rectangular_optimum_result *result)
-{
-    nadir_status status = NADIR_OK;
-    if (self->set.domain == NADIR_DOMAIN_FREE) {
-        NADIR_CHECK(bound_free(self, result));
-    } else {
-        NADIR_CHECK(take_policy(self, &self->policy));
-        NADIR_CHECK(bound_below(self, &result->lower));
-        NADIR_CHECK(bound_above(self, &result->upper));
-    }
-    /* the policy attains the lower bound, so only rounding can make it exceed the upper one */
-    result->upper = fmax(result->upper, result->lower);
-cleanup:
-    return status;
+    return status == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : status; /* the bound holds nevertheless */
 }
 
 /* Hands the result to the caller. */
-static void give(optimum *self, nadir_rectangular_optimum_result *made, double *value, nadir_policy **policy,
+static void give(optimum *self, nadir_rectangular_optimum_result *made, nadir_policy **policy,
                  nadir_rectangular_optimum_result *result)
 {
-    const nadir_model *model = self->model;
-    const double *v = self->set.domain == NADIR_DOMAIN_FREE ? self->best : self->v;
-    if (value != NULL) {
-        memcpy(value, v, (size_t)model->states * sizeof *value);
-    }
-    made->J = return_of(self, v);
+    made->J = return_of(self, self->set.domain == NADIR_DOMAIN_FREE ? self->best : self->v);
     made->evaluations = self->state.evaluations;
     made->iterations = self->state.iterations;
     *result = *made;
@@ -523,11 +407,11 @@ static void give(optimum *self, nadir_rectangular_optimum_result *made, double *
 }
 
 nadir_status nadir_rectangular_optimum(nadir_context *context, nadir_model *model, const nadir_ball *ball,
-                                       const nadir_rectangular_optimum_settings *settings, double *value,
+                                       const nadir_rectangular_optimum_settings *settings,
                                        nadir_policy **policy, nadir_rectangular_optimum_result *result)
 {
     nadir_status status = NADIR_OK;
-    nadir_rectangular_optimum_result made = {.lower = -INFINITY, .upper = INFINITY};
+    nadir_rectangular_optimum_result made = {.upper = INFINITY};
     optimum run = {.context = context,
                    .model = model,
                    .ball = ball,
@@ -536,12 +420,13 @@ nadir_status nadir_rectangular_optimum(nadir_context *context, nadir_model *mode
     NADIR_CHECK(start(&run));
     status = iterate(&run, &made.stop_reason);
     if (status == NADIR_OK) {
-        status = bound(&run, &made);
+        status = run.set.domain == NADIR_DOMAIN_FREE ? bound_free(&run, &made.upper)
+                                                     : bound_valid(&run, &made.upper);
     }
     const bool interrupted =
         status == NADIR_ERROR_INTERRUPTED && run.state.iterations > 0 && model->exchange == NULL;
     if (interrupted || status == NADIR_OK) {
-        give(&run, &made, value, policy, result);
+        give(&run, &made, policy, result);
     }
     if (status == NADIR_OK &&
         (strcmp(made.stop_reason, "iterations") == 0 || strcmp(made.stop_reason, "time") == 0)) {

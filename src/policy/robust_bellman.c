@@ -11,19 +11,81 @@
 #include <math.h>
 #include <omp.h>
 
-/* ------------------------------------------------------------------------------------- set s: mixtures */
+/* ----------------------------------------------------------------------------------------- one state */
 
 /*
+ * The best mixture of the actions of one state against one budget for all of them. With q_a the value of
+ * action a, and gain_a(r) what the adversary takes from it within radius r, concave,
+ *
+ *     max over pi of min over |r|_p <= beta of  sum_a pi_a (q_a - gamma gain_a(r_a))
+ *         = the least x to which every action can be brought:  |c(x)|_p <= beta,
+ *
+ * c_a(x) the radius that brings q_a down to x. There pi_a is proportional to the derivative of c_a(x)^p:
+ * c_a^(p-1) over the slope of the gain. Actions with q_a <= x have probability zero. With p = infinity, and
+ * in set sa, every action has a budget of its own, and the best one is taken.
+ *
  * The gains lie below their tangents. With tangents in place of gains x solves a scalar equation, whose root
  * lies at or below the true x; its radii are within the budget, so the largest value to which they really
  * bring the actions lies at or above it. The gains there give new tangents, and so on: Newton's method, both
  * values meet after a few rounds. x is at least what the best action keeps when all of beta is spent on it.
  */
 
-enum { ROUNDS = 100, ROOT_STEPS = 200 };
+enum { ROUNDS = 100, ROOT_STEPS = 200, TANGENTS = 8 };
 
 #define ROUNDING (4 * DBL_EPSILON)
 #define CLOSE    1e-9 /* relative: closer values of x may be stopped by rounding */
+
+/* What the adversary takes from an action within a radius. */
+typedef struct loss {
+    double gain;  /* 0 or more */
+    double slope; /* of the gain in the radius; 0: more radius gains nothing */
+    double norm;  /* the radius used, at most the one given */
+} loss;
+
+struct nadir_srect_action {
+    loss most; /* within beta */
+    loss now;
+    int tangents; /* of the gain, which lies below all of them */
+    double touch[TANGENTS];
+    double start[TANGENTS];
+    double slope[TANGENTS];
+};
+
+typedef struct state_update {
+    nadir_robust_bellman *bellman;
+    int64_t first, count; /* rows */
+    const double *q;      /* [count] */
+    double gamma;
+    double beta;
+    double p; /* of the common budget; infinity: every action has its own */
+    double *work;
+    nadir_srect_action *actions; /* [count] */
+} state_update;
+
+/* Neighbouring rows have similar solutions: a cold row starts from that of the row before. */
+static loss respond(const state_update *self, int64_t action, double radius)
+{
+    const nadir_robust_bellman *bellman = self->bellman;
+    const nadir_lmo *rows = &bellman->rows;
+    const int64_t row = self->first + action;
+    const double alpha = nadir_uncertainty_scale(bellman->set, row);
+    const double weight = 1;
+    nadir_lmo_solution *solution = &bellman->solutions[row];
+    nadir_lmo_budget budget;
+    if (bellman->set->domain == NADIR_DOMAIN_FREE) {
+        const double slope = alpha * bellman->sigma;
+        return (loss){radius * slope, slope, slope > 0 ? radius : 0};
+    }
+    if (action > 0 && !(solution->step > 0)) {
+        *solution = solution[-1];
+    }
+    nadir_lmo_solve(rows, row, row + 1, &weight, radius, self->work, solution, &budget);
+    if (!(solution->gain > 0) || isinf(self->p)) { /* the slope is not needed */
+        return (loss){.gain = solution->gain};
+    }
+    const nadir_lmo_row_bound bound = nadir_lmo_bound(rows, row, solution, self->work);
+    return (loss){solution->gain, isinf(solution->step) ? 0 : alpha * bound.slope, solution->norm};
+}
 
 /* Keeps a new tangent, in place of the one that touches farthest away if there are too many. */
 static void keep_tangent(nadir_srect_action *self)
@@ -32,9 +94,9 @@ static void keep_tangent(nadir_srect_action *self)
     if (!(self->now.slope > 0)) {
         return;
     }
-    if (self->tangents == NADIR_SRECT_TANGENTS) {
+    if (self->tangents == TANGENTS) {
         slot = 0;
-        for (int i = 1; i < NADIR_SRECT_TANGENTS; i++) {
+        for (int i = 1; i < TANGENTS; i++) {
             slot =
                 fabs(self->touch[i] - self->now.norm) > fabs(self->touch[slot] - self->now.norm) ? i : slot;
         }
@@ -46,16 +108,16 @@ static void keep_tangent(nadir_srect_action *self)
     self->start[slot] = self->now.gain - self->now.slope * self->now.norm;
 }
 
-static void query(const nadir_srect_update *update, int64_t action, double radius)
+static void query(const state_update *update, int64_t action, double radius)
 {
     nadir_srect_action *self = &update->actions[action];
-    self->now = update->oracle(update->user, action, radius);
+    self->now = respond(update, action, radius);
     keep_tangent(self);
 }
 
 /* A tangent closer to radius 0, for a gain so small that all tangents reach it there: at the chord from 0 to
  * the nearest touching point, which lies below the gain. */
-static void probe(const nadir_srect_update *update, int64_t action, double wanted)
+static void probe(const state_update *update, int64_t action, double wanted)
 {
     const nadir_srect_action *self = &update->actions[action];
     int nearest = 0;
@@ -67,14 +129,14 @@ static void probe(const nadir_srect_update *update, int64_t action, double wante
 }
 
 /* Whether bringing an action down to x takes all of beta, up to rounding. */
-static bool takes_all(const nadir_srect_update *self, int64_t action, double x)
+static bool takes_all(const state_update *self, int64_t action, double x)
 {
     const double rounding = ROUNDING * (fabs(self->q[action]) + fabs(x));
     return self->q[action] - x >= self->gamma * self->actions[action].most.gain - rounding;
 }
 
 /* c_a(x) by the tangents, and -gamma times its derivative. */
-static double radius_at(const nadir_srect_update *update, int64_t action, double x, double *derivative)
+static double radius_at(const state_update *update, int64_t action, double x, double *derivative)
 {
     const nadir_srect_action *self = &update->actions[action];
     const double wanted = (update->q[action] - x) / update->gamma;
@@ -97,7 +159,7 @@ static double radius_at(const nadir_srect_update *update, int64_t action, double
 }
 
 /* |c(x)|_p by the tangents, and -gamma times its derivative. */
-static double spend(const nadir_srect_update *self, double x, double *derivative)
+static double spend(const state_update *self, double x, double *derivative)
 {
     double largest = 0;
     double sum = 0;
@@ -119,7 +181,7 @@ static double spend(const nadir_srect_update *self, double x, double *derivative
 }
 
 /* The least x >= low at which the tangents spend beta; at `high` they spend nothing. */
-static double solve_tangents(const nadir_srect_update *self, double low, double high)
+static double solve_tangents(const state_update *self, double low, double high)
 {
     nadir_bracket bracket = {low, high};
     double x = low;
@@ -138,18 +200,18 @@ static double solve_tangents(const nadir_srect_update *self, double low, double 
 }
 
 /* pi_a proportional to the derivative of c_a^p; false: all are zero. */
-static bool mix(const nadir_srect_update *self, double *pi)
+static bool mix(const state_update *self, double *pi)
 {
     double largest = 0;
     double sum = 0;
     double least = INFINITY; /* scales the inverses, which may overflow */
     for (int64_t a = 0; a < self->count; a++) {
-        const nadir_srect_response *now = &self->actions[a].now;
+        const loss *now = &self->actions[a].now;
         largest = fmax(largest, now->norm);
         least = now->slope > 0 && now->norm > 0 ? fmin(least, now->slope) : least;
     }
     for (int64_t a = 0; a < self->count; a++) {
-        const nadir_srect_response *now = &self->actions[a].now;
+        const loss *now = &self->actions[a].now;
         pi[a] = now->slope > 0 && now->norm > 0
                     ? nadir_power(now->norm / largest, self->p - 1) * (least / now->slope)
                     : 0;
@@ -162,7 +224,7 @@ static bool mix(const nadir_srect_update *self, double *pi)
 }
 
 /* Evaluates the gain of an action at the radius of the tangents; returns what the action is worth then. */
-static double evaluate_action(const nadir_srect_update *self, int64_t action, double x)
+static double evaluate_action(const state_update *self, int64_t action, double x)
 {
     double derivative;
     const double radius = radius_at(self, action, x, &derivative);
@@ -175,7 +237,7 @@ static double evaluate_action(const nadir_srect_update *self, int64_t action, do
 }
 
 /* Scales the radii back into the budget, should rounding have left it. */
-static void stay_within(const nadir_srect_update *self)
+static void stay_within(const state_update *self)
 {
     double largest = 0;
     double sum = 0;
@@ -193,13 +255,13 @@ static void stay_within(const nadir_srect_update *self)
 
 /* x >= low, what the best action keeps in any case. Rounding keeps the two values from meeting: it stops when
  * they are close and no longer approach each other. */
-static double solve_mixture(const nadir_srect_update *self, double low, double high)
+static double solve_mixture(const state_update *self, double low, double high)
 {
     double size = fabs(low) + fabs(high);
     double before = INFINITY;
     double x = low;
     for (int64_t a = 0; a < self->count; a++) {
-        const nadir_srect_response *most = &self->actions[a].most;
+        const loss *most = &self->actions[a].most;
         size = fmax(size, fabs(self->q[a]) + self->gamma * most->gain);
         if (self->q[a] > low &&
             self->actions[a].tangents == 0) { /* beta is more than it takes: slope 0 there */
@@ -222,14 +284,15 @@ static double solve_mixture(const nadir_srect_update *self, double low, double h
     return x;
 }
 
-double nadir_srect_update_solve(const nadir_srect_update *self, double *pi)
+/* x; pi: [count]. */
+static double solve_state(const state_update *self, int64_t state, double *pi)
 {
     int64_t best = 0;
     double low = -INFINITY;
     double high = -INFINITY;
     for (int64_t a = 0; a < self->count; a++) {
         self->actions[a].tangents = 0;
-        query(self, a, self->beta);
+        query(self, a, nadir_uncertainty_radius(self->bellman->set, state, self->first + a));
         self->actions[a].most = self->actions[a].now;
         const double left = self->q[a] - self->gamma * self->actions[a].now.gain;
         best = left > low ? a : best;
@@ -273,14 +336,7 @@ nadir_status nadir_robust_bellman_make(nadir_context *context, nadir_model *mode
     nadir_status status = NADIR_OK;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
     *bellman = (nadir_robust_bellman){.kernel = kernel, .set = set, .model = model, .gamma = model->discount};
-    bellman->rows = (nadir_lmo){
-        .model = model,
-        .order = &bellman->order,
-        .scales = set->scales,
-        .domain = set->domain,
-        .p = set->p,
-        .q = set->q,
-    };
+    bellman->rows = nadir_lmo_make(model, &bellman->order, set);
     bellman->order.exchange = model->exchange;
     bellman->order.unsorted = model->exchange != NULL && !isinf(set->p);
     measure(bellman);
@@ -312,89 +368,12 @@ void nadir_robust_bellman_clear(nadir_context *context, nadir_robust_bellman *be
 
 /* ------------------------------------------------------------------------------------- the operator */
 
-/* The rows of a state: the user of a nadir_srect_oracle. */
-typedef struct state_rows {
-    nadir_robust_bellman *bellman;
-    int64_t first;
-    double *work;
-} state_rows;
-
-static nadir_srect_response respond_free(void *user, int64_t action, double radius)
-{
-    const state_rows *self = user;
-    const double slope =
-        nadir_uncertainty_scale(self->bellman->set, self->first + action) * self->bellman->sigma;
-    return (nadir_srect_response){radius * slope, slope, slope > 0 ? radius : 0};
-}
-
-/* Neighbouring rows have similar solutions: a cold row starts from that of the row before. */
-static nadir_srect_response respond_valid(void *user, int64_t action, double radius)
-{
-    const state_rows *self = user;
-    const nadir_lmo *rows = &self->bellman->rows;
-    const int64_t row = self->first + action;
-    const double weight = 1;
-    nadir_lmo_solution *solution = &self->bellman->solutions[row];
-    nadir_lmo_budget budget;
-    if (action > 0 && !(solution->step > 0)) {
-        *solution = solution[-1];
-    }
-    nadir_lmo_solve(rows, row, row + 1, &weight, radius, self->work, solution, &budget);
-    if (!(solution->gain > 0) || self->bellman->set->set != NADIR_SET_S) { /* the slope is not needed */
-        return (nadir_srect_response){.gain = solution->gain};
-    }
-    const nadir_lmo_row_bound bound = nadir_lmo_bound(rows, row, solution, self->work);
-    const double alpha = nadir_uncertainty_scale(self->bellman->set, row);
-    return (nadir_srect_response){solution->gain, isinf(solution->step) ? 0 : alpha * bound.slope,
-                                  solution->norm};
-}
-
-/* Set sa: the action with the best worst case. */
-static double choose(const nadir_robust_bellman *bellman, int64_t state, nadir_srect_oracle oracle,
-                     state_rows *user)
-{
-    const int64_t *bounds = bellman->model->state_rows;
-    int64_t best = bounds[state];
-    double most = -INFINITY;
-    for (int64_t row = bounds[state]; row < bounds[state + 1]; row++) {
-        const double radius = nadir_uncertainty_radius(bellman->set, state, row);
-        const double left = bellman->q[row] - bellman->gamma * oracle(user, row - user->first, radius).gain;
-        best = left > most ? row : best;
-        most = fmax(most, left);
-        bellman->policy[row] = 0;
-    }
-    bellman->policy[best] = 1;
-    return most;
-}
-
-static double solve_state(nadir_robust_bellman *bellman, int64_t state, double *work,
-                          nadir_srect_action *actions)
-{
-    const int64_t first = bellman->model->state_rows[state];
-    state_rows user = {bellman, first, work};
-    const nadir_srect_oracle oracle =
-        bellman->set->domain == NADIR_DOMAIN_FREE ? respond_free : respond_valid;
-    if (bellman->set->set != NADIR_SET_S) {
-        return choose(bellman, state, oracle, &user);
-    }
-    const nadir_srect_update update = {
-        .count = bellman->model->state_rows[state + 1] - first,
-        .q = bellman->q + first,
-        .gamma = bellman->gamma,
-        .beta = nadir_uncertainty_radius(bellman->set, state, first),
-        .p = bellman->set->p,
-        .oracle = oracle,
-        .user = &user,
-        .actions = actions,
-    };
-    return nadir_srect_update_solve(&update, bellman->policy + first);
-}
-
 nadir_status nadir_robust_bellman_apply(nadir_context *context, nadir_robust_bellman *bellman,
                                         const double *v)
 {
     nadir_status status = NADIR_OK;
     const int64_t states = bellman->model->states;
+    const int64_t *bounds = bellman->model->state_rows;
     nadir_value_q(context, bellman->kernel, bellman->gamma, v, bellman->q);
     if (bellman->set->domain == NADIR_DOMAIN_FREE) {
         nadir_gstd gstd;
@@ -406,12 +385,21 @@ nadir_status nadir_robust_bellman_apply(nadir_context *context, nadir_robust_bel
     }
 #pragma omp parallel num_threads(bellman->threads)
     {
-        double *work = bellman->work + bellman->work_each * omp_get_thread_num();
-        nadir_srect_action *actions = bellman->actions + bellman->actions_each * omp_get_thread_num();
+        state_update update = {
+            .bellman = bellman,
+            .gamma = bellman->gamma,
+            .p = bellman->set->set == NADIR_SET_S ? bellman->set->p : INFINITY,
+            .work = bellman->work + bellman->work_each * omp_get_thread_num(),
+            .actions = bellman->actions + bellman->actions_each * omp_get_thread_num(),
+        };
 #pragma omp for schedule(dynamic)
         for (int64_t s = 0; s < states; s++) {
             if (nadir_progress_team(context, "robust policy iteration", -1, &status)) {
-                bellman->value[s] = solve_state(bellman, s, work, actions);
+                update.first = bounds[s];
+                update.count = bounds[s + 1] - bounds[s];
+                update.q = bellman->q + update.first;
+                update.beta = nadir_uncertainty_radius(bellman->set, s, update.first);
+                bellman->value[s] = solve_state(&update, s, bellman->policy + update.first);
             }
         }
     }

@@ -168,8 +168,8 @@ static nadir_status search_bellman(optimization *self)
         .nominal_optimum = self->result.nominal_optimum,
     };
     NADIR_CHECK(measure_start(self));
-    status = nadir_rectangular_optimum(self->context, self->model, self->ball, &settings, NULL, &self->found,
-                                       &found);
+    status =
+        nadir_rectangular_optimum(self->context, self->model, self->ball, &settings, &self->found, &found);
     if (self->found == NULL) {
         goto cleanup;
     }

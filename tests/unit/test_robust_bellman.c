@@ -185,15 +185,17 @@ static void value_iteration_from_nothing(void **state)
                     v[s] = best_of_two(&bellman, s, room);
                 }
             }
-            double value[STATES];
             nadir_policy *best = NULL;
             nadir_rectangular_optimum_result result;
             const nadir_rectangular_optimum_settings search = {.tolerance = 1e-12, .iterations_limit = 1000};
-            assert_ok(context,
-                      nadir_rectangular_optimum(context, model, &ball, &search, value, &best, &result));
+            assert_ok(context, nadir_rectangular_optimum(context, model, &ball, &search, &best, &result));
+            assert_ok(context, nadir_robust_bellman_apply(context, &bellman, v));
+            double J = 0;
             for (int64_t s = 0; s < STATES; s++) {
-                assert_close(value[s], v[s], 1e-10);
+                assert_close(bellman.value[s], v[s], 1e-10);
+                J += model->initial[s] * v[s];
             }
+            assert_close(result.J, J, 1e-10);
             nadir_policy_free(best);
             nadir_robust_bellman_clear(context, &bellman);
             nadir_uncertainty_clear(context, &set);
