@@ -47,7 +47,7 @@ void nadir_ascent_clear(nadir_ascent *ascent)
     nadir_dual_bound_clear(context, &ascent->dual_bound);
     nadir_lbfgs_clear(context, &ascent->lbfgs);
     nadir_policy_free(ascent->best);
-    double *arrays[] = {ascent->warm_v, ascent->warm_d, ascent->direction, ascent->metric};
+    double *arrays[] = {ascent->warm_v, ascent->warm_d, ascent->gradient, ascent->direction, ascent->metric};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_release(context, arrays[i]);
     }
@@ -57,7 +57,9 @@ void nadir_ascent_release_work(nadir_ascent *ascent)
 {
     nadir_context *context = ascent->context;
     nadir_lbfgs_forget(context, &ascent->lbfgs);
+    nadir_release(context, ascent->gradient);
     nadir_release(context, ascent->direction);
+    ascent->gradient = NULL;
     ascent->direction = NULL;
     if (ascent->next != NULL) {
         nadir_response_clear(context, ascent->next);
@@ -239,20 +241,6 @@ cleanup:
 
 /* ---------------------------------------------------------------------------------------------- steps */
 
-/* The paper's step: the given alpha in the Euclidean metric. */
-static nadir_status propose_paper(nadir_ascent *self)
-{
-    const nadir_model *model = self->minmax.model;
-    for (int64_t s = 0; s < model->states; s++) {
-        self->metric[s] = 1;
-    }
-    self->gradient =
-        (nadir_policy_gradient){.d = self->current->d, .q = self->current->q, .least = -INFINITY};
-    nadir_lbfgs_prepare(self->context, &self->lbfgs, self->metric, self->settings->step);
-    return nadir_lbfgs_step(self->context, &self->lbfgs, self->current->policy->probabilities,
-                            &self->gradient, self->direction);
-}
-
 /* The direction, and in *slope its first-order gain. */
 static nadir_status propose(nadir_ascent *self, double *slope)
 {
@@ -260,24 +248,15 @@ static nadir_status propose(nadir_ascent *self, double *slope)
     const nadir_model *model = self->minmax.model;
     if (self->direction == NULL) {
         NADIR_NEW(self->context, self->direction, model->rows);
+        NADIR_NEW(self->context, self->gradient, model->rows);
     }
-    if (self->kind == NADIR_ASCENT_PAPER) {
-        NADIR_CHECK(propose_paper(self));
-    } else {
-        const bool inexact_steps = self->state.inexact_steps != 0;
-        const int pairs = self->lbfgs.count;
-        if (inexact_steps) { /* the pairs are those of nadir_ascent_anderson */
-            self->state.alpha = 0;
-            self->lbfgs.count = 0;
-        }
-        nadir_ascent_measure(self);
-        nadir_lbfgs_prepare(self->context, &self->lbfgs, self->metric, self->state.alpha);
-        status = nadir_lbfgs_step(self->context, &self->lbfgs, self->current->policy->probabilities,
-                                  &self->gradient, self->direction);
-        self->lbfgs.count = pairs;
-        NADIR_CHECK(status);
-        NADIR_CHECK(inexact_steps ? nadir_ascent_anderson(self) : NADIR_OK);
+    if (self->state.inexact_steps != 0) {
+        self->state.alpha = 0;
     }
+    nadir_ascent_measure(self);
+    nadir_lbfgs_prepare(self->context, &self->lbfgs, self->metric, self->state.alpha);
+    NADIR_CHECK(nadir_lbfgs_step(self->context, &self->lbfgs, self->current->policy->probabilities,
+                                 self->gradient, self->direction));
     *slope = 0;
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
@@ -375,7 +354,6 @@ static nadir_status switch_to_exact(nadir_ascent *self)
     nadir_status status = NADIR_OK;
     self->state.inexact_steps = 0;
     self->state.alpha = 0;
-    self->lbfgs.count = 0;
     self->state.tolerance = next_tolerance(self);
     NADIR_CHECK(nadir_ascent_try_step(self, 0));
     accept(self);

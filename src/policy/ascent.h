@@ -45,27 +45,6 @@ typedef struct nadir_lbfgs {
     double *projection; /* work, one number for each action of any state */
 } nadir_lbfgs;
 
-/* The gradient of the worst return, d(s) (Q(s, a) - v(s)). Plain data. */
-typedef struct nadir_policy_gradient {
-    const double *d; /* [states] */
-    const double *q; /* [rows] */
-    const double *v; /* [states]; NULL: zeros */
-    double least;    /* d of smaller size counts as this; minus infinity: d as it is */
-} nadir_policy_gradient;
-
-static inline double nadir_policy_gradient_occupancy(const nadir_policy_gradient *gradient, int64_t state)
-{
-    const double d = gradient->d[state];
-    return d < -gradient->least || d > gradient->least ? d : gradient->least;
-}
-
-static inline double nadir_policy_gradient_entry(const nadir_policy_gradient *gradient, int64_t state,
-                                                 int64_t row)
-{
-    return nadir_policy_gradient_occupancy(gradient, state) *
-           (gradient->q[row] - (gradient->v != NULL ? gradient->v[state] : 0));
-}
-
 nadir_status nadir_lbfgs_make(nadir_context *context, const nadir_model *model, int most, nadir_lbfgs *lbfgs);
 void nadir_lbfgs_clear(nadir_context *context, nadir_lbfgs *lbfgs);
 /* Drops all pairs and their memory. */
@@ -78,10 +57,10 @@ nadir_status nadir_lbfgs_push(nadir_context *context, nadir_lbfgs *lbfgs);
  * metric: [states], positive; not copied. */
 void nadir_lbfgs_prepare(const nadir_context *context, nadir_lbfgs *lbfgs, const double *metric,
                          double alpha);
-/* The step from pi: [rows] to the policy that maximises the model with gradient g, by projected gradients.
- * delta: [rows], out. */
-nadir_status nadir_lbfgs_step(nadir_context *context, nadir_lbfgs *lbfgs, const double *pi,
-                              const nadir_policy_gradient *g, double *delta);
+/* The step from pi: [rows] to the policy that maximises the model, by projected gradients. gradient: [rows] of
+ * the worst return at pi; overwritten. delta: [rows], out. */
+nadir_status nadir_lbfgs_step(nadir_context *context, nadir_lbfgs *lbfgs, const double *pi, double *gradient,
+                              double *delta);
 
 /* ------------------------------------------------------------------------------------------- ascent */
 
@@ -130,8 +109,7 @@ typedef struct nadir_ascent {
     nadir_response *current, *next; /* owned: of the current policy, and of the last one tried */
     double *warm_v, *warm_d;        /* [states] */
     nadir_policy *best;             /* retained; NULL: none yet */
-    nadir_policy_gradient gradient; /* at the current policy */
-    double *direction;              /* [rows]; NULL before the first step */
+    double *gradient, *direction;   /* [rows]; NULL before the first step */
     double *metric;                 /* [states] */
     nadir_lbfgs lbfgs;
     double advantage; /* of the current policy */
@@ -159,25 +137,11 @@ void nadir_ascent_clear(nadir_ascent *ascent);
  * one that moves the state with the widest gradient from one action to another. */
 void nadir_ascent_measure(nadir_ascent *self);
 
-/*
- * Anderson acceleration, of depth one, of an inexact step, F(pi) = pi + step being the fixed-point map: with
- * the previous policy and step (pi', step'),
- *
- *     step <- step - t (pi - pi' + step - step'),     t minimises |step - t (step - step')| in the metric.
- *
- * Both are kept as pairs of the L-BFGS model, which inexact steps do not use. So checkpoints hold them, and
- * an interrupted step is computed again with the same numbers.
- */
-nadir_status nadir_ascent_anderson(nadir_ascent *self);
-
 /* Barzilai-Borwein alpha and an L-BFGS pair from the step to `next`. */
 nadir_status nadir_ascent_update_model(nadir_ascent *self);
 
 /* next <- the response to the policy `t` times the direction away. */
 nadir_status nadir_ascent_try_step(nadir_ascent *self, double t);
-
-/* Replaces *policy by the best policy, without probabilities at rounding level. */
-nadir_status nadir_ascent_take_best(const nadir_ascent *ascent, nadir_policy **policy);
 
 /* Writes a checkpoint, if it is time for one or `now`. */
 nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now);

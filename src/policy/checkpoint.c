@@ -242,7 +242,7 @@ nadir_status nadir_ascent_resume(nadir_ascent *self, nadir_policy *start)
     }
     self->minmax.evaluations = self->state.evaluations - 1;
     NADIR_CHECK(inexact ? nadir_response_find_inexact(self->context, &self->minmax, policy, self->warm_v,
-                                                      self->warm_d, NULL, self->current)
+                                                      self->warm_d, self->current)
                         : nadir_response_find(self->context, &self->minmax, policy,
                                               self->state.warm_started != 0 ? self->warm_v : NULL,
                                               self->warm_d, self->state.tolerance, self->current));

@@ -158,27 +158,9 @@ void nadir_lbfgs_prepare(const nadir_context *context, nadir_lbfgs *lbfgs, const
     lbfgs->count = count;
 }
 
-/* A policy pi + delta and the gradient of the model there. */
-typedef struct model_point {
-    const double *pi;    /* [rows] */
-    const double *delta; /* [rows]; NULL: zeros */
-    const double *slope; /* [rows] the gradient; NULL: g */
-    const nadir_policy_gradient *g;
-} model_point;
-
-static double slope_entry(const model_point *point, int64_t s, int64_t row)
-{
-    return point->slope != NULL ? point->slope[row] : nadir_policy_gradient_entry(point->g, s, row);
-}
-
-static double probability(const model_point *point, int64_t row)
-{
-    return point->delta != NULL ? point->pi[row] + point->delta[row] : point->pi[row];
-}
-
-/* step = Proj(pi + delta + alpha slope / metric) - pi - delta; returns its first-order gain. */
+/* step = Proj(x + alpha slope / metric) - x of a policy x; returns its first-order gain. */
 static double project_step(const nadir_context *context, const nadir_lbfgs *lbfgs, double alpha,
-                           const model_point *point, double *step)
+                           const double *x, const double *slope, double *step)
 {
     const nadir_model *model = lbfgs->model;
     double gain = 0;
@@ -188,52 +170,39 @@ static double project_step(const nadir_context *context, const nadir_lbfgs *lbfg
         const double factor = alpha / lbfgs->metric[s];
         double largest = -INFINITY;
         for (int64_t row = first; row < first + count; row++) {
-            const double slope = slope_entry(point, s, row);
-            largest = slope > largest ? slope : largest;
+            largest = slope[row] > largest ? slope[row] : largest;
         }
         for (int64_t row = first; row < first + count; row++) {
-            const double change = factor * (slope_entry(point, s, row) - largest);
-            step[row] = probability(point, row) + (change > -LONGEST_DECREASE ? change : -LONGEST_DECREASE);
+            const double change = factor * (slope[row] - largest);
+            step[row] = x[row] + (change > -LONGEST_DECREASE ? change : -LONGEST_DECREASE);
         }
         nadir_simplex_project(count, step + first, lbfgs->projection);
         for (int64_t row = first; row < first + count; row++) {
-            step[row] -= probability(point, row);
-            gain += step[row] * slope_entry(point, s, row);
+            step[row] -= x[row];
+            gain += step[row] * slope[row];
         }
     }
     return nadir_allreduce_sum(context, gain);
 }
 
-/* slope <- g. */
-static void write_slope(const nadir_model *model, const nadir_policy_gradient *g, double *slope)
-{
-    for (int64_t s = 0; s < model->states; s++) {
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            slope[row] = nadir_policy_gradient_entry(g, s, row);
-        }
-    }
-}
-
-nadir_status nadir_lbfgs_step(nadir_context *context, nadir_lbfgs *lbfgs, const double *pi,
-                              const nadir_policy_gradient *g, double *delta)
+nadir_status nadir_lbfgs_step(nadir_context *context, nadir_lbfgs *lbfgs, const double *pi, double *gradient,
+                              double *delta)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = lbfgs->model;
-    double *slope = lbfgs->work[0]; /* of the model at delta */
+    double *x = lbfgs->work[0]; /* pi + delta */
     double *step = lbfgs->work[1];
     double *product = lbfgs->work[2];
     double alpha = lbfgs->alpha;
     double first = 0;
     if (lbfgs->count == 0) { /* the model is separable, and one projection maximises it */
-        const model_point point = {.pi = pi, .g = g};
-        (void)project_step(context, lbfgs, alpha, &point, delta);
+        (void)project_step(context, lbfgs, alpha, pi, gradient, delta);
         return nadir_progress(context, "improving the policy", -1);
     }
-    const model_point point = {pi, delta, slope, g};
     memset(delta, 0, (size_t)lbfgs->rows * sizeof *delta);
-    write_slope(model, g, slope);
+    memcpy(x, pi, (size_t)lbfgs->rows * sizeof *x);
     for (int i = 0; i < STEPS; i++) {
-        const double gain = project_step(context, lbfgs, alpha, &point, step);
+        const double gain = project_step(context, lbfgs, alpha, x, gradient, step);
         first = i == 0 ? gain : first;
         if (!(gain > SMALL_GAIN * first)) {
             break;
@@ -246,7 +215,8 @@ nadir_status nadir_lbfgs_step(nadir_context *context, nadir_lbfgs *lbfgs, const 
         for (int64_t s = 0; s < model->states; s++) {
             for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
                 delta[row] += t * step[row];
-                slope[row] -= t * product[row];
+                x[row] = pi[row] + delta[row];
+                gradient[row] -= t * product[row];
                 length += lbfgs->metric[s] * step[row] * step[row];
             }
         }

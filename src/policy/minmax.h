@@ -64,13 +64,11 @@ nadir_occupancy *nadir_minmax_base(const nadir_minmax *minmax);
 const struct nadir_frank_wolfe *nadir_minmax_frank_wolfe(const nadir_minmax *minmax);
 /*
  * One Frank-Wolfe step from warm_v and warm_d, whose linear systems are solved by a few corrections. `solver`
- * and the nominal return are not set; `error` is a bound as far as v and d are exact. before: the response
- * that warm_v and warm_d are from; with it, q of rows of probability zero that stay below all chosen rows may
- * be too high, which saves products. NULL: every row is computed.
+ * and the nominal return are not set; `error` is a bound as far as v and d are exact.
  */
 nadir_status nadir_response_find_inexact(nadir_context *context, nadir_minmax *minmax, nadir_policy *policy,
                                          const double *warm_v, const double *warm_d,
-                                         const nadir_response *before, nadir_response *response);
+                                         nadir_response *response);
 void nadir_response_clear(nadir_context *context, nadir_response *response);
 /* The same; its kernel becomes a spare one. */
 void nadir_response_recycle(nadir_context *context, nadir_minmax *minmax, nadir_response *response);

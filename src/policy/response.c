@@ -8,12 +8,9 @@
 #include "policy/minmax.h"
 
 #include "linalg/distributed.h"
-#include "linalg/threads.h"
-#include "linalg/vector.h"
 #include "robust/robust.h"
 #include "search/frank_wolfe.h"
 #include "search/kernel_solver.h"
-#include "solve/bellman.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,7 +22,6 @@ struct nadir_inexact_response {
     nadir_solver *solver; /* of the first policy, with its factors */
     nadir_uncertainty uncertainty;
     double *R; /* [states] */
-    double largest_reward;
     nadir_problem problem;
     nadir_frank_wolfe *frank_wolfe;
 };
@@ -212,7 +208,6 @@ nadir_status nadir_minmax_prepare(nadir_context *context, nadir_minmax *minmax, 
     NADIR_NEW_ZERO(context, made, 1);
     NADIR_CHECK(nadir_uncertainty_make(context, model, first->policy, minmax->ball, &made->uncertainty));
     NADIR_NEW(context, made->R, model->states);
-    made->largest_reward = nadir_vector_largest(model->rows, model->rewards);
     made->problem = (nadir_problem){
         .model = model,
         .kernel = first->solver->kernel,
@@ -238,78 +233,8 @@ cleanup:
     return status;
 }
 
-/* Q of all rows, from that of the response before. */
-typedef struct q_update {
-    const nadir_response *before;
-    const nadir_kernel *kernel;
-    nadir_kernel_vector vector; /* v */
-    double rise;                /* at least gamma max (v - v before), rounding of both products included */
-} q_update;
-
-static double compute_row(const q_update *self, const nadir_response *response, int64_t row)
-{
-    const nadir_model *model = response->setup.problem.model;
-    double product;
-    nadir_kernel_multiply_rows(self->kernel, &self->vector, row, row + 1, &product);
-    return model->rewards[row] + model->discount * product;
-}
-
-/* Q of one state. A row of probability zero, now and before, rises by at most `rise`. If that upper bound is
- * below Q of all chosen rows it is good enough: no step of the policy moves towards the row. */
-static void update_state(const q_update *self, nadir_response *response, int64_t s)
-{
-    const int64_t *bounds = response->setup.problem.model->state_rows;
-    const double *pi = response->policy->probabilities;
-    const double *before = self->before->policy->probabilities;
-    double least = INFINITY;
-    for (int64_t row = bounds[s]; row < bounds[s + 1]; row++) {
-        if (pi[row] > 0) {
-            response->q[row] = compute_row(self, response, row);
-            least = fmin(least, response->q[row]);
-        }
-    }
-    for (int64_t row = bounds[s]; row < bounds[s + 1]; row++) {
-        if (!(pi[row] > 0)) {
-            const double most = self->before->q[row] + self->rise;
-            response->q[row] = before[row] > 0 || !(most < least) ? compute_row(self, response, row) : most;
-        }
-    }
-}
-
-/* The largest rise of Q between two responses, in a product with a nominal row. */
-static double bound_rise(const nadir_inexact_response *inexact, const nadir_response *before,
-                         const nadir_response *response)
-{
-    const nadir_model *model = response->setup.problem.model;
-    const nadir_row_limits *limits = &model->limits;
-    const nadir_kernel_size size = {limits->sum_low, limits->sum_high, limits->sum_high, limits->rounding};
-    const double largest = fmax(nadir_vector_largest(model->states, response->v),
-                                nadir_vector_largest(model->states, before->v));
-    double most = -INFINITY;
-    for (int64_t s = 0; s < model->states; s++) {
-        most = fmax(most, response->v[s] - before->v[s]);
-    }
-    return model->discount * most * (most > 0 ? size.sum_high : size.sum_low) +
-           4 * nadir_bellman_rounding(&size, model->discount, 1, inexact->largest_reward, largest);
-}
-
-static void update_q(nadir_context *context, const nadir_inexact_response *inexact,
-                     const nadir_response *before, nadir_response *response)
-{
-    const nadir_model *model = response->setup.problem.model;
-    const nadir_kernel *kernel = response->evaluation.candidate.kernel;
-    const int threads = nadir_threads_for(context, model->rows * model->states);
-    const q_update run = {before, kernel, nadir_kernel_prepare(context, kernel, response->v),
-                          bound_rise(inexact, before, response)};
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-    for (int64_t s = 0; s < model->states; s++) {
-        update_state(&run, response, s);
-    }
-}
-
 nadir_status nadir_response_find_inexact(nadir_context *context, nadir_minmax *minmax, nadir_policy *policy,
-                                         const double *warm_v, const double *warm_d,
-                                         const nadir_response *before, nadir_response *response)
+                                         const double *warm_v, const double *warm_d, nadir_response *response)
 {
     nadir_status status = NADIR_OK;
     nadir_inexact_response *inexact = minmax->inexact;
@@ -332,11 +257,7 @@ nadir_status nadir_response_find_inexact(nadir_context *context, nadir_minmax *m
     response->penalty = candidate->lambda;
     response->error = candidate->gap;
     NADIR_NEW(context, response->q, minmax->model->rows);
-    if (before != NULL) {
-        update_q(context, inexact, before, response);
-    } else {
-        nadir_value_q(context, candidate->kernel, minmax->model->discount, response->v, response->q);
-    }
+    nadir_value_q(context, candidate->kernel, minmax->model->discount, response->v, response->q);
 cleanup:
     if (status != NADIR_OK) {
         nadir_response_clear(context, response);

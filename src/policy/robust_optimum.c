@@ -206,6 +206,15 @@ static double default_step(const nadir_context *context, const nadir_model *mode
     return high > low ? (1 - model->discount) / (high - low) : 1;
 }
 
+/* The best policy of the ascent. */
+static void take_best(optimization *self)
+{
+    nadir_policy_free(self->found);
+    self->found = nadir_policy_retain(self->ascent.best);
+    self->known = self->ascent.state.best;
+    self->known_nominal = self->ascent.state.best_nominal;
+}
+
 static nadir_status search_ascent(optimization *self)
 {
     nadir_status status = NADIR_OK;
@@ -217,12 +226,9 @@ static nadir_status search_ascent(optimization *self)
     }
     status = nadir_ascent_run(ascent, self->start);
     if (ascent->stop_reason != NULL) {
-        const nadir_status taken = nadir_ascent_take_best(&self->ascent, &self->found);
-        status = status == NADIR_OK ? taken : status;
+        take_best(self);
     }
     self->result.initial_robust_return = ascent->state.initial;
-    self->known = ascent->state.best;
-    self->known_nominal = ascent->state.best_nominal;
     return status;
 }
 
@@ -290,9 +296,7 @@ static nadir_status evaluate_again(optimization *self)
                     self->evaluation.robust_return < self->ascent.state.best - wanted;
          i++) {
         NADIR_CHECK(nadir_ascent_restart(&self->ascent));
-        NADIR_CHECK(nadir_ascent_take_best(&self->ascent, &self->found));
-        self->known = self->ascent.state.best;
-        self->known_nominal = self->ascent.state.best_nominal;
+        take_best(self);
         NADIR_CHECK(evaluate(self));
     }
 cleanup:
