@@ -10,12 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-static void add_numbers(nadir_sha256 *sha, const double *numbers, int64_t count)
-{
-    nadir_sha256_update(sha, &count, sizeof count);
-    nadir_sha256_update(sha, numbers, (size_t)count * sizeof *numbers);
-}
-
 /* A hash of one number of a model, its kind (a letter), row and column. */
 static uint64_t hash_entry(uint64_t kind, int64_t row, int64_t column, double value)
 {
@@ -42,9 +36,9 @@ static uint64_t allreduce_hash(const nadir_context *context, uint64_t own)
     return sum;
 }
 
-/* Model and ball distributed over processes: a sum of hashes, the same for every distribution. */
-static void add_distributed(const nadir_context *context, const nadir_model *model,
-                            const nadir_uncertainty *set, nadir_sha256 *sha)
+/* A sum of hashes of all entries of model and ball, the same for every distribution over processes. */
+static uint64_t hash_entries(const nadir_context *context, const nadir_model *model,
+                             const nadir_uncertainty *set)
 {
     const int64_t first = nadir_model_first(model);
     const int64_t first_row = nadir_global_first(context, model->rows);
@@ -63,41 +57,24 @@ static void add_distributed(const nadir_context *context, const nadir_model *mod
             own += hash_entry('b', global_row, 0, nadir_uncertainty_radius(set, s, row));
         }
     }
-    const uint64_t all = allreduce_hash(context, own);
-    const int64_t sizes[] = {nadir_model_total(model), nadir_global_count(context, model->rows)};
-    nadir_sha256_update(sha, &all, sizeof all);
-    nadir_sha256_update(sha, sizes, sizeof sizes);
-    add_numbers(sha, &model->discount, 1);
+    return allreduce_hash(context, own);
 }
 
-nadir_status nadir_search_identify(nadir_context *context, const nadir_model *model,
-                                   const nadir_uncertainty *set, int64_t method, char identity[65])
+void nadir_search_identify(const nadir_context *context, const nadir_model *model,
+                           const nadir_uncertainty *set, int64_t method, char identity[65])
 {
-    nadir_status status = NADIR_OK;
-    const int64_t kinds[] = {(int64_t)set->set, (int64_t)set->domain, method};
-    char of_model[65];
-    const bool distributed = model->exchange != NULL;
+    const uint64_t entries = hash_entries(context, model, set);
+    const int64_t sizes[] = {nadir_model_total(model), nadir_global_count(context, model->rows),
+                             (int64_t)set->set, (int64_t)set->domain, method};
+    const double numbers[] = {model->discount, set->p, set->radius};
     unsigned char digest[NADIR_SHA256_BYTES];
     nadir_sha256 sha;
-    memset(of_model, 0, sizeof of_model);
-    NADIR_CHECK(nadir_model_digest(context, model, of_model));
     nadir_sha256_start(&sha);
-    nadir_sha256_update(&sha, of_model, sizeof of_model);
-    nadir_sha256_update(&sha, kinds, sizeof kinds);
-    add_numbers(&sha, (const double[]){set->p, set->radius}, 2);
-    if (distributed) {
-        add_distributed(context, model, set, &sha);
-    }
-    if (set->radii != NULL && !distributed) {
-        add_numbers(&sha, set->radii, set->set == NADIR_SET_S ? model->states : model->rows);
-    }
-    if (set->scales != NULL && !distributed) {
-        add_numbers(&sha, set->scales, model->rows);
-    }
+    nadir_sha256_update(&sha, &entries, sizeof entries);
+    nadir_sha256_update(&sha, sizes, sizeof sizes);
+    nadir_sha256_update(&sha, numbers, sizeof numbers);
     nadir_sha256_finish(&sha, digest);
     nadir_sha256_hex(digest, identity);
-cleanup:
-    return status;
 }
 
 bool nadir_checkpoint_is_count(int64_t number)

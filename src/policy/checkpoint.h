@@ -50,8 +50,8 @@ bool nadir_checkpoint_are_finite(int64_t count, const double *numbers);
 nadir_status nadir_checkpoint_refuse(nadir_context *context, const nadir_checkpoint_store *store);
 
 /* A digest of model, ball and method. method: a number that differs between methods. */
-nadir_status nadir_search_identify(nadir_context *context, const nadir_model *model,
-                                   const nadir_uncertainty *set, int64_t method, char identity[65]);
+void nadir_search_identify(const nadir_context *context, const nadir_model *model,
+                           const nadir_uncertainty *set, int64_t method, char identity[65]);
 
 /* Calls the user's watch function, if there is one; NADIR_ERROR_INTERRUPTED if it says so. */
 nadir_status nadir_search_report(nadir_context *context, const nadir_robust_optimum_settings *settings,

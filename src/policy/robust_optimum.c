@@ -420,9 +420,8 @@ static nadir_status run(optimization *self)
                                          .occupancy = self->occupancy};
     self->occupancy = NULL;
     if (self->ascent.store.write != NULL || self->ascent.store.read != NULL) {
-        NADIR_CHECK(nadir_search_identify(self->context, self->model, &self->uncertainty,
-                                          self->bellman ? -1 : (int64_t)self->ascent.kind,
-                                          self->ascent.identity));
+        nadir_search_identify(self->context, self->model, &self->uncertainty,
+                              self->bellman ? -1 : (int64_t)self->ascent.kind, self->ascent.identity);
     }
     double begun = nadir_clock_seconds();
     status = self->bellman ? search_bellman(self) : search_ascent(self);
