@@ -180,3 +180,16 @@ void nadir_evidence_clear(nadir_context *context, nadir_evidence *evidence)
     nadir_release(context, evidence->own_row_actions);
     *evidence = (nadir_evidence){0};
 }
+
+void nadir_evidence_count_drawn(const nadir_evidence *evidence, int64_t *rows, int64_t *states)
+{
+    *rows = 0;
+    *states = 0;
+    for (int64_t state = 0; state < evidence->states; state++) {
+        const int64_t before = *rows;
+        for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
+            *rows += evidence->kinds[row] == NADIR_ROW_DRAWN ? 1 : 0;
+        }
+        *states += *rows > before ? 1 : 0;
+    }
+}

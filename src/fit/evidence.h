@@ -62,6 +62,9 @@ void nadir_evidence_clear(nadir_context *context, nadir_evidence *evidence);
 /* max over p of |p - u|_norm, u uniform over `allowed` successors: attained where p is certain. */
 double nadir_evidence_reach(int64_t allowed, double norm);
 
+/* How many rows have a posterior, and how many states have such a row. */
+void nadir_evidence_count_drawn(const nadir_evidence *evidence, int64_t *rows, int64_t *states);
+
 /* Seen successors of a row, and those allowed but not seen. */
 static inline int64_t nadir_evidence_seen(const nadir_evidence *evidence, int64_t row)
 {

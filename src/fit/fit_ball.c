@@ -15,6 +15,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What is found on the way. */
 typedef struct search {
@@ -22,14 +23,11 @@ typedef struct search {
     nadir_policy *own_policy;   /* the nominal optimum, where none was given */
     const nadir_policy *policy; /* NULL: there can be no guarantees */
     nadir_solver *solver;
-    double *deviation;                /* [rows] */
-    double *x;                        /* [rows] */
-    double *scales[NADIR_FIT_SCALES]; /* [rows] of each candidate */
-    double *state_scales;             /* [rows] inside the s-rectangular set */
-    double *row_scales;               /* [rows] of the sa-rectangular one: 1, or 0 for known rows */
-    double *state_radii;              /* [states] */
-    double *row_radii;                /* [rows] */
-    double radii[NADIR_FIT_SCALES];
+    double *deviation;  /* [rows] */
+    double *x;          /* [rows] */
+    double *row_scales; /* [rows] of the sa-rectangular set: 1, or 0 for known rows */
+    nadir_scales_choice choices[NADIR_FIT_SCALES];
+    nadir_draw_radii ball; /* scales and radii, owned */
     nadir_fit_result result;
 } search;
 
@@ -38,14 +36,14 @@ static void clear(nadir_context *context, search *self)
     nadir_solver_free(self->solver);
     nadir_policy_free(self->own_policy);
     for (int i = 0; i < NADIR_FIT_SCALES; i++) {
-        nadir_release(context, self->scales[i]);
+        nadir_release(context, self->ball.scales[i]);
     }
     nadir_release(context, self->deviation);
     nadir_release(context, self->x);
-    nadir_release(context, self->state_scales);
     nadir_release(context, self->row_scales);
-    nadir_release(context, self->state_radii);
-    nadir_release(context, self->row_radii);
+    nadir_release(context, self->ball.state_scales);
+    nadir_release(context, self->ball.state_radii);
+    nadir_release(context, self->ball.row_radii);
 }
 
 /* ------------------------------------------------------------------------------------------ policy */
@@ -87,11 +85,8 @@ static void list_candidates(search *self)
     for (int choice = 0; choice < NADIR_SCALES_COUNT; choice++) {
         const bool possible = self->solver != NULL || choice == NADIR_SCALES_DEVIATION;
         if (asked == NADIR_SCALES_COUNT ? possible : choice == asked) {
-            result->candidates[result->candidates_count++] =
-                (nadir_fit_guarantee){.set = NADIR_SET_NONRECT,
-                                      .scales = nadir_scales_name(choice),
-                                      .robust_return = NAN,
-                                      .lower_bound = NAN};
+            self->choices[result->candidates_count] = (nadir_scales_choice)choice;
+            result->candidates[result->candidates_count++].scales = nadir_scales_name(choice);
         }
     }
 }
@@ -101,10 +96,9 @@ static nadir_status make_scales(nadir_context *context, search *self)
     nadir_status status = NADIR_OK;
     const nadir_evidence *evidence = &self->fit->evidence;
     const double norm = self->fit->options.norm;
-    int64_t place = 0;
     NADIR_NEW(context, self->deviation, evidence->rows);
     NADIR_NEW(context, self->x, evidence->rows);
-    NADIR_NEW(context, self->state_scales, evidence->rows);
+    NADIR_NEW(context, self->ball.state_scales, evidence->rows);
     NADIR_NEW(context, self->row_scales, evidence->rows);
     for (int64_t row = 0; row < evidence->rows; row++) {
         self->row_scales[row] = evidence->kinds[row] != NADIR_ROW_KNOWN ? 1 : 0;
@@ -116,26 +110,20 @@ static nadir_status make_scales(nadir_context *context, search *self)
     } else {
         nadir_scales_deviation(evidence, norm, self->deviation);
     }
-    nadir_scales_make(evidence, norm, self->deviation, NULL, self->state_scales);
-    for (int choice = 0; choice < NADIR_SCALES_COUNT && place < self->result.candidates_count; choice++) {
-        if (self->result.candidates[place].scales != nadir_scales_name(choice)) {
-            continue;
-        }
-        double *scales;
-        NADIR_NEW(context, self->scales[place], evidence->rows);
-        scales = self->scales[place++];
+    nadir_scales_make(evidence, norm, self->deviation, NULL, self->ball.state_scales);
+    for (int64_t i = 0; i < self->result.candidates_count; i++) {
+        const nadir_scales_choice choice = self->choices[i];
+        const bool exposed = choice == NADIR_SCALES_OCCUPANCY || choice == NADIR_SCALES_SENSITIVITY;
+        NADIR_NEW(context, self->ball.scales[i], evidence->rows);
         if (choice == NADIR_SCALES_ONES) {
-            for (int64_t row = 0; row < evidence->rows; row++) {
-                scales[row] = self->row_scales[row];
-            }
+            memcpy(self->ball.scales[i], self->row_scales, (size_t)evidence->rows * sizeof(double));
             continue;
         }
-        if (choice != NADIR_SCALES_DEVIATION) {
+        if (exposed) {
             NADIR_CHECK(nadir_scales_exposure(context, evidence, self->solver, self->policy, norm,
                                               choice == NADIR_SCALES_SENSITIVITY, self->x));
         }
-        nadir_scales_make(evidence, norm, self->deviation, choice != NADIR_SCALES_DEVIATION ? self->x : NULL,
-                          scales);
+        nadir_scales_make(evidence, norm, self->deviation, exposed ? self->x : NULL, self->ball.scales[i]);
     }
 cleanup:
     return status;
@@ -182,19 +170,10 @@ static nadir_status draw_radii(nadir_context *context, search *self)
                                          .norm = options->norm,
                                          .count = own,
                                          .seed = nadir_random_next(&context->random)};
-    nadir_draw_radii radii_found = {.confidence = options->confidence,
-                                    .candidates = (int)self->result.candidates_count,
-                                    .state_scales = self->state_scales,
-                                    .state_radii = self->state_radii,
-                                    .row_radii = self->row_radii};
-    for (int i = 0; i < radii_found.candidates; i++) {
-        radii_found.scales[i] = self->scales[i];
-    }
-    NADIR_CHECK(nadir_draw_radii_compute(context, &draws, &radii_found));
+    self->ball.confidence = options->confidence;
+    self->ball.candidates = (int)self->result.candidates_count;
+    NADIR_CHECK(nadir_draw_radii_compute(context, &draws, &self->ball));
     self->result.samples = draws.count;
-    for (int i = 0; i < radii_found.candidates; i++) {
-        self->radii[i] = radii_found.radii[i];
-    }
 cleanup:
     return status;
 }
@@ -206,43 +185,37 @@ static void bound_radii(search *self)
     const double norm = self->fit->options.norm;
     const double risk = 1 - self->fit->options.confidence;
     const double share = self->result.candidates_count > 1 ? risk / 3 : risk;
-    double unknown = 0;
-    double states = 0;
-    for (int64_t state = 0; state < evidence->states; state++) {
-        const double before = unknown;
-        for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
-            unknown += evidence->kinds[row] == NADIR_ROW_DRAWN ? 1 : 0;
-        }
-        states += unknown > before ? 1 : 0;
-    }
+    int64_t rows;
+    int64_t states;
+    nadir_evidence_count_drawn(evidence, &rows, &states);
+    const double unknown = fmax((double)rows, 1);
     for (int64_t row = 0; row < evidence->rows; row++) {
-        self->row_radii[row] =
-            nadir_concentration_radius(evidence, norm, row, row + 1, NULL, share / fmax(unknown, 1));
+        self->ball.row_radii[row] =
+            nadir_concentration_radius(evidence, norm, row, row + 1, NULL, share / unknown);
     }
     for (int i = 0; i < self->result.candidates_count; i++) {
-        const char *name = self->result.candidates[i].scales;
         const bool fixed =
-            name == nadir_scales_name(NADIR_SCALES_ONES) || name == nadir_scales_name(NADIR_SCALES_DEVIATION);
-        self->radii[i] =
-            fixed ? nadir_concentration_radius(evidence, norm, 0, evidence->rows, self->scales[i], share)
-                  : nadir_concentration_gather(evidence, norm, self->scales[i], self->row_radii);
+            self->choices[i] == NADIR_SCALES_ONES || self->choices[i] == NADIR_SCALES_DEVIATION;
+        self->ball.radii[i] =
+            fixed ? nadir_concentration_radius(evidence, norm, 0, evidence->rows, self->ball.scales[i], share)
+                  : nadir_concentration_gather(evidence, norm, self->ball.scales[i], self->ball.row_radii);
     }
     for (int64_t row = 0; row < evidence->rows; row++) {
-        self->row_radii[row] =
-            nadir_concentration_radius(evidence, norm, row, row + 1, NULL, risk / fmax(unknown, 1));
+        self->ball.row_radii[row] =
+            nadir_concentration_radius(evidence, norm, row, row + 1, NULL, risk / unknown);
     }
     for (int64_t state = 0; state < evidence->states; state++) {
-        self->state_radii[state] = nadir_concentration_radius(evidence, norm, evidence->state_rows[state],
-                                                              evidence->state_rows[state + 1],
-                                                              self->state_scales, risk / fmax(states, 1));
+        self->ball.state_radii[state] = nadir_concentration_radius(
+            evidence, norm, evidence->state_rows[state], evidence->state_rows[state + 1],
+            self->ball.state_scales, risk / fmax((double)states, 1));
     }
 }
 
 static nadir_status find_radii(nadir_context *context, search *self)
 {
     nadir_status status = NADIR_OK;
-    NADIR_NEW(context, self->state_radii, self->fit->evidence.states);
-    NADIR_NEW(context, self->row_radii, self->fit->evidence.rows);
+    NADIR_NEW(context, self->ball.state_radii, self->fit->evidence.states);
+    NADIR_NEW(context, self->ball.row_radii, self->fit->evidence.rows);
     if (self->fit->options.method == NADIR_FIT_FREE) {
         bound_radii(self);
     } else {
@@ -271,14 +244,14 @@ static nadir_ball ball_of(const search *self, nadir_set set, int64_t candidate)
     ball.set = set;
     ball.domain = self->fit->options.domain;
     ball.norm = self->fit->options.norm;
-    ball.radius = set == NADIR_SET_NONRECT ? &self->radii[candidate]
-                  : set == NADIR_SET_S     ? self->state_radii
-                                           : self->row_radii;
+    ball.radius = set == NADIR_SET_NONRECT ? &self->ball.radii[candidate]
+                  : set == NADIR_SET_S     ? self->ball.state_radii
+                                           : self->ball.row_radii;
     ball.radius_count = set == NADIR_SET_NONRECT ? 1
                         : set == NADIR_SET_S     ? self->fit->evidence.states
                                                  : self->fit->evidence.rows;
-    ball.scales = set == NADIR_SET_NONRECT ? self->scales[candidate]
-                  : set == NADIR_SET_S     ? self->state_scales
+    ball.scales = set == NADIR_SET_NONRECT ? self->ball.scales[candidate]
+                  : set == NADIR_SET_S     ? self->ball.state_scales
                                            : self->row_scales;
     return ball;
 }

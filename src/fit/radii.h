@@ -113,11 +113,11 @@ enum { NADIR_DRAW_RADII_CANDIDATES = 4 };
 typedef struct nadir_draw_radii {
     double confidence;
     int candidates;
-    const double *scales[NADIR_DRAW_RADII_CANDIDATES]; /* [rows] alpha of each candidate; 0: pinned */
-    const double *state_scales;                        /* [rows] alpha inside the s-rectangular set */
-    double radii[NADIR_DRAW_RADII_CANDIDATES];         /* out: of the non-rectangular balls */
-    double *state_radii;                               /* [states] out; NULL: not wanted */
-    double *row_radii;                                 /* [rows] out; NULL: not wanted */
+    double *scales[NADIR_DRAW_RADII_CANDIDATES]; /* [rows] alpha of each candidate; 0: pinned */
+    double *state_scales;                        /* [rows] alpha inside the s-rectangular set */
+    double radii[NADIR_DRAW_RADII_CANDIDATES];   /* out: of the non-rectangular balls */
+    double *state_radii;                         /* [states] out */
+    double *row_radii;                           /* [rows] out */
 } nadir_draw_radii;
 
 /* NADIR_ERROR_ARGUMENT: too few draws for this confidence. The same bits with any number of threads. */

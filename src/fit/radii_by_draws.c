@@ -85,13 +85,14 @@ enum { TAIL_DRAWS = 20 };
 enum { STATES_MOST = NADIR_DRAW_RADII_CANDIDATES, ROWS_MOST, SUMS };
 
 /* The work space of a thread, and the sums of a block or of all. */
-typedef struct team_member {
-    double *sums[SUMS]; /* [count] */
-    double *powers;     /* [count] of a row */
-    double *state;      /* [count] of a state */
-    double *sorted;     /* [count] */
-    double *room;       /* [nadir_posterior_draws_work_length] */
-} team_member;
+typedef struct thread_work {
+    double (*numbers)[SUMS + 3]; /* [count] owned: the next four */
+    double *sums[SUMS];          /* [count] */
+    double *powers;              /* [count] of a row */
+    double *state;               /* [count] of a state */
+    double *sorted;              /* [count] */
+    double *room;                /* [nadir_posterior_draws_work_length] */
+} thread_work;
 
 typedef struct counting {
     const nadir_posterior_draws *draws;
@@ -101,36 +102,31 @@ typedef struct counting {
     int64_t row_rank;     /* of the quantile of a row */
     int64_t state_rank;   /* of a state */
     int64_t block;        /* states */
-    team_member all;      /* the sums alone */
-    team_member *members; /* [threads] */
+    thread_work all;      /* the sums alone */
+    thread_work *members; /* [threads] */
     int threads;
 } counting;
 
-static nadir_status make_member(nadir_context *context, const counting *self, bool whole, team_member *member)
+static void clear_member(nadir_context *context, thread_work *member)
 {
-    nadir_status status = NADIR_OK;
-    for (int i = 0; i < SUMS; i++) {
-        NADIR_NEW_ZERO(context, member->sums[i], self->draws->count);
-    }
-    if (whole) {
-        NADIR_NEW(context, member->powers, self->draws->count);
-        NADIR_NEW(context, member->state, self->draws->count);
-        NADIR_NEW(context, member->sorted, self->draws->count);
-        NADIR_NEW(context, member->room, nadir_posterior_draws_work_length(self->draws));
-    }
-cleanup:
-    return status;
+    nadir_release(context, member->numbers);
+    nadir_release(context, member->room);
 }
 
-static void clear_member(nadir_context *context, team_member *member)
+static nadir_status make_member(nadir_context *context, const counting *self, thread_work *member)
 {
+    nadir_status status = NADIR_OK;
+    const int64_t count = self->draws->count;
+    NADIR_NEW_ZERO(context, member->numbers, count);
+    NADIR_NEW(context, member->room, nadir_posterior_draws_work_length(self->draws));
     for (int i = 0; i < SUMS; i++) {
-        nadir_release(context, member->sums[i]);
+        member->sums[i] = (double *)member->numbers + i * count;
     }
-    nadir_release(context, member->powers);
-    nadir_release(context, member->state);
-    nadir_release(context, member->sorted);
-    nadir_release(context, member->room);
+    member->powers = (double *)member->numbers + SUMS * count;
+    member->state = member->powers + count;
+    member->sorted = member->state + count;
+cleanup:
+    return status;
 }
 
 /* sums <- sums + factor x, or the larger of both. */
@@ -150,7 +146,7 @@ static double weight_of(const counting *self, double scale)
 
 /* The quantile, of this rank, of powers that vary; ratios to it go into `most`. A power that does not vary is
  * its own quantile, at which the rest need not look. */
-static double settle(const counting *self, team_member *member, const double *powers, int64_t rank,
+static double settle(const counting *self, thread_work *member, const double *powers, int64_t rank,
                      double *most)
 {
     const int64_t count = self->draws->count;
@@ -166,7 +162,7 @@ static double settle(const counting *self, team_member *member, const double *po
     return varies ? quantile : -quantile; /* the sign tells, until the radii are known */
 }
 
-static void count_state(const counting *self, team_member *member, int64_t state)
+static void count_state(const counting *self, thread_work *member, int64_t state)
 {
     const nadir_evidence *evidence = self->draws->evidence;
     nadir_draw_radii *radii_found = self->radii_found;
@@ -174,9 +170,7 @@ static void count_state(const counting *self, team_member *member, int64_t state
     memset(member->state, 0, (size_t)count * sizeof *member->state);
     for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
         if (evidence->kinds[row] == NADIR_ROW_KNOWN) {
-            if (radii_found->row_radii != NULL) {
-                radii_found->row_radii[row] = 0;
-            }
+            radii_found->row_radii[row] = 0;
             continue;
         }
         nadir_posterior_draws_row(self->draws, row, member->room, member->powers);
@@ -184,23 +178,17 @@ static void count_state(const counting *self, team_member *member, int64_t state
             gather(count, member->powers, weight_of(self, radii_found->scales[c][row]), self->largest,
                    member->sums[c]);
         }
-        if (radii_found->state_radii != NULL) {
-            gather(count, member->powers, weight_of(self, radii_found->state_scales[row]), self->largest,
-                   member->state);
-        }
-        if (radii_found->row_radii != NULL) {
-            radii_found->row_radii[row] =
-                settle(self, member, member->powers, self->row_rank, member->sums[ROWS_MOST]);
-        }
+        gather(count, member->powers, weight_of(self, radii_found->state_scales[row]), self->largest,
+               member->state);
+        radii_found->row_radii[row] =
+            settle(self, member, member->powers, self->row_rank, member->sums[ROWS_MOST]);
     }
-    if (radii_found->state_radii != NULL) {
-        radii_found->state_radii[state] =
-            settle(self, member, member->state, self->state_rank, member->sums[STATES_MOST]);
-    }
+    radii_found->state_radii[state] =
+        settle(self, member, member->state, self->state_rank, member->sums[STATES_MOST]);
 }
 
 /* Adds what a block has found to what all have, and makes it zero again. */
-static void merge(const counting *self, team_member *member)
+static void merge(const counting *self, thread_work *member)
 {
     for (int i = 0; i < SUMS; i++) {
         gather(self->draws->count, member->sums[i], 1, self->largest || i >= STATES_MOST, self->all.sums[i]);
@@ -215,7 +203,7 @@ static nadir_status count_all(nadir_context *context, const counting *self)
     const int64_t blocks = (states + self->block - 1) / self->block;
 #pragma omp parallel num_threads(self->threads)
     {
-        team_member *member = &self->members[omp_get_thread_num()];
+        thread_work *member = &self->members[omp_get_thread_num()];
 #pragma omp for ordered schedule(dynamic, 1)
         for (int64_t block = 0; block < blocks; block++) {
             const int64_t end = (block + 1) * self->block < states ? (block + 1) * self->block : states;
@@ -253,16 +241,9 @@ static int64_t part_rank(const nadir_posterior_draws *draws, double confidence, 
 
 static void find_ranks(counting *self)
 {
-    const nadir_evidence *evidence = self->draws->evidence;
-    int64_t rows = 0;
-    int64_t states = 0;
-    for (int64_t state = 0; state < evidence->states; state++) {
-        const int64_t before = rows;
-        for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
-            rows += evidence->kinds[row] == NADIR_ROW_DRAWN ? 1 : 0;
-        }
-        states += rows > before ? 1 : 0;
-    }
+    int64_t rows;
+    int64_t states;
+    nadir_evidence_count_drawn(self->draws->evidence, &rows, &states);
     self->row_rank = part_rank(self->draws, self->radii_found->confidence, rows);
     self->state_rank = part_rank(self->draws, self->radii_found->confidence, states);
 }
@@ -277,13 +258,9 @@ static void widen(const nadir_evidence *evidence, double norm, nadir_draw_radii 
         for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
             const double entries = (double)evidence->allowed[row];
             own += evidence->kinds[row] != NADIR_ROW_KNOWN ? entries : 0;
-            if (radii_found->row_radii != NULL) {
-                radii_found->row_radii[row] *= pow(entries, 1 / norm);
-            }
+            radii_found->row_radii[row] *= pow(entries, 1 / norm);
         }
-        if (radii_found->state_radii != NULL) {
-            radii_found->state_radii[state] *= pow(fmax(own, 1), 1 / norm);
-        }
+        radii_found->state_radii[state] *= pow(fmax(own, 1), 1 / norm);
         all += own;
     }
     for (int c = 0; c < radii_found->candidates; c++) {
@@ -324,22 +301,18 @@ static nadir_status find_radii(nadir_context *context, const nadir_posterior_dra
     run.threads = nadir_threads_for(context, draws->count * evidence->rows);
     find_ranks(&run);
     NADIR_CHECK(find_rank(context, &run, &rank));
-    NADIR_CHECK(make_member(context, &run, false, &run.all));
+    NADIR_CHECK(make_member(context, &run, &run.all));
     NADIR_NEW_ZERO(context, run.members, run.threads);
     for (int i = 0; i < run.threads; i++) {
-        NADIR_CHECK(make_member(context, &run, true, &run.members[i]));
+        NADIR_CHECK(make_member(context, &run, &run.members[i]));
     }
     NADIR_CHECK(count_all(context, &run));
     for (int c = 0; c < radii_found->candidates; c++) {
         radii_found->radii[c] =
             pow(nadir_order_statistic(draws->count, run.all.sums[c], rank), 1 / run.exponent);
     }
-    if (radii_found->state_radii != NULL) {
-        stretch(&run, rank, run.all.sums[STATES_MOST], evidence->states, radii_found->state_radii);
-    }
-    if (radii_found->row_radii != NULL) {
-        stretch(&run, rank, run.all.sums[ROWS_MOST], evidence->rows, radii_found->row_radii);
-    }
+    stretch(&run, rank, run.all.sums[STATES_MOST], evidence->states, radii_found->state_radii);
+    stretch(&run, rank, run.all.sums[ROWS_MOST], evidence->rows, radii_found->row_radii);
 cleanup:
     clear_member(context, &run.all);
     for (int i = 0; run.members != NULL && i < run.threads; i++) {

@@ -370,8 +370,8 @@ static void test_radii_hold_their_share(void **state)
     static const double counts[] = {1, 1};
     static const double *const rows[] = {counts, counts};
     static const int lengths[] = {2, 2};
-    static const double ones[] = {1, 1};
-    static const double lopsided[] = {1, 1e-9};
+    static double ones[] = {1, 1};
+    static double lopsided[] = {1, 1e-9};
     nadir_context *context = test_context();
     const int64_t count = test_memcheck() ? 2000 : 20000;
     double row_radii[2];
@@ -411,7 +411,7 @@ static void test_steep_norms(void **state)
     static const double counts[] = {900, 1e6};
     static const double *const rows[] = {counts, counts};
     static const int lengths[] = {2, 2};
-    static const double scales[] = {1, 1e-3};
+    static double scales[] = {1, 1e-3};
     static const double norms[] = {INFINITY, 33, 1000, 1e6};
     nadir_context *context = test_context();
     double row_radii[2];
@@ -456,6 +456,8 @@ static void test_threads(void **state)
     static int32_t columns[2 * STATES];
     static double numbers[2 * STATES];
     static double scales[STATES];
+    static double state_radii[STATES];
+    static double row_radii[STATES];
     double radii[3];
     (void)state;
     for (int s = 0; s <= STATES; s++) {
@@ -487,7 +489,12 @@ static void test_threads(void **state)
         assert_ok(context, nadir_evidence_make(context, &data, &wanted, &evidence));
         const nadir_posterior_draws draws = {
             .evidence = &evidence, .norm = 2, .count = 2000, .seed = i == 2 ? seed + 1 : seed};
-        nadir_draw_radii tally = {.confidence = 0.95, .candidates = 1, .scales = {scales}};
+        nadir_draw_radii tally = {.confidence = 0.95,
+                                  .candidates = 1,
+                                  .scales = {scales},
+                                  .state_scales = scales,
+                                  .state_radii = state_radii,
+                                  .row_radii = row_radii};
         assert_ok(context, nadir_draw_radii_compute(context, &draws, &tally));
         radii[i] = tally.radii[0];
         nadir_evidence_clear(context, &evidence);
