@@ -30,7 +30,7 @@
 double nadir_ascent_scale(const nadir_ascent *ascent)
 {
     const double J = ascent->current->J;
-    return fmax(fabs(ascent->nominal_optimum), fabs(J));
+    return fmax(fabs(ascent->search.nominal_optimum), fabs(J));
 }
 
 void nadir_ascent_clear(nadir_ascent *ascent)
@@ -90,7 +90,7 @@ static nadir_status make(nadir_ascent *self)
         nadir_lbfgs_make(context, model, self->kind == NADIR_ASCENT_QUASI_NEWTON ? pairs : 0, &self->lbfgs));
     self->dual_bound = (nadir_dual_bound){.model = self->minmax.model,
                                           .backend = self->minmax.backend,
-                                          .tolerance = fmax(0.01 * self->settings->gap, 1e-13),
+                                          .tolerance = fmax(0.01 * self->search.settings->gap, 1e-13),
                                           .upper = INFINITY};
 cleanup:
     return status;
@@ -98,13 +98,13 @@ cleanup:
 
 static double penalty(const nadir_ascent *self)
 {
-    return fmax(self->nominal_optimum - self->current->J, 0);
+    return fmax(self->search.nominal_optimum - self->current->J, 0);
 }
 
 /* Half of the gap of the settings: the final evaluation with its proof takes the rest. */
 static double wanted_gap(const nadir_ascent *self)
 {
-    return 0.5 * self->settings->gap * nadir_ascent_scale(self);
+    return 0.5 * self->search.settings->gap * nadir_ascent_scale(self);
 }
 
 /* Tolerance of the next response; infinity: inexact. */
@@ -160,7 +160,7 @@ static void update_state(nadir_ascent *self)
 static nadir_status begin(nadir_ascent *self, nadir_policy *start)
 {
     nadir_status status = NADIR_OK;
-    if (self->store.read != NULL) {
+    if (self->search.store.read != NULL) {
         NADIR_CHECK(nadir_ascent_resume(self, start));
         self->advantage = nadir_response_advantage(self->context, self->current);
     } else {
@@ -182,25 +182,12 @@ cleanup:
 static nadir_status report(nadir_ascent *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_robust_optimum_settings *settings = self->settings;
-    /* the same on all processes, whose decisions must agree */
-    const double seconds = nadir_allreduce_maximum(self->context, nadir_clock_seconds() - self->begun);
-    NADIR_CHECK(nadir_ascent_save(self, false));
-    const nadir_robust_optimum_step step = {
-        .size = sizeof step,
-        .iteration = self->state.iterations,
-        .evaluations = self->state.evaluations,
-        .robust_return = self->current->J,
-        .gap = self->advantage / nadir_ascent_scale(self),
-        .seconds = seconds,
-    };
-    NADIR_CHECK(nadir_search_report(self->context, settings, &step));
+    const nadir_checkpoint checkpoint = nadir_ascent_checkpoint(self);
+    NADIR_CHECK(nadir_search_report(&self->search, &checkpoint, self->state.iterations,
+                                    self->state.evaluations, self->current->J, self->advantage,
+                                    &self->stop_reason));
     NADIR_CHECK(nadir_progress(self->context, "improving the policy", -1));
-    if (self->state.evaluations >= settings->evaluations_limit) {
-        self->stop_reason = "evaluations";
-    } else if (seconds >= settings->time_limit) {
-        self->stop_reason = "time";
-    } else if (self->state.idle > IDLE_STEPS && self->kind != NADIR_ASCENT_PAPER) {
+    if (self->stop_reason == NULL && self->state.idle > IDLE_STEPS && self->kind != NADIR_ASCENT_PAPER) {
         self->stop_reason = "stationary";
     }
 cleanup:
@@ -301,7 +288,7 @@ static nadir_status advance(nadir_ascent *self, double slope, bool *moved)
         t = fmin(fmax(slope * t * t / (2 * curved), 0.1 * t), 0.5 * t);
         /* inexact returns are too rough to compare shorter steps */
         if (!*moved && (self->state.inexact_steps != 0 ||
-                        self->minmax.evaluations >= self->settings->evaluations_limit)) {
+                        self->minmax.evaluations >= self->search.settings->evaluations_limit)) {
             break;
         }
     }
@@ -407,7 +394,7 @@ static nadir_status climb(nadir_ascent *self)
                 NADIR_CHECK(nadir_ascent_update_model(self));
             }
             accept(self);
-        } else if (self->minmax.evaluations >= self->settings->evaluations_limit) {
+        } else if (self->minmax.evaluations >= self->search.settings->evaluations_limit) {
             self->stop_reason = "evaluations";
         } else if (self->state.inexact_steps != 0) {
             NADIR_CHECK(switch_to_exact(self));
@@ -428,7 +415,6 @@ cleanup:
 nadir_status nadir_ascent_run(nadir_ascent *ascent, nadir_policy *start)
 {
     nadir_status status = NADIR_OK;
-    ascent->begun = nadir_clock_seconds();
     NADIR_CHECK(make(ascent));
     NADIR_CHECK(begin(ascent, start));
     status = climb(ascent);
@@ -438,7 +424,8 @@ nadir_status nadir_ascent_run(nadir_ascent *ascent, nadir_policy *start)
     /* an interrupted process must not wait for the others: the last checkpoint stays */
     const bool alone = status == NADIR_ERROR_INTERRUPTED && ascent->context->communication->members > 1;
     if (ascent->stop_reason != NULL && strcmp(ascent->stop_reason, "gap") != 0 && !alone) {
-        const nadir_status saved = nadir_ascent_save(ascent, true);
+        const nadir_checkpoint checkpoint = nadir_ascent_checkpoint(ascent);
+        const nadir_status saved = nadir_search_save(&ascent->search, &checkpoint, true);
         status = saved != NADIR_OK ? saved : status;
     }
 cleanup:

@@ -95,15 +95,12 @@ typedef struct nadir_ascent_state {
     int64_t inexact_steps;                /* 1: responses are inexact */
 } nadir_ascent_state;
 
-/* Start: zeros with the first five set. */
+/* Start: zeros with the first four set. */
 typedef struct nadir_ascent {
     nadir_context *context;
     nadir_minmax minmax;
-    const nadir_robust_optimum_settings *settings;
     nadir_ascent_kind kind;
-    double nominal_optimum;
-    char identity[65]; /* of checkpoints: model, ball and method */
-    nadir_checkpoint_store store;
+    nadir_search search;
     nadir_ascent_state state;
     nadir_dual_bound dual_bound;
     nadir_response *current, *next; /* owned: of the current policy, and of the last one tried */
@@ -113,8 +110,6 @@ typedef struct nadir_ascent {
     double *metric;                 /* [states] */
     nadir_lbfgs lbfgs;
     double advantage; /* of the current policy */
-    double begun;     /* seconds on the clock */
-    double saved;     /* when the last checkpoint was written */
     const char *stop_reason;
 } nadir_ascent;
 
@@ -143,8 +138,8 @@ nadir_status nadir_ascent_update_model(nadir_ascent *self);
 /* next <- the response to the policy `t` times the direction away. */
 nadir_status nadir_ascent_try_step(nadir_ascent *self, double t);
 
-/* Writes a checkpoint, if it is time for one or `now`. */
-nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now);
+/* Of the current state. */
+nadir_checkpoint nadir_ascent_checkpoint(nadir_ascent *ascent);
 
 /* The cold response to the first policy. If that breaks down (free domain) and the user named no policy, the
  * response to the uniform policy, which often does not. */

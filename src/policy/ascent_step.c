@@ -65,7 +65,7 @@ void nadir_ascent_measure(nadir_ascent *self)
     }
     widest = nadir_allreduce_maximum(self->context, widest);
     if (paper) {
-        self->state.alpha = self->settings->step;
+        self->state.alpha = self->search.settings->step;
         return;
     }
     if (!(self->state.alpha > 0)) {

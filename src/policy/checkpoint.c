@@ -60,9 +60,10 @@ static uint64_t hash_entries(const nadir_context *context, const nadir_model *mo
     return allreduce_hash(context, own);
 }
 
-void nadir_search_identify(const nadir_context *context, const nadir_model *model,
-                           const nadir_uncertainty *set, int64_t method, char identity[65])
+void nadir_search_identify(nadir_search *search, const nadir_model *model, const nadir_uncertainty *set,
+                           int64_t method)
 {
+    const nadir_context *context = search->context;
     const uint64_t entries = hash_entries(context, model, set);
     const int64_t sizes[] = {nadir_model_total(model), nadir_global_count(context, model->rows),
                              (int64_t)set->set, (int64_t)set->domain, method};
@@ -74,7 +75,7 @@ void nadir_search_identify(const nadir_context *context, const nadir_model *mode
     nadir_sha256_update(&sha, sizes, sizeof sizes);
     nadir_sha256_update(&sha, numbers, sizeof numbers);
     nadir_sha256_finish(&sha, digest);
-    nadir_sha256_hex(digest, identity);
+    nadir_sha256_hex(digest, search->identity);
 }
 
 bool nadir_checkpoint_is_count(int64_t number)
@@ -87,31 +88,51 @@ bool nadir_checkpoint_are_finite(int64_t count, const double *numbers)
     return isfinite(nadir_vector_largest(count, numbers));
 }
 
-nadir_status nadir_checkpoint_refuse(nadir_context *context, const nadir_checkpoint_store *store)
+nadir_status nadir_checkpoint_refuse(const nadir_search *search)
 {
-    return nadir_fail(context, NADIR_ERROR_FORMAT,
-                      "%s: the checkpoint holds numbers that no search has; begin without it", store->name);
+    return nadir_fail(search->context, NADIR_ERROR_FORMAT,
+                      "%s: the checkpoint holds numbers that no search has; begin without it",
+                      search->store.name);
 }
 
-nadir_status nadir_checkpoint_save(nadir_context *context, const nadir_checkpoint_store *store,
-                                   const nadir_checkpoint *checkpoint, double seconds, double *saved)
+nadir_status nadir_search_save(nadir_search *search, const nadir_checkpoint *checkpoint, bool now)
 {
-    if (store->write == NULL) {
+    const double seconds = now ? 0 : search->settings->checkpoint_seconds;
+    if (search->store.write == NULL ||
+        nadir_allreduce_maximum(search->context, nadir_clock_seconds() - search->saved) < seconds) {
         return NADIR_OK;
     }
-    if (nadir_allreduce_maximum(context, nadir_clock_seconds() - *saved) < seconds) {
-        return NADIR_OK;
-    }
-    const nadir_status status = store->write(store->user, context, checkpoint);
-    *saved = nadir_clock_seconds();
+    const nadir_status status = search->store.write(search->store.user, search->context, checkpoint);
+    search->saved = nadir_clock_seconds();
     return status;
 }
 
-nadir_status nadir_search_report(nadir_context *context, const nadir_robust_optimum_settings *settings,
-                                 const nadir_robust_optimum_step *step)
+nadir_status nadir_search_report(nadir_search *search, const nadir_checkpoint *checkpoint, int64_t iteration,
+                                 int64_t evaluations, double J, double gap, const char **stop_reason)
 {
-    const bool stopped = settings->watch != NULL && settings->watch(settings->watch_user, step) != 0;
-    return stopped ? nadir_fail(context, NADIR_ERROR_INTERRUPTED, "interrupted") : NADIR_OK;
+    nadir_status status = NADIR_OK;
+    const nadir_robust_optimum_settings *settings = search->settings;
+    /* the same on all processes, whose decisions must agree */
+    const double seconds = nadir_allreduce_maximum(search->context, nadir_clock_seconds() - search->begun);
+    const nadir_robust_optimum_step step = {
+        .size = sizeof step,
+        .iteration = iteration,
+        .evaluations = evaluations,
+        .robust_return = J,
+        .gap = gap / fmax(fabs(search->nominal_optimum), fabs(J)),
+        .seconds = seconds,
+    };
+    NADIR_CHECK(nadir_search_save(search, checkpoint, false));
+    if (settings->watch != NULL && settings->watch(settings->watch_user, &step) != 0) {
+        NADIR_CHECK(nadir_fail(search->context, NADIR_ERROR_INTERRUPTED, "interrupted"));
+    }
+    if (evaluations >= settings->evaluations_limit) {
+        *stop_reason = "evaluations";
+    } else if (seconds >= settings->time_limit) {
+        *stop_reason = "time";
+    }
+cleanup:
+    return status;
 }
 
 /* ------------------------------------------------------------------------- checkpoints of an ascent */
@@ -121,7 +142,7 @@ static nadir_checkpoint list_parts(nadir_ascent *ascent, double *policy, double 
 {
     const size_t states = (size_t)ascent->minmax.model->states * sizeof(double);
     const size_t rows = (size_t)ascent->minmax.model->rows * sizeof(double);
-    nadir_checkpoint made = {.identity = ascent->identity,
+    nadir_checkpoint made = {.identity = ascent->search.identity,
                              .pairs = ascent->lbfgs.count,
                              .pairs_most = ascent->lbfgs.most,
                              .fixed = 5,
@@ -137,12 +158,9 @@ static nadir_checkpoint list_parts(nadir_ascent *ascent, double *policy, double 
     return made;
 }
 
-nadir_status nadir_ascent_save(nadir_ascent *ascent, bool now)
+nadir_checkpoint nadir_ascent_checkpoint(nadir_ascent *ascent)
 {
-    const nadir_checkpoint checkpoint =
-        list_parts(ascent, ascent->current->policy->probabilities, ascent->best->probabilities);
-    return nadir_checkpoint_save(ascent->context, &ascent->store, &checkpoint,
-                                 now ? 0 : ascent->settings->checkpoint_seconds, &ascent->saved);
+    return list_parts(ascent, ascent->current->policy->probabilities, ascent->best->probabilities);
 }
 
 /* Whether a search can produce these numbers. Policies are checked when they are made. */
@@ -178,9 +196,9 @@ static nadir_status restore(nadir_ascent *ascent, nadir_policy **policy)
     NADIR_NEW(context, read, 2 * model->rows);
     NADIR_CHECK(nadir_lbfgs_reserve(context, &ascent->lbfgs, ascent->lbfgs.most));
     nadir_checkpoint checkpoint = list_parts(ascent, read, read + model->rows);
-    NADIR_CHECK(ascent->store.read(ascent->store.user, context, &checkpoint));
+    NADIR_CHECK(ascent->search.store.read(ascent->search.store.user, context, &checkpoint));
     ascent->lbfgs.count = (int)checkpoint.pairs;
-    NADIR_CHECK(is_plausible(ascent) ? NADIR_OK : nadir_checkpoint_refuse(context, &ascent->store));
+    NADIR_CHECK(is_plausible(ascent) ? NADIR_OK : nadir_checkpoint_refuse(&ascent->search));
     NADIR_CHECK(nadir_policy_create(context, model, read, policy));
     NADIR_CHECK(nadir_policy_create(context, model, read + model->rows, &ascent->best));
 cleanup:
@@ -193,7 +211,7 @@ nadir_status nadir_ascent_respond(nadir_ascent *self, nadir_policy *start, nadir
     nadir_policy *uniform = NULL;
     nadir_status status = nadir_response_find(self->context, &self->minmax, start, NULL, NULL,
                                               NADIR_ASCENT_FIRST_TOLERANCE, response);
-    if (status == NADIR_ERROR_ILL_POSED && self->settings->start == NULL) {
+    if (status == NADIR_ERROR_ILL_POSED && self->search.settings->start == NULL) {
         NADIR_CHECK(nadir_policy_create_uniform(self->context, self->minmax.model, &uniform));
         NADIR_CHECK(nadir_response_find(self->context, &self->minmax, uniform, NULL, NULL,
                                         NADIR_ASCENT_FIRST_TOLERANCE, response));
@@ -211,9 +229,8 @@ nadir_status nadir_ascent_resume(nadir_ascent *self, nadir_policy *start)
     const bool inexact = isinf(self->state.tolerance);
     if (inexact) { /* the first response prepares inexact ones */
         NADIR_CHECK(nadir_ascent_respond(self, start, self->next));
-        NADIR_CHECK(nadir_response_allows_inexact(self->next)
-                        ? NADIR_OK
-                        : nadir_checkpoint_refuse(self->context, &self->store));
+        NADIR_CHECK(nadir_response_allows_inexact(self->next) ? NADIR_OK
+                                                              : nadir_checkpoint_refuse(&self->search));
         NADIR_CHECK(nadir_minmax_prepare(self->context, &self->minmax, self->next));
         nadir_response_recycle(self->context, &self->minmax, self->next);
     }

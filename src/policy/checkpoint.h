@@ -39,23 +39,34 @@ typedef struct nadir_checkpoint_store {
     const char *name; /* of the file that is read, for messages */
 } nadir_checkpoint_store;
 
-/* Writes a checkpoint, if the store writes any and `seconds` have passed since *saved, which becomes the time
- * now. Called by all processes at once. */
-nadir_status nadir_checkpoint_save(nadir_context *context, const nadir_checkpoint_store *store,
-                                   const nadir_checkpoint *checkpoint, double seconds, double *saved);
+/* What all methods share: the settings, the clock and the checkpoints. */
+typedef struct nadir_search {
+    nadir_context *context;
+    const nadir_robust_optimum_settings *settings;
+    double nominal_optimum;
+    nadir_checkpoint_store store;
+    char identity[65]; /* of checkpoints: model, ball and method */
+    double begun;      /* seconds on the clock */
+    double saved;      /* when the last checkpoint was written */
+} nadir_search;
+
+/* Writes a checkpoint, if the store writes any and it is time for one or `now`. Called by all processes at
+ * once. */
+nadir_status nadir_search_save(nadir_search *search, const nadir_checkpoint *checkpoint, bool now);
+
+/* After an iteration: a checkpoint if it is time for one, the user's watch function, and limits: *stop_reason
+ * becomes "evaluations" or "time" at one. gap: of J, absolute. NADIR_ERROR_INTERRUPTED: the user says so. */
+nadir_status nadir_search_report(nadir_search *search, const nadir_checkpoint *checkpoint, int64_t iteration,
+                                 int64_t evaluations, double J, double gap, const char **stop_reason);
 
 /* A checkpoint with a correct digest may still hold numbers that no search produces. */
 bool nadir_checkpoint_is_count(int64_t number);
 bool nadir_checkpoint_are_finite(int64_t count, const double *numbers);
-nadir_status nadir_checkpoint_refuse(nadir_context *context, const nadir_checkpoint_store *store);
+nadir_status nadir_checkpoint_refuse(const nadir_search *search);
 
-/* A digest of model, ball and method. method: a number that differs between methods. */
-void nadir_search_identify(const nadir_context *context, const nadir_model *model,
-                           const nadir_uncertainty *set, int64_t method, char identity[65]);
-
-/* Calls the user's watch function, if there is one; NADIR_ERROR_INTERRUPTED if it says so. */
-nadir_status nadir_search_report(nadir_context *context, const nadir_robust_optimum_settings *settings,
-                                 const nadir_robust_optimum_step *step);
+/* Sets the identity. method: a number that differs between methods. */
+void nadir_search_identify(nadir_search *search, const nadir_model *model, const nadir_uncertainty *set,
+                           int64_t method);
 
 /* nadir_robust_optimum with checkpoints in a store; the file names of the settings are not used. */
 nadir_status nadir_robust_optimum_run(nadir_context *context, nadir_model *model, const nadir_ball *ball,

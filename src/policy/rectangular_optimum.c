@@ -56,8 +56,6 @@ typedef struct optimum {
     double residual;     /* max |Tv - v| */
     double size;         /* the largest |v| */
     double *best;        /* [states] free domain: the value of the best policy */
-    double begun;        /* seconds on the clock */
-    double saved;        /* when the last checkpoint was written */
 } optimum;
 
 static void clear(optimum *self)
@@ -222,7 +220,7 @@ static nadir_checkpoint list_parts(optimum *self)
 {
     const size_t states = (size_t)self->model->states * sizeof(double);
     const size_t rows = (size_t)self->model->rows * sizeof(double);
-    return (nadir_checkpoint){.identity = self->settings->identity,
+    return (nadir_checkpoint){.identity = self->settings->search->identity,
                               .fixed = 4,
                               .parts = {{&self->state, sizeof self->state},
                                         {self->v, states},
@@ -244,76 +242,49 @@ static bool is_plausible(const optimum *self)
 static nadir_status resume(optimum *self)
 {
     nadir_status status = NADIR_OK;
-    const nadir_checkpoint_store *store = self->settings->store;
-    if (self->settings->search == NULL || store->read == NULL) {
+    const nadir_search *search = self->settings->search;
+    if (search == NULL || search->store.read == NULL) {
         return NADIR_OK;
     }
     nadir_checkpoint checkpoint = list_parts(self);
-    NADIR_CHECK(store->read(store->user, self->context, &checkpoint));
-    NADIR_CHECK(is_plausible(self) ? NADIR_OK : nadir_checkpoint_refuse(self->context, store));
+    NADIR_CHECK(search->store.read(search->store.user, self->context, &checkpoint));
+    NADIR_CHECK(is_plausible(self) ? NADIR_OK : nadir_checkpoint_refuse(search));
 cleanup:
     return status;
 }
 
-static nadir_status save(optimum *self, bool now)
-{
-    const nadir_checkpoint checkpoint = list_parts(self);
-    return nadir_checkpoint_save(self->context, self->settings->store, &checkpoint,
-                                 now ? 0 : self->settings->search->checkpoint_seconds, &self->saved);
-}
-
-/* Checkpoint, progress and the time limit. */
-static nadir_status report(optimum *self, bool *time_is_up)
+/* Checkpoint, progress and limits. */
+static nadir_status report(optimum *self, const char **reason)
 {
     nadir_status status = NADIR_OK;
-    const nadir_robust_optimum_settings *search = self->settings->search;
-    /* the same on all processes */
-    const double seconds = nadir_allreduce_maximum(self->context, nadir_clock_seconds() - self->begun);
-    *time_is_up = seconds >= search->time_limit;
+    NADIR_CHECK(nadir_progress(self->context, "robust policy iteration", -1));
     if (self->state.iterations == 0) {
         return NADIR_OK;
     }
-    NADIR_CHECK(save(self, *time_is_up || self->state.iterations >= search->evaluations_limit));
-    const double J = return_of(self, self->v);
-    const nadir_robust_optimum_step step = {
-        .size = sizeof step,
-        .iteration = self->state.iterations,
-        .evaluations = self->state.evaluations,
-        .robust_return = J,
-        .gap = self->residual / (1 - self->model->discount) /
-               fmax(fabs(self->settings->nominal_optimum), fabs(J)),
-        .seconds = seconds,
-    };
-    NADIR_CHECK(nadir_search_report(self->context, search, &step));
-cleanup:
-    return status;
-}
-
-static nadir_status check_limits(optimum *self, const char **reason)
-{
-    nadir_status status = NADIR_OK;
-    bool time_is_up = false;
-    NADIR_CHECK(nadir_progress(self->context, "robust policy iteration", -1));
     if (self->settings->search != NULL) {
-        NADIR_CHECK(report(self, &time_is_up));
+        const nadir_checkpoint checkpoint = list_parts(self);
+        NADIR_CHECK(nadir_search_report(self->settings->search, &checkpoint, self->state.iterations,
+                                        self->state.evaluations, return_of(self, self->v),
+                                        self->residual / (1 - self->model->discount), reason));
     }
-    if (self->state.iterations >= self->settings->iterations_limit && self->state.iterations > 0) {
+    if (self->state.iterations >= self->settings->iterations_limit) {
         *reason = "iterations";
-    } else if (time_is_up && self->state.iterations > 0) {
-        *reason = "time";
     }
 cleanup:
     return status;
 }
 
-/* The checkpoint of an interrupted iteration. */
-static nadir_status save_interrupted(optimum *self)
+/* The checkpoint of an iteration that was interrupted or reached a limit. */
+static nadir_status save_unfinished(optimum *self, const char *reason)
 {
-    /* other processes may continue: the last checkpoint stays */
-    const bool alone = self->model->exchange == NULL;
-    const bool saves = alone && self->settings->search != NULL && self->state.iterations > 0;
-    const nadir_status status = saves ? save(self, true) : NADIR_OK;
-    return status != NADIR_OK ? status : NADIR_ERROR_INTERRUPTED;
+    /* other processes may not be interrupted: the last checkpoint stays */
+    const bool alone = strcmp(reason, "interrupted") == 0 && self->model->exchange != NULL;
+    if (self->settings->search == NULL || self->state.iterations == 0 || alone ||
+        strcmp(reason, "tolerance") == 0 || strcmp(reason, "stable") == 0) {
+        return NADIR_OK;
+    }
+    const nadir_checkpoint checkpoint = list_parts(self);
+    return nadir_search_save(self->settings->search, &checkpoint, true);
 }
 
 /* ------------------------------------------------------------------------------------- the iteration */
@@ -330,7 +301,7 @@ static nadir_status iterate(optimum *self, const char **reason)
     NADIR_CHECK(apply(self));
     for (;;) {
         const double before = state->iterations > 0 ? self->residual : INFINITY;
-        NADIR_CHECK(check_limits(self, reason));
+        NADIR_CHECK(report(self, reason));
         if (*reason != NULL) {
             break;
         }
@@ -351,9 +322,9 @@ static nadir_status iterate(optimum *self, const char **reason)
 cleanup:
     if (status == NADIR_ERROR_INTERRUPTED) {
         *reason = "interrupted";
-        return save_interrupted(self);
     }
-    return status;
+    const nadir_status saved = *reason != NULL ? save_unfinished(self, *reason) : NADIR_OK;
+    return saved != NADIR_OK ? saved : status;
 }
 
 /* ---------------------------------------------------------------------------------------- the bounds */
@@ -412,11 +383,7 @@ nadir_status nadir_rectangular_optimum(nadir_context *context, nadir_model *mode
 {
     nadir_status status = NADIR_OK;
     nadir_rectangular_optimum_result made = {.upper = INFINITY};
-    optimum run = {.context = context,
-                   .model = model,
-                   .ball = ball,
-                   .settings = settings,
-                   .begun = nadir_clock_seconds()};
+    optimum run = {.context = context, .model = model, .ball = ball, .settings = settings};
     NADIR_CHECK(start(&run));
     status = iterate(&run, &made.stop_reason);
     if (status == NADIR_OK) {

@@ -58,11 +58,7 @@ typedef struct nadir_rectangular_optimum_settings {
     const char *backend;      /* NULL: auto */
     double tolerance;         /* relative to the largest value */
     int64_t iterations_limit; /* at least one is made */
-    /* Time limit, progress and checkpoints; NULL: none of them, and the rest is not used. */
-    const nadir_robust_optimum_settings *search;
-    const nadir_checkpoint_store *store;
-    const char *identity; /* of checkpoints: model, ball and method */
-    double nominal_optimum;
+    nadir_search *search;     /* limits, progress and checkpoints; NULL: none of them */
 } nadir_rectangular_optimum_settings;
 
 /* policy: a new one. The ball's set, once settled, is s or sa (also the

@@ -162,10 +162,7 @@ static nadir_status search_bellman(optimization *self)
         .backend = self->settings.backend,
         .tolerance = BELLMAN_SHARE * self->settings.gap,
         .iterations_limit = self->settings.evaluations_limit,
-        .search = &self->settings,
-        .store = &self->ascent.store,
-        .identity = self->ascent.identity,
-        .nominal_optimum = self->result.nominal_optimum,
+        .search = &self->ascent.search,
     };
     NADIR_CHECK(measure_start(self));
     status =
@@ -219,8 +216,6 @@ static nadir_status search_ascent(optimization *self)
 {
     nadir_status status = NADIR_OK;
     nadir_ascent *ascent = &self->ascent;
-    ascent->settings = &self->settings;
-    ascent->nominal_optimum = self->result.nominal_optimum;
     if (self->settings.step == 0) {
         self->settings.step = default_step(self->context, self->model);
     }
@@ -419,17 +414,19 @@ static nadir_status run(optimization *self)
                                          .known = self->start,
                                          .occupancy = self->occupancy};
     self->occupancy = NULL;
-    if (self->ascent.store.write != NULL || self->ascent.store.read != NULL) {
-        nadir_search_identify(self->context, self->model, &self->uncertainty,
-                              self->bellman ? -1 : (int64_t)self->ascent.kind, self->ascent.identity);
+    nadir_search *search = &self->ascent.search;
+    search->nominal_optimum = self->result.nominal_optimum;
+    if (search->store.write != NULL || search->store.read != NULL) {
+        nadir_search_identify(search, self->model, &self->uncertainty,
+                              self->bellman ? -1 : (int64_t)self->ascent.kind);
     }
-    double begun = nadir_clock_seconds();
+    search->begun = nadir_clock_seconds();
     status = self->bellman ? search_bellman(self) : search_ascent(self);
-    self->result.seconds_search = nadir_clock_seconds() - begun;
+    self->result.seconds_search = nadir_clock_seconds() - search->begun;
     if (status != NADIR_OK) {
         goto cleanup;
     }
-    begun = nadir_clock_seconds();
+    const double begun = nadir_clock_seconds();
     NADIR_CHECK(evaluate(self));
     NADIR_CHECK(evaluate_again(self));
     NADIR_CHECK(self->bellman ? NADIR_OK : bound(self));
@@ -462,9 +459,10 @@ nadir_status nadir_robust_optimum_run(nadir_context *context, nadir_model *model
                          .ball = ball,
                          .settings = *settings,
                          .upper = INFINITY,
-                         .ascent = {.context = context, .store = *store},
+                         .ascent = {.context = context, .search = {.context = context, .store = *store}},
                          .result = {.size = sizeof work.result, .mixed_kernels = 1}};
     *policy = NULL;
+    work.ascent.search.settings = &work.settings;
     nadir_status status = run(&work);
     if (work.found != NULL &&
         (status == NADIR_OK || status == NADIR_ERROR_INTERRUPTED || status == NADIR_ERROR_NOT_CONVERGED)) {
