@@ -30,7 +30,7 @@
  * values meet after a few rounds. x is at least what the best action keeps when all of beta is spent on it.
  */
 
-enum { ROUNDS = 100, ROOT_STEPS = 200, TANGENTS = 8 };
+enum { ROUNDS = 100, ROOT_STEPS = 200 };
 
 #define ROUNDING (4 * DBL_EPSILON)
 #define CLOSE    1e-9 /* relative: closer values of x may be stopped by rounding */
@@ -45,10 +45,7 @@ typedef struct loss {
 struct nadir_srect_action {
     loss most; /* within beta */
     loss now;
-    int tangents; /* of the gain, which lies below all of them */
-    double touch[TANGENTS];
-    double start[TANGENTS];
-    double slope[TANGENTS];
+    loss tangent; /* the last with a slope; the gain lies below its tangent there */
 };
 
 typedef struct state_update {
@@ -87,45 +84,19 @@ static loss respond(const state_update *self, int64_t action, double radius)
     return (loss){solution->gain, isinf(solution->step) ? 0 : alpha * bound.slope, solution->norm};
 }
 
-/* Keeps a new tangent, in place of the one that touches farthest away if there are too many. */
-static void keep_tangent(nadir_srect_action *self)
-{
-    int slot = self->tangents;
-    if (!(self->now.slope > 0)) {
-        return;
-    }
-    if (self->tangents == TANGENTS) {
-        slot = 0;
-        for (int i = 1; i < TANGENTS; i++) {
-            slot =
-                fabs(self->touch[i] - self->now.norm) > fabs(self->touch[slot] - self->now.norm) ? i : slot;
-        }
-    } else {
-        self->tangents++;
-    }
-    self->touch[slot] = self->now.norm;
-    self->slope[slot] = self->now.slope;
-    self->start[slot] = self->now.gain - self->now.slope * self->now.norm;
-}
-
 static void query(const state_update *update, int64_t action, double radius)
 {
     nadir_srect_action *self = &update->actions[action];
     self->now = respond(update, action, radius);
-    keep_tangent(self);
+    self->tangent = self->now.slope > 0 ? self->now : self->tangent;
 }
 
-/* A tangent closer to radius 0, for a gain so small that all tangents reach it there: at the chord from 0 to
- * the nearest touching point, which lies below the gain. */
+/* A tangent closer to radius 0, for a gain so small that the tangent reaches it there: at the chord from 0 to
+ * the touching point, which lies below the gain. */
 static void probe(const state_update *update, int64_t action, double wanted)
 {
-    const nadir_srect_action *self = &update->actions[action];
-    int nearest = 0;
-    for (int i = 1; i < self->tangents; i++) {
-        nearest = self->touch[i] < self->touch[nearest] ? i : nearest;
-    }
-    const double gain = self->start[nearest] + self->slope[nearest] * self->touch[nearest];
-    query(update, action, self->touch[nearest] * (wanted / gain));
+    const loss *tangent = &update->actions[action].tangent;
+    query(update, action, tangent->norm * (wanted / tangent->gain));
 }
 
 /* Whether bringing an action down to x takes all of beta, up to rounding. */
@@ -145,12 +116,9 @@ static double radius_at(const state_update *update, int64_t action, double x, do
     if (!(wanted > 0)) {
         return 0;
     }
-    for (int i = 0; i < self->tangents; i++) {
-        const double next = (wanted - self->start[i]) / self->slope[i];
-        if (next > radius) {
-            radius = next;
-            *derivative = 1 / self->slope[i];
-        }
+    if (self->tangent.slope > 0) {
+        radius = fmax(self->tangent.norm + (wanted - self->tangent.gain) / self->tangent.slope, 0);
+        *derivative = radius > 0 ? 1 / self->tangent.slope : 0;
     }
     if (takes_all(update, action, x)) {
         radius = fmax(radius, self->most.norm);
@@ -230,7 +198,7 @@ static double evaluate_action(const state_update *self, int64_t action, double x
     const double radius = radius_at(self, action, x, &derivative);
     query(self, action, radius > 0 && takes_all(self, action, x) ? self->beta : radius);
     const double worth = self->q[action] - self->gamma * self->actions[action].now.gain;
-    if (radius == 0 && worth > x && self->actions[action].tangents > 0) {
+    if (radius == 0 && worth > x && self->actions[action].tangent.slope > 0) {
         probe(self, action, (self->q[action] - x) / self->gamma);
     }
     return worth;
@@ -264,7 +232,7 @@ static double solve_mixture(const state_update *self, double low, double high)
         const loss *most = &self->actions[a].most;
         size = fmax(size, fabs(self->q[a]) + self->gamma * most->gain);
         if (self->q[a] > low &&
-            self->actions[a].tangents == 0) { /* beta is more than it takes: slope 0 there */
+            !(self->actions[a].tangent.slope > 0)) { /* beta is more than it takes: slope 0 there */
             query(self, a, most->norm / 2);
         }
     }
@@ -291,7 +259,7 @@ static double solve_state(const state_update *self, int64_t state, double *pi)
     double low = -INFINITY;
     double high = -INFINITY;
     for (int64_t a = 0; a < self->count; a++) {
-        self->actions[a].tangents = 0;
+        self->actions[a].tangent = (loss){0};
         query(self, a, nadir_uncertainty_radius(self->bellman->set, state, self->first + a));
         self->actions[a].most = self->actions[a].now;
         const double left = self->q[a] - self->gamma * self->actions[a].now.gain;
