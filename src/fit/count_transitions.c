@@ -439,12 +439,15 @@ nadir_status nadir_data_collect_end(nadir_data_collector *collector)
     return NADIR_OK;
 }
 
-int64_t nadir_data_states_limit(const nadir_data_collector *collector)
+nadir_status nadir_data_check_gaps(const nadir_data_collector *collector, const char *name, int64_t largest,
+                                   int64_t count, int64_t states)
 {
-    return 65536 + 16 * collector->table.count;
-}
-
-int64_t nadir_data_rows_limit(const nadir_data_collector *collector, int64_t states)
-{
-    return 65536 + 16 * (collector->table.count + states);
+    if (count <= 65536 + 16 * (collector->table.count + states)) {
+        return NADIR_OK;
+    }
+    return nadir_fail(
+        collector->context, NADIR_ERROR_FORMAT,
+        "%s: %s %lld, but only %lld different transitions; numbers begin at 0 and have no large "
+        "gaps, unless the number of %ss is given",
+        collector->path, name, (long long)largest, (long long)collector->table.count, name);
 }

@@ -17,18 +17,6 @@ void nadir_counts_free(nadir_context *context, nadir_counts *counts)
     nadir_release(context, counts);
 }
 
-static nadir_status check_states(const nadir_data_collector *collector, int64_t states)
-{
-    if (collector->settings.states == 0 && states > nadir_data_states_limit(collector)) {
-        return nadir_fail(
-            collector->context, NADIR_ERROR_FORMAT,
-            "%s: state %lld, but only %lld different transitions; states are numbered from 0 without "
-            "large gaps, unless the number of states is given",
-            collector->path, (long long)states - 1, (long long)collector->table.count);
-    }
-    return NADIR_OK;
-}
-
 /* The first row of each state. */
 static nadir_status lay_out_states(const nadir_data_collector *collector, nadir_counts *counts)
 {
@@ -49,12 +37,9 @@ static nadir_status lay_out_states(const nadir_data_collector *collector, nadir_
     }
     counts->rows = starts[counts->states];
     const bool given = settings->actions > 0 && !settings->ragged;
-    if (!given && counts->rows > nadir_data_rows_limit(collector, counts->states)) {
-        status =
-            nadir_fail(collector->context, NADIR_ERROR_FORMAT,
-                       "%s: action %lld, but only %lld different transitions; actions are numbered from 0 "
-                       "without large gaps, unless their number is given",
-                       collector->path, (long long)collector->actions - 1, (long long)collector->table.count);
+    if (!given) {
+        NADIR_CHECK(
+            nadir_data_check_gaps(collector, "action", collector->actions - 1, counts->rows, counts->states));
     }
 cleanup:
     return status;
@@ -122,7 +107,9 @@ nadir_status nadir_counts_make(nadir_data_collector *collector, nadir_counts **c
     NADIR_NEW_ZERO(context, made, 1);
     made->states = collector->settings.states > 0 ? collector->settings.states : collector->states;
     made->observations = collector->observations;
-    NADIR_CHECK(check_states(collector, made->states));
+    if (collector->settings.states == 0) {
+        NADIR_CHECK(nadir_data_check_gaps(collector, "state", made->states - 1, made->states, 0));
+    }
     NADIR_CHECK(lay_out_states(collector, made));
     NADIR_CHECK(fill_rows(collector, made));
     if (!(made->total > 0)) {

@@ -212,10 +212,10 @@ nadir_status nadir_data_collect(nadir_data_collector *collector, const nadir_dat
 /* Once all rows are there. */
 nadir_status nadir_data_collect_end(nadir_data_collector *collector);
 
-/* The most states, and the most actions in all of `states` states, that the numbers in a file may ask for:
- * numbers that no transition mentions cost memory all the same, so that a file may not skip many of them. */
-int64_t nadir_data_states_limit(const nadir_data_collector *collector);
-int64_t nadir_data_rows_limit(const nadir_data_collector *collector, int64_t states);
+/* Fails where `count` numbers, of states or of rows of this many states, are many more than the transitions:
+ * numbers that no transition mentions cost memory all the same. name, largest: of the number in the file. */
+nadir_status nadir_data_check_gaps(const nadir_data_collector *collector, const char *name, int64_t largest,
+                                   int64_t count, int64_t states);
 
 /* After nadir_data_collect_end. */
 nadir_status nadir_counts_make(nadir_data_collector *collector, nadir_counts **counts);

@@ -11,10 +11,10 @@
 #include "core/context.h"
 #include "fit/fit.h"
 #include "fit/radii.h"
+#include "linalg/vector.h"
 #include "model/model.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What is found on the way. */
@@ -227,15 +227,6 @@ cleanup:
 
 /* -------------------------------------------------------------------------------------- guarantees */
 
-static double largest(int64_t count, const double *values)
-{
-    double most = 0;
-    for (int64_t i = 0; i < count; i++) {
-        most = fmax(most, values[i]);
-    }
-    return most;
-}
-
 /* The ball of a set; candidate: of the non-rectangular one. */
 static nadir_ball ball_of(const search *self, nadir_set set, int64_t candidate)
 {
@@ -262,7 +253,7 @@ static nadir_status promise(nadir_context *context, search *self, const nadir_ba
 {
     nadir_robust robust = {.size = sizeof robust};
     guarantee->set = ball->set;
-    guarantee->radius = largest(ball->radius_count, ball->radius);
+    guarantee->radius = nadir_vector_largest(ball->radius_count, ball->radius);
     guarantee->robust_return = NAN;
     guarantee->lower_bound = NAN;
     if (self->solver == NULL) {
@@ -300,13 +291,6 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------------ result */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* What the data are; the array x serves as work space. */
 static void describe(search *self)
 {
@@ -322,9 +306,10 @@ static void describe(search *self)
             self->x[result->rows_visited++] = fit->evidence.visits[row];
         }
     }
-    qsort(self->x, (size_t)result->rows_visited, sizeof *self->x, compare_doubles);
-    result->visits_min = counts != NULL ? self->x[0] : NAN;
-    result->visits_median = counts != NULL ? self->x[result->rows_visited / 2] : NAN;
+    const int64_t middle = result->rows_visited / 2 + 1;
+    result->visits_min = counts != NULL ? nadir_order_statistic(result->rows_visited, self->x, 1) : NAN;
+    result->visits_median =
+        counts != NULL ? nadir_order_statistic(result->rows_visited, self->x, middle) : NAN;
     result->observations = counts != NULL ? counts->observations : 0;
     result->total = counts != NULL ? counts->total : 0;
     result->episodes = counts != NULL ? counts->episodes : 0;

@@ -36,18 +36,16 @@ typedef struct workspace {
 
 static nadir_status check_sizes(const nadir_data_collector *collector)
 {
-    const bool states = collector->states > nadir_data_states_limit(collector);
-    if ((states && collector->settings.states == 0) ||
-        collector->actions > nadir_data_rows_limit(collector, collector->states)) {
-        return nadir_fail(
-            collector->context, NADIR_ERROR_FORMAT,
-            "%s: %s %lld, but only %lld different transitions; numbers begin at 0 and have no large "
-            "gaps",
-            collector->path, states ? "state" : "action",
-            (long long)(states ? collector->states : collector->actions) - 1,
-            (long long)collector->table.count);
+    nadir_status status = NADIR_OK;
+    if (collector->settings.states == 0) {
+        NADIR_CHECK(nadir_data_check_gaps(collector, "state", collector->states - 1, collector->states, 0));
     }
-    return NADIR_OK;
+    if (collector->settings.actions == 0) {
+        NADIR_CHECK(nadir_data_check_gaps(collector, "action", collector->actions - 1, collector->actions,
+                                          collector->states));
+    }
+cleanup:
+    return status;
 }
 
 /* The rows in order, and the row of each transition. */
