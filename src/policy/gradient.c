@@ -5,10 +5,10 @@
  * (Danskin): dJ/dpi(a|s) = d_P(s) Q_P(s, a). For P = Phat - b k^T the nominal kernel alone gives the same
  * number. With v_b = D b^pi, J_b = d . b^pi and z = 1 + gamma k . v_b
  *
- *     v_P = v - gamma (k . v / z) v_b,      Q_P = Q_R - gamma (k . v / z) Q_b,
- *     d_P = d - gamma (J_b / z) D^T k,      Q_R = R + gamma Phat v,   Q_b = b + gamma Phat v_b
+ *     v_P = v - x v_b,   x = gamma k . v / z,      d_P = d - y D^T k,   y = gamma J_b / z,
+ *     Q_P = R - x b + gamma Phat v_P.
  *
- * and the product has four terms. The two ways share no code, so that each can be checked by the other.
+ * The two ways share no solve, so that each can be checked by the other.
  */
 #include "linalg/vector.h"
 #include "robust/worst.h"
@@ -51,96 +51,73 @@ cleanup:
     return status;
 }
 
-/* Terms of the formula, all under the nominal kernel. */
-typedef struct nominal_terms {
-    double *v, *v_b;      /* [states] D R^pi, D b^pi */
-    double *d, *d_k;      /* [states] D^T mu, D^T k */
-    double *Q_R, *Q_b;    /* [rows] */
-    double vulnerability; /* gamma k . v / z */
-    double exposure;      /* gamma J_b / z */
-} nominal_terms;
-
-/* D and D^T applied to R^pi, b^pi, mu and k. */
+/* v, v_b = D R^pi, D b^pi and d, d_k = D^T mu, D^T k of the nominal kernel; terms: [4 states]. */
 static nadir_status solve_terms(nadir_context *context, const nadir_worst *worst, const nadir_kernel *nominal,
-                                const double *b, const double *k, nominal_terms *terms)
+                                const double *b, const double *k, double *terms)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = worst->model;
     const double *pi = worst->policy->probabilities;
+    const int64_t n = model->states;
     nadir_occupancy *occupancy = NULL;
-    for (int64_t s = 0; s < model->states; s++) {
-        terms->v[s] = 0;
-        terms->v_b[s] = 0;
+    memset(terms, 0, (size_t)(2 * n) * sizeof *terms);
+    for (int64_t s = 0; s < n; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            terms->v[s] += pi[row] * model->rewards[row];
-            terms->v_b[s] += pi[row] * b[row];
+            terms[s] += pi[row] * model->rewards[row];
+            terms[n + s] += pi[row] * b[row];
         }
     }
-    memcpy(terms->d, model->initial, (size_t)model->states * sizeof *terms->d);
-    memcpy(terms->d_k, k, (size_t)model->states * sizeof *terms->d_k);
+    memcpy(terms + 2 * n, model->initial, (size_t)n * sizeof *terms);
+    memcpy(terms + 3 * n, k, (size_t)n * sizeof *terms);
     NADIR_CHECK(
         nadir_occupancy_create(context, nominal, worst->policy, model->discount, NULL, 0, &occupancy));
-    NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 2, terms->v, terms->v, NULL));
-    NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 2, terms->d, terms->d, NULL));
+    NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 2, terms, terms, NULL));
+    NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 2, terms + 2 * n, terms + 2 * n, NULL));
 cleanup:
     nadir_occupancy_free(context, occupancy);
     return status;
 }
 
-static nadir_status find_terms(nadir_context *context, const nadir_worst *worst, const double *b,
-                               const double *k, nominal_terms *terms)
+/* d_P Q_P from the terms, which become v_P and d_P. */
+static nadir_status combine_terms(nadir_context *context, const nadir_worst *worst,
+                                  const nadir_kernel *nominal, const double *b, const double *k,
+                                  double *terms, double *gradient)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = worst->model;
     const int64_t n = model->states;
     const double gamma = model->discount;
-    nadir_kernel *nominal = NULL;
+    double *v = terms;
+    double *v_b = terms + n;
+    double *d = terms + 2 * n;
+    double *d_k = terms + 3 * n;
     double rounding;
-    NADIR_CHECK(nadir_kernel_create(context, worst->model, &nominal));
-    NADIR_CHECK(solve_terms(context, worst, nominal, b, k, terms));
-    const double z = 1 + gamma * nadir_vector_dot(n, k, terms->v_b, &rounding);
+    const double z = 1 + gamma * nadir_vector_dot(n, k, v_b, &rounding);
     if (!(z > 0)) {
-        status = nadir_fail(context, NADIR_ERROR_ILL_POSED,
-                            "the kernel is at or past breakdown: 1 + gamma k . v_b is %.10g, and should be "
-                            "positive",
-                            z);
-        goto cleanup;
+        return nadir_fail(context, NADIR_ERROR_ILL_POSED,
+                          "the kernel is at or past breakdown: 1 + gamma k . v_b is %.10g, and should be "
+                          "positive",
+                          z);
     }
-    terms->vulnerability = gamma * nadir_vector_dot(n, k, terms->v, &rounding) / z;
-    terms->exposure = gamma * nadir_vector_dot(n, model->initial, terms->v_b, &rounding) / z;
-    nadir_kernel_multiply(context, nominal, terms->v, terms->Q_R);
-    nadir_kernel_multiply(context, nominal, terms->v_b, terms->Q_b);
+    const double x = gamma * nadir_vector_dot(n, k, v, &rounding) / z;
+    const double y = gamma * nadir_vector_dot(n, model->initial, v_b, &rounding) / z;
+    for (int64_t s = 0; s < n; s++) {
+        v[s] -= x * v_b[s];
+        d[s] -= y * d_k[s];
+    }
+    nadir_kernel_multiply(context, nominal, v, gradient);
     for (int64_t row = 0; row < model->rows; row++) {
-        terms->Q_R[row] = model->rewards[row] + gamma * terms->Q_R[row];
-        terms->Q_b[row] = b[row] + gamma * terms->Q_b[row];
+        gradient[row] = model->rewards[row] - x * b[row] + gamma * gradient[row];
     }
-cleanup:
-    nadir_kernel_free(nominal);
-    return status;
-}
-
-static void add_terms(const nadir_model *model, const nominal_terms *terms, double *gradient)
-{
-    const double x = terms->vulnerability;
-    const double y = terms->exposure;
-    for (int64_t s = 0; s < model->states; s++) {
-        const double d = terms->d[s];
-        const double d_k = terms->d_k[s];
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const double Q_R = terms->Q_R[row];
-            const double Q_b = terms->Q_b[row];
-            gradient[row] = d * Q_R - x * d * Q_b - y * d_k * Q_R + x * y * d_k * Q_b;
-        }
-    }
+    weigh_rows(model, d, gradient);
+    return NADIR_OK;
 }
 
 nadir_status nadir_worst_gradient_nominal(nadir_context *context, const nadir_worst *worst, double *gradient)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = worst->model;
-    const int64_t n = model->states;
-    nominal_terms terms = {0};
-    double *numbers = NULL;
+    nadir_model *model = worst->model;
+    nadir_kernel *nominal = NULL;
+    double *terms = NULL;
     double *zeros = NULL;
     const double *b;
     const double *k;
@@ -152,21 +129,17 @@ nadir_status nadir_worst_gradient_nominal(nadir_context *context, const nadir_wo
     }
     NADIR_CHECK(nadir_model_check_one_process(context, model, "gradients"));
     if (b == NULL) { /* the nominal kernel */
-        NADIR_NEW_ZERO(context, zeros, model->rows + n);
+        NADIR_NEW_ZERO(context, zeros, model->rows + model->states);
         b = zeros;
         k = zeros + model->rows;
     }
-    NADIR_NEW(context, numbers, 4 * n + 2 * model->rows);
-    terms.v = numbers;
-    terms.v_b = numbers + n;
-    terms.d = numbers + 2 * n;
-    terms.d_k = numbers + 3 * n;
-    terms.Q_R = numbers + 4 * n;
-    terms.Q_b = terms.Q_R + model->rows;
-    NADIR_CHECK(find_terms(context, worst, b, k, &terms));
-    add_terms(model, &terms, gradient);
+    NADIR_NEW(context, terms, 4 * model->states);
+    NADIR_CHECK(nadir_kernel_create(context, model, &nominal));
+    NADIR_CHECK(solve_terms(context, worst, nominal, b, k, terms));
+    NADIR_CHECK(combine_terms(context, worst, nominal, b, k, terms, gradient));
 cleanup:
-    nadir_release(context, numbers);
+    nadir_kernel_free(nominal);
+    nadir_release(context, terms);
     nadir_release(context, zeros);
     return status;
 }
