@@ -10,7 +10,7 @@ enum { ROOMS = 16 };
 
 static const nadir_device *under;
 static nadir_device over;
-static test_watch watch;
+static test_device_counts watch;
 static struct {
     const double *vectors;
     int64_t numbers;
@@ -119,7 +119,7 @@ static nadir_status combine(void *matrix, nadir_context *context, bool transpose
     return under->matrix_combine(matrix, context, transposed, count, shift, scale, x, y);
 }
 
-test_watch *test_watch_device(nadir_context *context)
+test_device_counts *test_device_counts_start(nadir_context *context)
 {
     assert_non_null(context->device);
     assert_int_equal(watch.rooms_left, 0);
@@ -135,6 +135,6 @@ test_watch *test_watch_device(nadir_context *context)
     over.lmo_centred_product = step_centred;
     over.matrix_combine = combine;
     context->device = &over;
-    watch = (test_watch){0};
+    watch = (test_device_counts){0};
     return &watch;
 }

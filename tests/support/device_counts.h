@@ -7,7 +7,7 @@
 
 #include "nadir.h"
 
-typedef struct test_watch {
+typedef struct test_device_counts {
     int64_t vectors, ranks, powers;            /* kept, and what was asked of them */
     int64_t rooms, rooms_left;                 /* taken, and not given back yet */
     int64_t copied;                            /* numbers, to and from rooms */
@@ -15,10 +15,9 @@ typedef struct test_watch {
     int64_t centred_here, centred_there;       /* rows, likewise */
     int64_t multiplied_here, multiplied_there; /* M, likewise */
     bool no_rooms;                             /* set: the device says that it has none to spare */
-} test_watch;
+} test_device_counts;
 
-/* From now on the device of the context, which has one, is watched, all counts zero. Another watch ends this
- * one. */
-test_watch *test_watch_device(nadir_context *context);
+/* Starts to count the calls of the device of the context, which must have one. Ends an earlier count. */
+test_device_counts *test_device_counts_start(nadir_context *context);
 
 #endif

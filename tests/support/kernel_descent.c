@@ -16,14 +16,14 @@
 
 enum { GRADIENTS = 40, MOVES = 150 };
 
-int64_t test_hunt_kernels;
+int64_t test_kernel_descent_count;
 
 /* Takes the trial if it is lower; returns whether it is. */
 static bool take(const test_oracle *oracle, double *kernel, double *trial, double *lowest)
 {
     test_oracle_pull(oracle, trial);
     const double found = test_oracle_return(oracle, trial, NULL);
-    test_hunt_kernels++;
+    test_kernel_descent_count++;
     if (isnan(found)) {
         *lowest = NAN;
     }
@@ -76,11 +76,11 @@ static void move_mass(const test_oracle *oracle, nadir_random *random, double *k
     }
 }
 
-double test_hunt(const test_oracle *oracle, nadir_random *random, double *kernel)
+double test_kernel_descent(const test_oracle *oracle, nadir_random *random, double *kernel)
 {
     double *trial = test_new(oracle->rows * oracle->states, sizeof *trial);
     double lowest = test_oracle_return(oracle, kernel, NULL);
-    test_hunt_kernels++;
+    test_kernel_descent_count++;
     follow_gradient(oracle, kernel, trial, &lowest);
     move_mass(oracle, random, kernel, trial, &lowest);
     free(trial);

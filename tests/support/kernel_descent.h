@@ -6,12 +6,12 @@
 
 #include "support/oracle.h"
 
-/* Kernels that were looked at, in all hunts since the program began. */
-extern int64_t test_hunt_kernels;
+/* Kernels evaluated by all descents since the program began. */
+extern int64_t test_kernel_descent_count;
 
 /* Walks from kernel: [rows * states], in the set, along the gradient and then entry by entry, each step
  * pulled back into the set; kernel is the last one, and its return is the answer. NaN: a step led past
  * breakdown. */
-double test_hunt(const test_oracle *oracle, nadir_random *random, double *kernel);
+double test_kernel_descent(const test_oracle *oracle, nadir_random *random, double *kernel);
 
 #endif

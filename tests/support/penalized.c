@@ -16,24 +16,24 @@ static const double radii[] = {0, 1e-6, 0.01, 0.1, 0.3, 1, 3};
 enum { RADII = sizeof radii / sizeof *radii };
 
 /* States that some kernel of the set visits: those that mu or an allowed successor leads to. */
-static void bound_visits(test_priced *priced)
+static void bound_visits(test_penalized *penalized)
 {
-    const nadir_problem *problem = test_priced_view(priced);
+    const nadir_problem *problem = test_penalized_view(penalized);
     const int64_t n = problem->states;
     double *nominal = test_dense_kernel(problem->model);
     const double most = 1 / (1 - problem->gamma) * (1 + 1e-12);
     for (int64_t s = 0; s < n; s++) {
-        priced->d_bar[s] = problem->mu[s] > 0 ? most : 0;
+        penalized->d_bar[s] = problem->mu[s] > 0 ? most : 0;
     }
     for (int64_t round = 0; round < n; round++) {
         for (int64_t s = 0; s < n; s++) {
             const int64_t end = problem->model->state_rows[s + 1];
             for (int64_t row = problem->model->state_rows[s]; row < end; row++) {
-                const bool taken = priced->d_bar[s] > 0 && problem->policy->probabilities[row] > 0;
-                const bool free = priced->ball.domain == NADIR_DOMAIN_SIMPLEX &&
+                const bool taken = penalized->d_bar[s] > 0 && problem->policy->probabilities[row] > 0;
+                const bool free = penalized->ball.domain == NADIR_DOMAIN_SIMPLEX &&
                                   nadir_uncertainty_scale(problem->uncertainty, row) > 0;
                 for (int64_t t = 0; t < n && taken; t++) {
-                    priced->d_bar[t] = free || nominal[row * n + t] > 0 ? most : priced->d_bar[t];
+                    penalized->d_bar[t] = free || nominal[row * n + t] > 0 ? most : penalized->d_bar[t];
                 }
             }
         }
@@ -41,33 +41,34 @@ static void bound_visits(test_priced *priced)
     free(nominal);
 }
 
-test_priced test_priced_make(nadir_context *context, nadir_random *random, double p, int64_t states_most)
+test_penalized test_penalized_make(nadir_context *context, nadir_random *random, double p,
+                                   int64_t states_most)
 {
-    test_priced priced = {.context = context};
+    test_penalized penalized = {.context = context};
     const test_miniature tiny = test_miniature_make(context, random, states_most);
     const bool simplex = nadir_random_below(random, 2) == 0;
     const double sign = nadir_random_below(random, 2) == 0 ? 1 : -1;
-    priced.radius = radii[nadir_random_below(random, RADII)] * (0.5 + nadir_random_uniform(random));
-    priced.ball = test_ball(NADIR_SET_NONRECT, simplex ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT, p,
-                            &priced.radius, NULL);
-    snprintf(priced.name, sizeof priced.name, "%s, %s, p %g, radius %g, sign %g", tiny.name,
-             simplex ? "simplex" : "support", p, priced.radius, sign);
-    priced.made = test_problem_make(context, tiny.model, tiny.policy, &priced.ball, NULL, sign);
-    priced.d_bar = test_new(tiny.model->states, sizeof *priced.d_bar);
-    bound_visits(&priced);
-    return priced;
+    penalized.radius = radii[nadir_random_below(random, RADII)] * (0.5 + nadir_random_uniform(random));
+    penalized.ball = test_ball(NADIR_SET_NONRECT, simplex ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT, p,
+                               &penalized.radius, NULL);
+    snprintf(penalized.name, sizeof penalized.name, "%s, %s, p %g, radius %g, sign %g", tiny.name,
+             simplex ? "simplex" : "support", p, penalized.radius, sign);
+    penalized.made = test_problem_make(context, tiny.model, tiny.policy, &penalized.ball, NULL, sign);
+    penalized.d_bar = test_new(tiny.model->states, sizeof *penalized.d_bar);
+    bound_visits(&penalized);
+    return penalized;
 }
 
-void test_priced_clear(test_priced *priced)
+void test_penalized_clear(test_penalized *penalized)
 {
-    test_problem_clear(&priced->made);
-    free(priced->d_bar);
+    test_problem_clear(&penalized->made);
+    free(penalized->d_bar);
 }
 
-const nadir_problem *test_priced_view(test_priced *priced)
+const nadir_problem *test_penalized_view(test_penalized *penalized)
 {
-    priced->ball.radius = &priced->radius;
-    return test_problem_view(&priced->made);
+    penalized->ball.radius = &penalized->radius;
+    return test_problem_view(&penalized->made);
 }
 
 /* price (|P_sa - Phat_sa|_p / alpha_sa)^p; the price goes in before the power, which may be beyond all
@@ -86,9 +87,9 @@ static long double cost_of_row(const nadir_problem *problem, int64_t row, long d
     return sum;
 }
 
-long double test_priced_return(test_priced *priced, double tau, const double *kernel, double *d)
+long double test_penalized_return(test_penalized *penalized, double tau, const double *kernel, double *d)
 {
-    const nadir_problem *problem = test_priced_view(priced);
+    const nadir_problem *problem = test_penalized_view(penalized);
     const int64_t n = problem->states;
     const double *pi = problem->policy->probabilities;
     double *nominal = test_dense_kernel(problem->model);
@@ -99,7 +100,7 @@ long double test_priced_return(test_priced *priced, double tau, const double *ke
     test_system_solve(&system, true, problem->mu, visits);
     for (int64_t s = 0; s < n; s++) {
         for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
-            const long double price = priced->d_bar[s] > 0 ? (long double)tau / priced->d_bar[s] : 0;
+            const long double price = penalized->d_bar[s] > 0 ? (long double)tau / penalized->d_bar[s] : 0;
             sum += visits[s] * pi[row] * problem->rewards[row];
             sum += visits[s] * cost_of_row(problem, row, price, nominal + row * n, kernel + row * n);
         }
@@ -202,16 +203,16 @@ static long double minimise_state(const nadir_problem *problem, int64_t s, long 
 }
 
 /* What the rows of a state gain where they use all of the radius. */
-static double gain_most(const test_priced *priced, int64_t s, const double *nominal, const double *v)
+static double gain_most(const test_penalized *penalized, int64_t s, const double *nominal, const double *v)
 {
-    const nadir_problem *problem = &priced->made.problem;
+    const nadir_problem *problem = &penalized->made.problem;
     const int64_t first = problem->model->state_rows[s];
     const int64_t count = problem->model->state_rows[s + 1] - first;
     double *weight = test_new(2 * count, sizeof *weight);
     double *alpha = weight + count;
     for (int64_t i = 0; i < count; i++) {
         weight[i] = problem->gamma * problem->policy->probabilities[first + i];
-        alpha[i] = nadir_uncertainty_scale(problem->uncertainty, first + i) * priced->radius;
+        alpha[i] = nadir_uncertainty_scale(problem->uncertainty, first + i) * penalized->radius;
     }
     const double gain = test_naive_gain(&(test_naive_rows){
         .count = count,
@@ -220,7 +221,7 @@ static double gain_most(const test_priced *priced, int64_t s, const double *nomi
         .v = v,
         .alpha = alpha,
         .weight = weight,
-        .support = priced->ball.domain == NADIR_DOMAIN_SUPPORT,
+        .support = penalized->ball.domain == NADIR_DOMAIN_SUPPORT,
         .p = problem->uncertainty->p,
         .beta = 1, /* alpha beta is what counts */
     });
@@ -228,13 +229,13 @@ static double gain_most(const test_priced *priced, int64_t s, const double *nomi
     return gain;
 }
 
-double test_priced_bellman(test_priced *priced, double tau, const double *v, int64_t s)
+double test_penalized_bellman(test_penalized *penalized, double tau, const double *v, int64_t s)
 {
-    const nadir_problem *problem = test_priced_view(priced);
+    const nadir_problem *problem = test_penalized_view(penalized);
     const int64_t n = problem->states;
     const double *pi = problem->policy->probabilities;
-    const double price = priced->d_bar[s] > 0 ? tau / priced->d_bar[s] : INFINITY;
-    const long double room = powl(priced->radius, problem->uncertainty->p);
+    const double price = penalized->d_bar[s] > 0 ? tau / penalized->d_bar[s] : INFINITY;
+    const long double room = powl(penalized->radius, problem->uncertainty->p);
     double *nominal = test_dense_kernel(problem->model);
     long double power = 0;
     long double least = isfinite(price) ? minimise_state(problem, s, price, nominal, v, &power) : 0;
@@ -246,10 +247,10 @@ double test_priced_bellman(test_priced *priced, double tau, const double *v, int
             plain += (long double)problem->gamma * pi[row] * nominal[row * n + t] * v[t];
         }
     }
-    if (!isfinite(price) || priced->radius == 0) {
+    if (!isfinite(price) || penalized->radius == 0) {
         least = plain;
     } else if (power > room) {
-        least = plain - gain_most(priced, s, nominal, v) + price * room;
+        least = plain - gain_most(penalized, s, nominal, v) + price * room;
     }
     free(nominal);
     return (double)(sum + least);

@@ -14,27 +14,27 @@ typedef struct offer {
     void *values;
 } offer;
 
-typedef struct team {
+typedef struct process_group {
     int members;
     pthread_barrier_t barrier;
-    offer offers[TEST_TEAM_LIMIT];
+    offer offers[TEST_PROCESSES_LIMIT];
     bool differ;
-} team;
+} process_group;
 
 typedef struct member {
-    team *of;
+    process_group *of;
     int rank;
     int calls;
     nadir_communication table;
     nadir_context *context;
-    test_team_work *work;
+    test_process_work *work;
     void *user;
 } member;
 
 /* Waits until everybody has brought something to the same call. */
 static const offer *meet(member *self, const char *function, int64_t count, void *values)
 {
-    team *of = self->of;
+    process_group *of = self->of;
     of->offers[self->rank] = (offer){function, count, values};
     self->calls++;
     (void)pthread_barrier_wait(&of->barrier);
@@ -180,17 +180,17 @@ static void *play(void *data)
     return NULL;
 }
 
-int test_team_run(int members, test_team_work *work, void *user)
+int test_processes_run(int members, test_process_work *work, void *user)
 {
-    team of = {.members = members};
-    member list[TEST_TEAM_LIMIT] = {0};
-    pthread_t threads[TEST_TEAM_LIMIT];
-    assert_true(members <= TEST_TEAM_LIMIT);
+    process_group of = {.members = members};
+    member list[TEST_PROCESSES_LIMIT] = {0};
+    pthread_t threads[TEST_PROCESSES_LIMIT];
+    assert_true(members <= TEST_PROCESSES_LIMIT);
     assert_int_equal(pthread_barrier_init(&of.barrier, NULL, (unsigned)members), 0);
     for (int rank = 0; rank < members; rank++) {
         list[rank] = (member){.of = &of, .rank = rank, .work = work, .user = user};
         list[rank].table = (nadir_communication){
-            .name = "team",
+            .name = "threads",
             .rank = rank,
             .members = members,
             .self = &list[rank],

@@ -7,15 +7,15 @@
 
 #include "core/context.h"
 
-enum { TEST_TEAM_LIMIT = 8 };
+enum { TEST_PROCESSES_LIMIT = 8 };
 
 /* What a member does: it asks context->communication for its rank. cmocka's assertions are for the main
  * thread alone: results go to `user`. */
-typedef void test_team_work(nadir_context *context, void *user);
+typedef void test_process_work(nadir_context *context, void *user);
 
 /* Runs `work` on every member at once; their tables have sum, reduce, reduce_few, maximum, scan,
  * order_statistics and collect; plans are made, but fetch nothing. Fails the test when members make
  * different calls. Returns how many calls each made. */
-int test_team_run(int members, test_team_work *work, void *user);
+int test_processes_run(int members, test_process_work *work, void *user);
 
 #endif

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-nadir_robust test_verified_evaluate(const test_place *place, const nadir_ball *ball,
+nadir_robust test_verified_evaluate(const test_instance *instance, const nadir_ball *ball,
                                     const nadir_robust_settings *settings)
 {
-    nadir_context *context = place->context;
+    nadir_context *context = instance->context;
     nadir_worst *worst = NULL;
-    const nadir_robust robust = test_robust(context, place->solver, ball, settings, &worst);
+    const nadir_robust robust = test_robust(context, instance->solver, ball, settings, &worst);
     assert_ok(context, nadir_worst_write(context, worst, "worst.npz"));
     assert_ok(context, nadir_worst_set_files(context, worst, NULL, NULL, "worst.npz"));
     assert_ok(context, nadir_worst_write_witness(context, worst, "worst.json"));
@@ -20,7 +20,7 @@ nadir_robust test_verified_evaluate(const test_place *place, const nadir_ball *b
     return robust;
 }
 
-nadir_status test_verified_verify(const test_place *place, const char *kernel, const char *witness,
+nadir_status test_verified_verify(const test_instance *instance, const char *kernel, const char *witness,
                                   nadir_verify_result *result, nadir_verification **made)
 {
     nadir_verify_settings settings;
@@ -28,17 +28,18 @@ nadir_status test_verified_verify(const test_place *place, const char *kernel, c
     settings.kernel = kernel;
     settings.witness = witness;
     *result = (nadir_verify_result){.size = sizeof *result};
-    return nadir_verify(place->context, place->model, place->policy, &settings, result, made);
+    return nadir_verify(instance->context, instance->model, instance->policy, &settings, result, made);
 }
 
-void assert_check_fails(const test_place *place, const char *kernel, const char *witness, const char *name)
+void assert_check_fails(const test_instance *instance, const char *kernel, const char *witness,
+                        const char *name)
 {
     nadir_verify_result result;
     nadir_verification *made = NULL;
     bool found = false;
-    const nadir_status status = test_verified_verify(place, kernel, witness, &result, &made);
+    const nadir_status status = test_verified_verify(instance, kernel, witness, &result, &made);
     assert_that(status == NADIR_ERROR_VERIFICATION, "%s: status %s: %s", name, nadir_status_name(status),
-                nadir_context_error(place->context));
+                nadir_context_error(instance->context));
     assert_false(result.verified);
     for (int64_t i = 0; i < result.checks_count; i++) {
         const nadir_verify_check *check = nadir_verification_check(made, i);

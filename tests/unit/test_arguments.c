@@ -5,7 +5,7 @@
 #include "support/support.h"
 
 #include "support/golden.h"
-#include "support/place.h"
+#include "support/instance.h"
 #include "support/robust.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static nadir_ball ball_now(void)
     return test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
 }
 
-static void refuse_evaluation(const test_place *here, const nadir_ball *ball,
+static void refuse_evaluation(const test_instance *here, const nadir_ball *ball,
                               const nadir_robust_settings *settings, const char *words)
 {
     nadir_robust result = {.size = sizeof result};
@@ -39,7 +39,7 @@ static void refuse_evaluation(const test_place *here, const nadir_ball *ball,
 static void evaluation(void **state)
 {
     (void)state;
-    test_place here = test_place_make(0);
+    test_instance here = test_instance_make(0);
     const nadir_ball ball = ball_now();
     nadir_robust_settings settings = settings_now();
     settings.size = 0;
@@ -62,13 +62,13 @@ static void evaluation(void **state)
     nadir_robust result = {.size = 0};
     assert_fails(here.context, nadir_solver_robust(here.context, here.solver, &ball, NULL, &result, NULL),
                  NADIR_ERROR_ARGUMENT, "the size of the robust result is not set");
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 static void balls(void **state)
 {
     (void)state;
-    test_place here = test_place_make(0);
+    test_instance here = test_instance_make(0);
     static const double wrong[] = {-1, NAN, INFINITY};
     for (size_t i = 0; i < 3; i++) {
         nadir_ball ball = ball_now();
@@ -87,10 +87,10 @@ static void balls(void **state)
     ball = ball_now();
     ball.domain = (nadir_domain)17;
     refuse_evaluation(&here, &ball, NULL, "the set or the domain of the ball is none of the known ones");
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
-static void refuse_radius(const test_place *here, const nadir_ball *ball,
+static void refuse_radius(const test_instance *here, const nadir_ball *ball,
                           const nadir_robust_settings *settings, double target, size_t size,
                           const char *words)
 {
@@ -103,7 +103,7 @@ static void refuse_radius(const test_place *here, const nadir_ball *ball,
 static void radii(void **state)
 {
     (void)state;
-    test_place here = test_place_make(0);
+    test_instance here = test_instance_make(0);
     nadir_ball ball = ball_now();
     nadir_robust_settings settings = settings_now();
     const double target = test_robust_return(here.context, here.model, here.policy, &ball);
@@ -115,13 +115,13 @@ static void radii(void **state)
     refuse_radius(&here, &ball, &settings, target, sizeof(nadir_radius), "the size of the robust settings");
     ball.size = 0;
     refuse_radius(&here, &ball, NULL, target, sizeof(nadir_radius), "the size of the ball is not set");
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 static void differences(void **state)
 {
     (void)state;
-    test_place here = test_place_make(0);
+    test_instance here = test_instance_make(0);
     const nadir_ball ball = ball_now();
     nadir_robust_settings settings = settings_now();
     nadir_difference result = {.size = sizeof result};
@@ -130,11 +130,11 @@ static void differences(void **state)
         here.context,
         nadir_solver_difference(here.context, here.solver, here.solver, &ball, &settings, &result, NULL),
         NADIR_ERROR_ARGUMENT, "the size of the robust settings is not set");
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
-static void refuse_optimum(const test_place *here, const nadir_robust_optimum_settings *settings, size_t size,
-                           const char *words)
+static void refuse_optimum(const test_instance *here, const nadir_robust_optimum_settings *settings,
+                           size_t size, const char *words)
 {
     const nadir_ball ball = ball_now();
     nadir_robust_optimum_result result = {.size = size};
@@ -149,7 +149,7 @@ static void refuse_optimum(const test_place *here, const nadir_robust_optimum_se
 static void optima(void **state)
 {
     (void)state;
-    test_place here = test_place_make(0);
+    test_instance here = test_instance_make(0);
     const size_t size = sizeof(nadir_robust_optimum_result);
     nadir_robust_optimum_settings settings;
     nadir_robust_optimum_settings_default(&settings);
@@ -163,13 +163,13 @@ static void optima(void **state)
     settings.size = 0;
     refuse_optimum(&here, &settings, size, "the size of the settings of the robust optimum is not set");
     refuse_optimum(&here, NULL, 0, "the size of a result is not set");
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 static void verification(void **state)
 {
     (void)state;
-    test_place here = test_place_make(0);
+    test_instance here = test_instance_make(0);
     const nadir_ball ball = ball_now();
     nadir_worst *worst = NULL;
     nadir_verification *made = NULL;
@@ -183,7 +183,7 @@ static void verification(void **state)
     assert_fails(here.context, nadir_verify(here.context, here.model, here.policy, &settings, &result, &made),
                  NADIR_ERROR_ARGUMENT, "the size of the result is not set");
     nadir_verification_free(made);
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 int main(void)

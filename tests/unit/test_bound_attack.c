@@ -60,20 +60,20 @@ static double attack(const test_oracle *oracle, nadir_random *random, double *ke
 {
     const int64_t count = oracle->rows * oracle->states;
     double *start = test_new(count, sizeof *start);
-    double lowest = test_hunt(oracle, random, kernel);
+    double lowest = test_kernel_descent(oracle, random, kernel);
     for (int i = 0; i < 3; i++) { /* near the worst one, and far from it */
         test_oracle_random(oracle, random, start);
         for (int64_t j = 0; j < count; j++) {
             start[j] = kernel[j] + (i == 0 ? 0.05 : i == 1 ? 0.5 : 1) * (start[j] - kernel[j]);
         }
         test_oracle_pull(oracle, start);
-        keep(oracle, test_hunt(oracle, random, start), start, &lowest, kernel);
+        keep(oracle, test_kernel_descent(oracle, random, start), start, &lowest, kernel);
     }
     for (int i = 0; i < 40; i++) {
         test_oracle_random(oracle, random, start);
         keep(oracle, test_oracle_return(oracle, start, NULL), start, &lowest, kernel);
     }
-    test_hunt_kernels += 40;
+    test_kernel_descent_count += 40;
     keep(oracle, test_oracle_worst(oracle, random, 1, start), start, &lowest, kernel);
     free(start);
     return lowest;
@@ -155,8 +155,8 @@ static void no_kernel_is_below_the_bound(void **state)
     test_note_clear();
     print_message("%d problems attacked, %d of them the best case; %d have a bound, %d are certified; %lld "
                   "kernels, none past a bound; the closest is %.2g roundings above one\n",
-                  sums.problems, sums.optimistic, sums.bounded, sums.certified, (long long)test_hunt_kernels,
-                  sums.closest);
+                  sums.problems, sums.optimistic, sums.bounded, sums.certified,
+                  (long long)test_kernel_descent_count, sums.closest);
     assert_true(5 * sums.bounded >= 3 * sums.problems && 3 * sums.certified >= sums.problems);
     nadir_context_free(context);
 }

@@ -4,7 +4,7 @@
 
 #include "support/families.h"
 #include "support/generated.h"
-#include "support/place.h"
+#include "support/instance.h"
 #include "support/problem.h"
 #include "support/reference.h"
 #include "support/robust.h"
@@ -19,7 +19,7 @@
 enum { COUNT = 12 };
 
 /* Where breakdown is: exactly, as far as that goes. */
-static double breakdown_of(const test_place *here, const double *scales)
+static double breakdown_of(const test_instance *here, const double *scales)
 {
     const double radius = 1e-3;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, scales);
@@ -45,7 +45,7 @@ static void compare(const nadir_robust *one, const nadir_robust *many)
 }
 
 /* Radii up to `share` of breakdown. */
-static void check_place(const test_place *here, const double *scales, double share, bool optimistic)
+static void check_place(const test_instance *here, const double *scales, double share, bool optimistic)
 {
     nadir_robust many[COUNT];
     double factors[COUNT];
@@ -75,9 +75,9 @@ static void check_place(const test_place *here, const double *scales, double sha
     assert_true(!many[0].certified && isinf(optimistic ? many[0].upper_bound : many[0].lower_bound));
 }
 
-static test_place family_place(int family, const char *backend, nadir_random *random)
+static test_instance family_place(int family, const char *backend, nadir_random *random)
 {
-    test_place here = {.context = test_context()};
+    test_instance here = {.context = test_context()};
     nadir_solver_settings settings;
     nadir_solver_settings_default(&settings);
     settings.backend = backend;
@@ -95,7 +95,7 @@ static void test_families_up_to_breakdown(void **state)
     (void)state;
     for (int i = 0; i < 4 * (TEST_FAMILIES - 1); i += step) {
         nadir_random random = test_random(SEED + (uint64_t)i);
-        test_place here = family_place(i / 4, i % 3 == 2 ? "krylov" : NULL, &random);
+        test_instance here = family_place(i / 4, i % 3 == 2 ? "krylov" : NULL, &random);
         const nadir_model_data view = test_view(here.model);
         double *scales = test_new(view.rows, sizeof *scales);
         for (int64_t row = 0; row < view.rows; row++) {
@@ -104,18 +104,18 @@ static void test_families_up_to_breakdown(void **state)
         test_note("%s, %g of breakdown, seed %d", test_families[i / 4].name, shares[i % 4], SEED + i);
         check_place(&here, i % 2 == 0 ? scales : NULL, shares[i % 4], i % 5 == 0);
         free(scales);
-        test_place_clear(&here);
+        test_instance_clear(&here);
     }
     test_note_clear();
 }
 
-static nadir_status make_place(nadir_context *context, test_place *here)
+static nadir_status make_place(nadir_context *context, test_instance *here)
 {
     nadir_generate_settings shape;
     nadir_generate_settings_default(&shape);
     shape.states = 12;
     shape.actions = 2;
-    *here = (test_place){.context = context};
+    *here = (test_instance){.context = context};
     nadir_status status = nadir_model_generate(context, "random", &shape, &here->model);
     if (status == NADIR_OK) {
         status = nadir_policy_create_uniform(context, here->model, &here->policy);
@@ -133,7 +133,7 @@ static nadir_status attempt(nadir_context *context, const void *of)
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
     nadir_robust many[COUNT];
     double factors[COUNT];
-    test_place here;
+    test_instance here;
     for (int i = 0; i < COUNT; i++) {
         factors[i] = (i + 1.0) / COUNT;
         many[i].size = sizeof many[i];
@@ -150,12 +150,12 @@ static nadir_status attempt(nadir_context *context, const void *of)
 
 static void test_scarce_memory(void **state)
 {
-    test_place here;
+    test_instance here;
     nadir_context *context = test_context();
     (void)state;
     assert_ok(context, make_place(context, &here));
     const double radius = 0.97 * breakdown_of(&here, NULL);
-    test_place_clear(&here);
+    test_instance_clear(&here);
     test_run_out(attempt, &radius, NULL, "free domain");
 }
 

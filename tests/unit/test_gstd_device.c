@@ -25,8 +25,8 @@ static void fill(int kind, double *x)
     }
 }
 
-static void compare(nadir_context *here, nadir_context *there, test_watch *watch, const double *x, double q,
-                    double *work)
+static void compare(nadir_context *here, nadir_context *there, test_device_counts *watch, const double *x,
+                    double q, double *work)
 {
     nadir_gstd wanted;
     nadir_gstd found;
@@ -35,7 +35,7 @@ static void compare(nadir_context *here, nadir_context *there, test_watch *watch
     double largest = 0;
     double off = 0;
     assert_ok(here, nadir_gstd_compute(here, 0, COUNT, x, q, u, u, &wanted));
-    *watch = (test_watch){0};
+    *watch = (test_device_counts){0};
     assert_ok(there, nadir_gstd_compute(there, 0, COUNT, x, q, v, v, &found));
     assert_int_equal(watch->vectors, 1);
     assert_true(q == 1 ? watch->ranks > 0 : watch->powers > 0);
@@ -62,7 +62,7 @@ static void test_gstd(void **state)
     nadir_context *there = test_context();
     double *x = test_new(3 * COUNT, sizeof *x);
     assert_int_equal(nadir_context_create(NULL, &here), NADIR_OK);
-    test_watch *watch = test_watch_device(there);
+    test_device_counts *watch = test_device_counts_start(there);
     for (int kind = 0; kind < 4; kind++) {
         fill(kind, x);
         for (size_t i = 0; i < sizeof norms / sizeof *norms; i++) {

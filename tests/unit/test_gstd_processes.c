@@ -77,7 +77,7 @@ static void test_several_processes(void **state)
         for (int e = 0; e < TEST_EXPONENTS; e++) {
             spread on = {.x = x, .q = test_exponents[e]};
             test_note("shape %d, q = %.17g", shape, on.q);
-            assert_true(test_team_run(MEMBERS, work_on_part, &on) > 0);
+            assert_true(test_processes_run(MEMBERS, work_on_part, &on) > 0);
             const nadir_gstd whole = test_gstd_compute(context, SPREAD, x, on.q, u);
             for (int rank = 0; rank < MEMBERS; rank++) {
                 assert_int_equal(on.statuses[rank], NADIR_OK);
@@ -92,7 +92,7 @@ static void test_several_processes(void **state)
     }
     x[200] = -INFINITY;
     spread on = {.x = x, .q = 3};
-    (void)test_team_run(MEMBERS, work_on_part, &on);
+    (void)test_processes_run(MEMBERS, work_on_part, &on);
     for (int rank = 0; rank < MEMBERS; rank++) {
         assert_int_equal(on.statuses[rank], NADIR_ERROR_ARGUMENT);
     }

@@ -310,7 +310,7 @@ static void read_own(nadir_context *context, void *user)
         status = nadir_policy_write(context, on->models[rank], on->policies[rank], on->written);
     }
     on->statuses[rank] = status;
-    if (on->models[rank] != NULL) { /* the team's table goes before the model does */
+    if (on->models[rank] != NULL) { /* the table of the processes goes before the model does */
         on->models[rank]->exchange->table = &nadir_communication_alone;
     }
     (void)snprintf(on->errors[rank], sizeof on->errors[rank], "%s", nadir_context_error(context));
@@ -378,7 +378,7 @@ static void check_spread(const char *model, const char *rewards_path, const char
         int64_t first = 0;
         int64_t first_row = 0;
         test_note("%s, %d processes", model, members);
-        test_team_run(members, read_own, &on);
+        test_processes_run(members, read_own, &on);
         for (int rank = 0; rank < members; rank++) {
             test_note("rank %d: %s", rank, on.errors[rank]);
             assert_int_equal(on.statuses[rank], NADIR_OK);
@@ -502,7 +502,7 @@ static void spread_policies(void **state)
         check_spread("P.bin", "table.bin", "given.npy");
         for (int ending = 0; ending < 2; ending++) {
             spread on = {.model = "P.bin", .policy = "given.npy", .written = ending == 0 ? "w.npy" : "w.csv"};
-            test_team_run(3, read_own, &on);
+            test_processes_run(3, read_own, &on);
             for (int rank = 0; rank < 3; rank++) {
                 test_note("rank %d: %s", rank, on.errors[rank]);
                 assert_int_equal(on.statuses[rank], NADIR_OK);

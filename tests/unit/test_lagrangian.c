@@ -30,23 +30,23 @@ static double scale_of(const nadir_problem *problem)
 }
 
 /* A tau that matters, between what moves everything and what moves nothing; sometimes 0. */
-static double draw_tau(test_priced *priced, nadir_random *random)
+static double draw_tau(test_penalized *penalized, nadir_random *random)
 {
-    const nadir_problem *problem = test_priced_view(priced);
+    const nadir_problem *problem = test_penalized_view(penalized);
     const double sizes[] = {0, 1e-4, 0.01, 0.1, 1, 10};
     return sizes[nadir_random_below(random, 6)] * scale_of(problem) * (0.5 + nadir_random_uniform(random));
 }
 
-static void each_case(int rounds, void (*test)(test_priced *, nadir_random *))
+static void each_case(int rounds, void (*test)(test_penalized *, nadir_random *))
 {
     nadir_context *context = test_context();
     nadir_random random = test_random(SEED);
     for (int round = 0; round < rounds; round++) {
         for (int i = 0; i < NORMS; i++) {
-            test_priced priced = test_priced_make(context, &random, norms[i], 5);
-            test_note("seed %d, round %d, %s", SEED, round, priced.name);
-            test(&priced, &random);
-            test_priced_clear(&priced);
+            test_penalized penalized = test_penalized_make(context, &random, norms[i], 5);
+            test_note("seed %d, round %d, %s", SEED, round, penalized.name);
+            test(&penalized, &random);
+            test_penalized_clear(&penalized);
         }
     }
     test_note_clear();
@@ -54,19 +54,19 @@ static void each_case(int rounds, void (*test)(test_priced *, nadir_random *))
 }
 
 /* v is the fixed point, the kernel attains it, and what is said of the kernel is so. */
-static void check_solution(test_priced *priced, const nadir_lagrangian *found)
+static void check_solution(test_penalized *penalized, const nadir_lagrangian *found)
 {
-    const nadir_problem *problem = test_priced_view(priced);
+    const nadir_problem *problem = test_penalized_view(penalized);
     const double scale = scale_of(problem);
-    double *kernel = test_kernel_entries(priced->context, found->kernel);
-    const double room = pow(priced->radius, problem->uncertainty->p);
+    double *kernel = test_kernel_entries(penalized->context, found->kernel);
+    const double room = pow(penalized->radius, problem->uncertainty->p);
     const double price = fmax(found->tau, 1e-3);
-    const long double J = test_priced_return(priced, 0, kernel, NULL);
-    const long double cost = test_priced_return(priced, price, kernel, NULL) - J;
+    const long double J = test_penalized_return(penalized, 0, kernel, NULL);
+    const long double cost = test_penalized_return(penalized, price, kernel, NULL) - J;
     /* entries are known to a rounding, differences of them to that over their size */
-    const double off = 1e-15 * problem->uncertainty->p * (1 + 1 / fmax(1e-6, priced->radius));
+    const double off = 1e-15 * problem->uncertainty->p * (1 + 1 / fmax(1e-6, penalized->radius));
     for (int64_t s = 0; s < problem->states; s++) {
-        assert_close(found->v[s] / scale, test_priced_bellman(priced, found->tau, found->v, s) / scale,
+        assert_close(found->v[s] / scale, test_penalized_bellman(penalized, found->tau, found->v, s) / scale,
                      1e-10);
     }
     assert_close(found->used * price / scale, (double)(cost / scale), 1e-10 + off * (double)(cost / scale));
@@ -75,27 +75,28 @@ static void check_solution(test_priced *priced, const nadir_lagrangian *found)
     free(kernel);
 }
 
-static void solve_test(test_priced *priced, nadir_random *random)
+static void solve_test(test_penalized *penalized, nadir_random *random)
 {
-    const nadir_problem *problem = test_priced_view(priced);
+    const nadir_problem *problem = test_penalized_view(penalized);
     nadir_lagrangian found = {0};
-    const double tau = draw_tau(priced, random);
+    const double tau = draw_tau(penalized, random);
     for (int64_t s = 0; s < problem->states; s++) { /* any d_bar will do here */
-        priced->d_bar[s] *= nadir_random_uniform(random);
+        penalized->d_bar[s] *= nadir_random_uniform(random);
     }
-    assert_ok(priced->context,
-              nadir_lagrangian_solve(priced->context, problem, priced->radius, priced->d_bar, tau, &found));
+    assert_ok(penalized->context, nadir_lagrangian_solve(penalized->context, problem, penalized->radius,
+                                                         penalized->d_bar, tau, &found));
     assert_that(found.iterations <= 12, "%d iterations", (int)found.iterations);
-    check_solution(priced, &found);
+    check_solution(penalized, &found);
     /* from there to another tau and back */
     const double value = found.value;
-    assert_ok(priced->context, nadir_lagrangian_solve(priced->context, problem, priced->radius, priced->d_bar,
-                                                      draw_tau(priced, random), &found));
-    check_solution(priced, &found);
-    assert_ok(priced->context,
-              nadir_lagrangian_solve(priced->context, problem, priced->radius, priced->d_bar, tau, &found));
+    assert_ok(penalized->context,
+              nadir_lagrangian_solve(penalized->context, problem, penalized->radius, penalized->d_bar,
+                                     draw_tau(penalized, random), &found));
+    check_solution(penalized, &found);
+    assert_ok(penalized->context, nadir_lagrangian_solve(penalized->context, problem, penalized->radius,
+                                                         penalized->d_bar, tau, &found));
     assert_close(found.value / scale_of(problem), value / scale_of(problem), 1e-10);
-    nadir_lagrangian_clear(priced->context, &found);
+    nadir_lagrangian_clear(penalized->context, &found);
 }
 
 static void test_solve(void **state)
@@ -105,9 +106,9 @@ static void test_solve(void **state)
 }
 
 /* The fixed point by plain value iteration from the nominal value. */
-static void iteration_test(test_priced *priced, nadir_random *random)
+static void iteration_test(test_penalized *penalized, nadir_random *random)
 {
-    const nadir_problem *problem = test_priced_view(priced);
+    const nadir_problem *problem = test_penalized_view(penalized);
     const int64_t n = problem->states;
     nadir_lagrangian found = {0};
     if (problem->gamma > 0.6 || n > 3) { /* for the time it takes */
@@ -117,21 +118,21 @@ static void iteration_test(test_priced *priced, nadir_random *random)
     for (int64_t s = 0; s < n; s++) {
         v[s] = problem->v[s];
     }
-    const double tau = draw_tau(priced, random);
+    const double tau = draw_tau(penalized, random);
     for (int i = 0; i < 36; i++) {
         for (int64_t s = 0; s < n; s++) {
-            v[n + s] = test_priced_bellman(priced, tau, v, s);
+            v[n + s] = test_penalized_bellman(penalized, tau, v, s);
         }
         for (int64_t s = 0; s < n; s++) {
             v[s] = v[n + s];
         }
     }
-    assert_ok(priced->context,
-              nadir_lagrangian_solve(priced->context, problem, priced->radius, priced->d_bar, tau, &found));
+    assert_ok(penalized->context, nadir_lagrangian_solve(penalized->context, problem, penalized->radius,
+                                                         penalized->d_bar, tau, &found));
     for (int64_t s = 0; s < n; s++) {
         assert_close(found.v[s], v[s], 1e-9);
     }
-    nadir_lagrangian_clear(priced->context, &found);
+    nadir_lagrangian_clear(penalized->context, &found);
     free(v);
 }
 
@@ -142,25 +143,25 @@ static void test_value_iteration(void **state)
 }
 
 /* Concave in tau: below the tangent of every other tau; and the best is as good as the best of a grid. */
-static void concave_test(test_priced *priced, nadir_random *random)
+static void concave_test(test_penalized *penalized, nadir_random *random)
 {
     enum { TAUS = 9 };
     (void)random;
-    nadir_context *context = priced->context;
-    const nadir_problem *problem = test_priced_view(priced);
+    nadir_context *context = penalized->context;
+    const nadir_problem *problem = test_penalized_view(penalized);
     const double scale = scale_of(problem);
-    const double room = pow(priced->radius, problem->uncertainty->p);
+    const double room = pow(penalized->radius, problem->uncertainty->p);
     nadir_lagrangian found = {0};
     double tau[TAUS];
     double value[TAUS];
     double slope[TAUS];
     nadir_lagrangian best = {0};
     assert_ok(context,
-              nadir_lagrangian_tau_best(context, problem, priced->radius, priced->d_bar, 0, 60, &best));
+              nadir_lagrangian_tau_best(context, problem, penalized->radius, penalized->d_bar, 0, 60, &best));
     for (int i = 0; i < TAUS; i++) {
         tau[i] = i == 0 ? 0 : best.tau < 1e100 ? best.tau * (0.2 * i) : scale * pow(10, i - 3);
-        assert_ok(context,
-                  nadir_lagrangian_solve(context, problem, priced->radius, priced->d_bar, tau[i], &found));
+        assert_ok(context, nadir_lagrangian_solve(context, problem, penalized->radius, penalized->d_bar,
+                                                  tau[i], &found));
         value[i] = found.value;
         slope[i] = found.used - room;
         assert_that(found.value <= best.value + 1e-4 * (problem->J - best.value) + 1e-11 * scale,
@@ -174,7 +175,7 @@ static void concave_test(test_priced *priced, nadir_random *random)
         }
     }
     assert_that(best.evaluations <= 30, "%d evaluations", (int)best.evaluations);
-    check_solution(priced, &best);
+    check_solution(penalized, &best);
     nadir_lagrangian_clear(context, &best);
     nadir_lagrangian_clear(context, &found);
 }
@@ -186,20 +187,21 @@ static void test_best_tau(void **state)
 }
 
 /* The start lies in the set, on the way from the nominal kernel to that of the bound. */
-static void start_test(test_priced *priced, nadir_random *random)
+static void start_test(test_penalized *penalized, nadir_random *random)
 {
-    nadir_context *context = priced->context;
-    const nadir_problem *problem = test_priced_view(priced);
+    nadir_context *context = penalized->context;
+    const nadir_problem *problem = test_penalized_view(penalized);
     const int64_t n = problem->states;
     nadir_lagrangian found = {0};
     nadir_kernel *start = NULL;
-    const double tau = draw_tau(priced, random);
-    assert_ok(context, nadir_lagrangian_solve(context, problem, priced->radius, priced->d_bar, tau, &found));
-    assert_ok(context, nadir_lagrangian_kernel_in_ball(context, problem, priced->radius, &found, &start));
+    const double tau = draw_tau(penalized, random);
+    assert_ok(context,
+              nadir_lagrangian_solve(context, problem, penalized->radius, penalized->d_bar, tau, &found));
+    assert_ok(context, nadir_lagrangian_kernel_in_ball(context, problem, penalized->radius, &found, &start));
     double *kernel = test_kernel_entries(context, start);
     double *far = test_kernel_entries(context, found.kernel);
     double *nominal = test_dense_kernel(problem->model);
-    const double t = fmin(1, priced->radius / found.distance);
+    const double t = fmin(1, penalized->radius / found.distance);
     test_assert_in_set(problem, kernel, 1);
     assert_that(nadir_kernel_minimum(context, start) >= 0, "an entry is negative");
     for (int64_t i = 0; i < problem->rows * n; i++) {
@@ -223,44 +225,45 @@ static void test_start(void **state)
 
 /* Aimed at a level the answer's own return is about that, and kernels below the level are as close to it as
  * strong convexity says. */
-static void aim_test(test_priced *priced, nadir_random *random)
+static void aim_test(test_penalized *penalized, nadir_random *random)
 {
-    nadir_context *context = priced->context;
-    const nadir_problem *problem = test_priced_view(priced);
+    nadir_context *context = penalized->context;
+    const nadir_problem *problem = test_penalized_view(penalized);
     const int64_t n = problem->states;
-    const double room = priced->radius * priced->radius;
+    const double room = penalized->radius * penalized->radius;
     nadir_lagrangian found = {0};
-    if (problem->uncertainty->p != 2 || !(priced->radius > 0)) {
+    if (problem->uncertainty->p != 2 || !(penalized->radius > 0)) {
         return;
     }
-    assert_ok(context,
-              nadir_lagrangian_tau_best(context, problem, priced->radius, priced->d_bar, 0, 20, &found));
+    assert_ok(context, nadir_lagrangian_tau_best(context, problem, penalized->radius, penalized->d_bar, 0, 20,
+                                                 &found));
     const double level = problem->J - (problem->J - found.value) * (0.2 + 0.6 * nadir_random_uniform(random));
     if (!(problem->J - found.value > 1e-6 * scale_of(problem))) {
         nadir_lagrangian_clear(context, &found);
         return;
     }
-    assert_ok(context, nadir_lagrangian_tau_for_level(context, problem, priced->radius, priced->d_bar, level,
-                                                      fmax(found.tau, 1e-3 * scale_of(problem)), 40, &found));
+    assert_ok(context,
+              nadir_lagrangian_tau_for_level(context, problem, penalized->radius, penalized->d_bar, level,
+                                             fmax(found.tau, 1e-3 * scale_of(problem)), 40, &found));
     const double width = level - found.value;
     double *answer = test_kernel_entries(context, found.kernel);
-    const double J = (double)test_priced_return(priced, 0, answer, NULL);
+    const double J = (double)test_penalized_return(penalized, 0, answer, NULL);
     assert_that(fabs(J - level) <= 0.03 * width + 1e-9 * scale_of(problem), "return %.10g, level %.10g", J,
                 level);
-    test_oracle oracle = test_oracle_make(problem->model, problem->policy, &priced->ball);
+    test_oracle oracle = test_oracle_make(problem->model, problem->policy, &penalized->ball);
     double *kernel = test_new(problem->rows * n, sizeof *kernel);
     double *d = test_new(n, sizeof *d);
     for (int i = 0; i < 60; i++) {
         test_oracle_random(&oracle, random, kernel);
-        if (test_priced_return(priced, 0, kernel, d) < level) {
+        if (test_penalized_return(penalized, 0, kernel, d) < level) {
             double sum = 0;
             for (int64_t row = 0; row < problem->rows; row++) {
                 const double alpha = nadir_uncertainty_scale(problem->uncertainty, row);
                 const int64_t s = nadir_model_row_state(problem->model, row);
-                for (int64_t t = 0; t < n && alpha > 0 && priced->d_bar[s] > 0; t++) {
+                for (int64_t t = 0; t < n && alpha > 0 && penalized->d_bar[s] > 0; t++) {
                     const bool chosen = problem->policy->probabilities[row] > 0;
                     const double far = (kernel[row * n + t] - answer[row * n + t]) / alpha;
-                    sum += chosen ? d[s] / priced->d_bar[s] * far * far : 0;
+                    sum += chosen ? d[s] / penalized->d_bar[s] * far * far : 0;
                 }
             }
             assert_that(sum <= width / found.tau * (1 + 1e-9) + 1e-12, "%g away, at most %g, beta^2 %g", sum,

@@ -20,11 +20,12 @@ enum { SEED = 1618 };
 static const double norms[] = {1, 1.5, 2, 3, 1.05, 8, 1000};
 enum { NORMS = sizeof norms / sizeof *norms };
 
-static double check(test_priced *priced, double tau, const double *v)
+static double check(test_penalized *penalized, double tau, const double *v)
 {
     double lower = NAN;
-    assert_ok(priced->context, nadir_lagrangian_bound(priced->context, test_priced_view(priced),
-                                                      priced->radius, priced->d_bar, tau, v, &lower));
+    assert_ok(penalized->context,
+              nadir_lagrangian_bound(penalized->context, test_penalized_view(penalized), penalized->radius,
+                                     penalized->d_bar, tau, v, &lower));
     return lower;
 }
 
@@ -41,16 +42,16 @@ static double reference_error(const nadir_problem *problem, double size)
     return 100 * test_long_unit() * size / (1 - problem->gamma);
 }
 
-/* The check of a solution: below the priced return of its own kernel, which is the smallest there is, to the
+/* The check of a solution: below the penalized return of its own kernel, which is the smallest there is, to the
  * last digit; and as tight as rounding allows. */
-static void check_tight(test_priced *priced, const nadir_lagrangian *found, double tolerance)
+static void check_tight(test_penalized *penalized, const nadir_lagrangian *found, double tolerance)
 {
-    const nadir_problem *problem = test_priced_view(priced);
-    const double lower = check(priced, found->tau, found->v);
-    double *kernel = test_kernel_entries(priced->context, found->kernel);
+    const nadir_problem *problem = test_penalized_view(penalized);
+    const double lower = check(penalized, found->tau, found->v);
+    double *kernel = test_kernel_entries(penalized->context, found->kernel);
     const long double p = problem->uncertainty->p;
-    const long double charge = powl(powl(found->tau, 1 / p) * priced->radius, p);
-    const long double least = test_priced_return(priced, found->tau, kernel, NULL) - charge;
+    const long double charge = powl(powl(found->tau, 1 / p) * penalized->radius, p);
+    const long double least = test_penalized_return(penalized, found->tau, kernel, NULL) - charge;
     const double size = size_of(problem, found) + (double)charge;
     assert_that(lower <= least + reference_error(problem, size), "lower bound %.17g, attained %.17Lg", lower,
                 least);
@@ -62,10 +63,10 @@ static void check_tight(test_priced *priced, const nadir_lagrangian *found, doub
 }
 
 /* Kernels of the set: at random, and from a search where `search` says so. None is below the bound. */
-static void attack(test_priced *priced, nadir_random *random, double lower, int tries, bool search)
+static void attack(test_penalized *penalized, nadir_random *random, double lower, int tries, bool search)
 {
-    const nadir_problem *problem = test_priced_view(priced);
-    test_oracle oracle = test_oracle_make(problem->model, problem->policy, &priced->ball);
+    const nadir_problem *problem = test_penalized_view(penalized);
+    test_oracle oracle = test_oracle_make(problem->model, problem->policy, &penalized->ball);
     double *kernel = test_new(problem->rows * problem->states, sizeof *kernel);
     const double error = reference_error(problem, nadir_vector_largest(problem->states, problem->v));
     for (int64_t row = 0; row < problem->rows; row++) {
@@ -85,19 +86,20 @@ static void attack(test_priced *priced, nadir_random *random, double lower, int 
 }
 
 /* Tiny models: the best bound, and bounds from v and tau that nobody would choose. */
-static void fight(test_priced *priced, nadir_random *random, bool search)
+static void fight(test_penalized *penalized, nadir_random *random, bool search)
 {
-    nadir_context *context = priced->context;
-    const nadir_problem *problem = test_priced_view(priced);
+    nadir_context *context = penalized->context;
+    const nadir_problem *problem = test_penalized_view(penalized);
     const int64_t n = problem->states;
     nadir_lagrangian found = {0};
-    assert_ok(context,
-              nadir_lagrangian_tau_best(context, problem, priced->radius, priced->d_bar, 0, 12, &found));
-    check_tight(priced, &found, 1e-9);
-    attack(priced, random, check(priced, found.tau, found.v), 6, search);
+    assert_ok(context, nadir_lagrangian_tau_best(context, problem, penalized->radius, penalized->d_bar, 0, 12,
+                                                 &found));
+    check_tight(penalized, &found, 1e-9);
+    attack(penalized, random, check(penalized, found.tau, found.v), 6, search);
     const double tau = found.tau < 1e100 ? found.tau * nadir_random_exponential(random) : 1;
-    assert_ok(context, nadir_lagrangian_solve(context, problem, priced->radius, priced->d_bar, tau, &found));
-    check_tight(priced, &found, 1e-9);
+    assert_ok(context,
+              nadir_lagrangian_solve(context, problem, penalized->radius, penalized->d_bar, tau, &found));
+    check_tight(penalized, &found, 1e-9);
     /* any other v gives less, but for rounding */
     double *v = test_new(n, sizeof *v);
     const double size = size_of(problem, &found);
@@ -105,10 +107,10 @@ static void fight(test_priced *priced, nadir_random *random, bool search)
     for (int64_t s = 0; s < n; s++) {
         v[s] = found.v[s] + change * nadir_random_normal(random);
     }
-    const double lower = check(priced, tau, v);
+    const double lower = check(penalized, tau, v);
     assert_that(lower <= found.value + 1e-10 * size, "%.17g from another v, at most %.17g", lower,
                 found.value);
-    attack(priced, random, lower, 2, false);
+    attack(penalized, random, lower, 2, false);
     nadir_lagrangian_clear(context, &found);
     free(v);
 }
@@ -119,10 +121,10 @@ static void test_attacked(void **state)
     nadir_context *context = test_context();
     nadir_random random = test_random(SEED);
     for (int round = 0; round < test_often(4200); round++) {
-        test_priced priced = test_priced_make(context, &random, norms[round % NORMS], 4);
-        test_note("seed %d, round %d, %s", SEED, round, priced.name);
-        fight(&priced, &random, round % 40 == 0);
-        test_priced_clear(&priced);
+        test_penalized penalized = test_penalized_make(context, &random, norms[round % NORMS], 4);
+        test_note("seed %d, round %d, %s", SEED, round, penalized.name);
+        fight(&penalized, &random, round % 40 == 0);
+        test_penalized_clear(&penalized);
     }
     test_note_clear();
     nadir_context_free(context);
@@ -223,30 +225,31 @@ static void test_riverswim(void **state)
 }
 
 /* A problem of a model of our own; takes the model. d_bar as for nothing known. */
-static test_priced dress(nadir_context *context, nadir_model *model, nadir_domain domain, double p,
-                         double radius)
+static test_penalized dress(nadir_context *context, nadir_model *model, nadir_domain domain, double p,
+                            double radius)
 {
-    test_priced priced = {.context = context, .radius = radius};
+    test_penalized penalized = {.context = context, .radius = radius};
     nadir_policy *policy = test_uniform_policy(context, model);
-    priced.ball = test_ball(NADIR_SET_NONRECT, domain, p, &radius, NULL);
-    priced.made = test_problem_make(context, model, policy, &priced.ball, NULL, 1);
-    priced.d_bar = test_new(model->states, sizeof *priced.d_bar);
+    penalized.ball = test_ball(NADIR_SET_NONRECT, domain, p, &radius, NULL);
+    penalized.made = test_problem_make(context, model, policy, &penalized.ball, NULL, 1);
+    penalized.d_bar = test_new(model->states, sizeof *penalized.d_bar);
     for (int64_t s = 0; s < model->states; s++) {
-        priced.d_bar[s] = 1 / (1 - model->discount);
+        penalized.d_bar[s] = 1 / (1 - model->discount);
     }
-    return priced;
+    return penalized;
 }
 
 /* The best bound, checked; then without the model. */
-static double best_bound(test_priced *priced, double tolerance)
+static double best_bound(test_penalized *penalized, double tolerance)
 {
     nadir_lagrangian found = {0};
-    assert_ok(priced->context, nadir_lagrangian_tau_best(priced->context, test_priced_view(priced),
-                                                         priced->radius, priced->d_bar, 0, 20, &found));
-    check_tight(priced, &found, tolerance);
-    const double lower = check(priced, found.tau, found.v);
-    nadir_lagrangian_clear(priced->context, &found);
-    test_priced_clear(priced);
+    assert_ok(penalized->context,
+              nadir_lagrangian_tau_best(penalized->context, test_penalized_view(penalized), penalized->radius,
+                                        penalized->d_bar, 0, 20, &found));
+    check_tight(penalized, &found, tolerance);
+    const double lower = check(penalized, found.tau, found.v);
+    nadir_lagrangian_clear(penalized->context, &found);
+    test_penalized_clear(penalized);
     return lower;
 }
 
@@ -266,12 +269,12 @@ static void test_extremes(void **state)
         test_note("case %d: p %g, domain %d, discount %g", i, p, (int)domain, discount);
         for (int j = 0; j < 5; j++) {
             nadir_model *model = test_model_rewarded(context, plain, factors[j], 0);
-            test_priced priced = dress(context, model, domain, p, 0.2);
-            best_bound(&priced, 1e-9);
+            test_penalized penalized = dress(context, model, domain, p, 0.2);
+            best_bound(&penalized, 1e-9);
         }
         nadir_model *model = test_model_rewarded(context, plain, 1, 1e9);
-        test_priced priced = dress(context, model, domain, p, 0.2);
-        best_bound(&priced, 1e-9);
+        test_penalized penalized = dress(context, model, domain, p, 0.2);
+        best_bound(&penalized, 1e-9);
         nadir_model_free(plain);
     }
     test_note_clear();
@@ -289,22 +292,22 @@ static void test_degenerate(void **state)
         const nadir_domain domain = i / NORMS % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
         test_note("case %d: p %g, domain %d", i, p, (int)domain);
         nadir_model *single = test_tiny_model(context, &random, 1, 0.9, 1);
-        test_priced one = dress(context, single, domain, p, 0.5);
-        double J = test_priced_view(&one)->J;
+        test_penalized one = dress(context, single, domain, p, 0.5);
+        double J = test_penalized_view(&one)->J;
         assert_close(best_bound(&one, 1e-13), J, 1e-13);
 
         nadir_model *tiny = test_tiny_model(context, &random, 4, 0.9, 0.6);
-        test_priced constant = dress(context, test_model_rewarded(context, tiny, 0, 3), domain, p, 0.5);
+        test_penalized constant = dress(context, test_model_rewarded(context, tiny, 0, 3), domain, p, 0.5);
         assert_close(best_bound(&constant, 1e-13), 30, 1e-13);
-        test_priced nothing = dress(context, test_model_rewarded(context, tiny, 0, 0), domain, p, 0.5);
+        test_penalized nothing = dress(context, test_model_rewarded(context, tiny, 0, 0), domain, p, 0.5);
         assert_true(fabs(best_bound(&nothing, 1e-13)) <= 1e-300);
 
-        test_priced none = dress(context, test_model_rewarded(context, tiny, 1, 0), domain, p, 0);
-        J = test_priced_view(&none)->J;
+        test_penalized none = dress(context, test_model_rewarded(context, tiny, 1, 0), domain, p, 0);
+        J = test_penalized_view(&none)->J;
         assert_close(best_bound(&none, 1e-12), J, 1e-12);
 
-        test_priced lonely = dress(context, tiny, domain, p, 0.5);
-        J = test_priced_view(&lonely)->J;
+        test_penalized lonely = dress(context, tiny, domain, p, 0.5);
+        J = test_penalized_view(&lonely)->J;
         for (int64_t s = 0; s < tiny->states; s++) {
             lonely.d_bar[s] = 0;
         }
@@ -323,15 +326,15 @@ static void test_pinned(void **state)
     nadir_model *model = test_tiny_model(context, &random, 4, 0.9, 0.6);
     nadir_policy *policy = test_uniform_policy(context, model);
     double *scales = test_new(model->rows, sizeof *scales);
-    test_priced priced = {.context = context, .radius = 0.5};
-    priced.ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &priced.radius, scales);
-    priced.made = test_problem_make(context, model, policy, &priced.ball, NULL, 1);
-    priced.d_bar = test_new(model->states, sizeof *priced.d_bar);
+    test_penalized penalized = {.context = context, .radius = 0.5};
+    penalized.ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &penalized.radius, scales);
+    penalized.made = test_problem_make(context, model, policy, &penalized.ball, NULL, 1);
+    penalized.d_bar = test_new(model->states, sizeof *penalized.d_bar);
     for (int64_t s = 0; s < model->states; s++) {
-        priced.d_bar[s] = 10;
+        penalized.d_bar[s] = 10;
     }
-    const double J = test_priced_view(&priced)->J;
-    assert_close(best_bound(&priced, 1e-12), J, 1e-12);
+    const double J = test_penalized_view(&penalized)->J;
+    assert_close(best_bound(&penalized, 1e-12), J, 1e-12);
     free(scales);
     nadir_context_free(context);
 }
@@ -342,22 +345,24 @@ static void test_wrong(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_random random = test_random(SEED);
-    test_priced priced =
+    test_penalized penalized =
         dress(context, test_tiny_model(context, &random, 3, 0.9, 1), NADIR_DOMAIN_SIMPLEX, 2, 0.1);
-    const nadir_problem *problem = test_priced_view(&priced);
+    const nadir_problem *problem = test_penalized_view(&penalized);
     const double wild[] = {1, INFINITY, 0};
     double lower;
-    assert_fails(context, nadir_lagrangian_bound(context, problem, 0.1, priced.d_bar, -1, problem->v, &lower),
+    assert_fails(context,
+                 nadir_lagrangian_bound(context, problem, 0.1, penalized.d_bar, -1, problem->v, &lower),
                  NADIR_ERROR_ARGUMENT, "tau is -1");
     assert_fails(context,
-                 nadir_lagrangian_bound(context, problem, 0.1, priced.d_bar, NAN, problem->v, &lower),
+                 nadir_lagrangian_bound(context, problem, 0.1, penalized.d_bar, NAN, problem->v, &lower),
                  NADIR_ERROR_ARGUMENT, "tau is");
-    assert_fails(context, nadir_lagrangian_bound(context, problem, 0.1, priced.d_bar, 1, wild, &lower),
+    assert_fails(context, nadir_lagrangian_bound(context, problem, 0.1, penalized.d_bar, 1, wild, &lower),
                  NADIR_ERROR_ARGUMENT, "");
-    priced.d_bar[1] = NAN;
-    assert_fails(context, nadir_lagrangian_bound(context, problem, 0.1, priced.d_bar, 1, problem->v, &lower),
+    penalized.d_bar[1] = NAN;
+    assert_fails(context,
+                 nadir_lagrangian_bound(context, problem, 0.1, penalized.d_bar, 1, problem->v, &lower),
                  NADIR_ERROR_ARGUMENT, "in state 1");
-    test_priced_clear(&priced);
+    test_penalized_clear(&penalized);
     nadir_context_free(context);
 }
 

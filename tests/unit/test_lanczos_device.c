@@ -24,11 +24,11 @@
 
 enum { SEED = 1415, COUNT = 5003, MANY = 33, STATES = 1500 };
 
-static nadir_context *device_context(test_watch **watch)
+static nadir_context *device_context(test_device_counts **watch)
 {
     nadir_context *context = test_context();
     test_pretend_device(context); /* where it has none */
-    *watch = test_watch_device(context);
+    *watch = test_device_counts_start(context);
     return context;
 }
 
@@ -53,42 +53,42 @@ static void assert_near(int64_t count, const double *found, const double *wanted
 }
 
 /* Every operation once, all of `many` vectors after x and y; result: those and the dots. */
-static void operate(const nadir_vec *place, int many, const double *vectors, double *result)
+static void operate(const nadir_vec *vec, int many, const double *vectors, double *result)
 {
-    nadir_context *context = place->context;
+    nadir_context *context = vec->context;
     const int64_t n = COUNT;
     const int kept = many < 10 ? many : 10;
     const int64_t numbers = (many + 2) * n;
     double *at = NULL;
     double *dots = result + numbers;
     double matrix[MANY * 10];
-    assert_ok(context, nadir_vec_allocate(place, numbers, &at));
+    assert_ok(context, nadir_vec_allocate(vec, numbers, &at));
     double *x = at;
     double *y = at + n;
     double *rest = at + 2 * n;
     for (int i = 0; i < kept * many; i++) {
         matrix[i] = cos(i);
     }
-    assert_ok(context, nadir_vec_dot(place, numbers, at, at, dots));
+    assert_ok(context, nadir_vec_dot(vec, numbers, at, at, dots));
     assert_true(dots[0] == 0); /* zeros */
-    assert_ok(context, nadir_vec_copy(place, numbers, vectors, at));
-    assert_ok(context, nadir_vec_dots(place, n, many, rest, x, dots));
-    assert_ok(context, nadir_vec_dot(place, n, x, y, dots + many));
-    assert_ok(context, nadir_vec_add(place, n, -1.25, x, y));
-    assert_ok(context, nadir_vec_add_many(place, n, many, rest, dots, y));
-    assert_ok(context, nadir_vec_multiply(place, n, rest, y, x));
-    assert_ok(context, nadir_vec_multiply(place, n, rest, x, x));
-    assert_ok(context, nadir_vec_scale(place, n, 0.3, y, y));
-    assert_ok(context, nadir_vec_rotate(place, n, many, kept, matrix, rest));
-    assert_ok(context, nadir_vec_scale(place, n, -2, rest, rest + (many - 1) * n));
-    assert_ok(context, nadir_vec_copy(place, numbers, at, result));
-    nadir_vec_release(place, numbers, at);
+    assert_ok(context, nadir_vec_copy(vec, numbers, vectors, at));
+    assert_ok(context, nadir_vec_dots(vec, n, many, rest, x, dots));
+    assert_ok(context, nadir_vec_dot(vec, n, x, y, dots + many));
+    assert_ok(context, nadir_vec_add(vec, n, -1.25, x, y));
+    assert_ok(context, nadir_vec_add_many(vec, n, many, rest, dots, y));
+    assert_ok(context, nadir_vec_multiply(vec, n, rest, y, x));
+    assert_ok(context, nadir_vec_multiply(vec, n, rest, x, x));
+    assert_ok(context, nadir_vec_scale(vec, n, 0.3, y, y));
+    assert_ok(context, nadir_vec_rotate(vec, n, many, kept, matrix, rest));
+    assert_ok(context, nadir_vec_scale(vec, n, -2, rest, rest + (many - 1) * n));
+    assert_ok(context, nadir_vec_copy(vec, numbers, at, result));
+    nadir_vec_release(vec, numbers, at);
 }
 
 static void test_operations(void **state)
 {
     static const int counts[] = {1, 2, 3, 4, 32, MANY};
-    test_watch *watch;
+    test_device_counts *watch;
     nadir_context *context = device_context(&watch);
     const nadir_vec here = nadir_vec_host(context);
     const nadir_vec there = nadir_vec_device(context);
@@ -124,8 +124,8 @@ typedef struct product {
     nadir_policy *policy;
     nadir_kernel *kernel;
     nadir_average average;
-    nadir_vec place;
-    double *room;     /* [2 * STATES] of the place: the diagonal, and to work with */
+    nadir_vec vec;
+    double *room;     /* [2 * STATES] of the vec: the diagonal, and to work with */
     int64_t products; /* so far */
     int64_t fails;    /* the product that fails; 0: none */
 } product;
@@ -145,22 +145,22 @@ static product product_make(nadir_context *context)
     return made;
 }
 
-static void product_at(product *made, nadir_vec place)
+static void product_at(product *made, nadir_vec vec)
 {
     double diagonal[STATES];
     for (int64_t s = 0; s < STATES; s++) {
         diagonal[s] = 1 + 3 * exp(-(double)s / 90);
     }
-    made->place = place;
+    made->vec = vec;
     made->products = 0;
     made->fails = 0;
-    assert_ok(made->context, nadir_vec_allocate(&place, 2 * STATES, &made->room));
-    assert_ok(made->context, nadir_vec_copy(&place, STATES, diagonal, made->room));
+    assert_ok(made->context, nadir_vec_allocate(&vec, 2 * STATES, &made->room));
+    assert_ok(made->context, nadir_vec_copy(&vec, STATES, diagonal, made->room));
 }
 
 static void product_leave(product *made)
 {
-    nadir_vec_release(&made->place, 2 * STATES, made->room);
+    nadir_vec_release(&made->vec, 2 * STATES, made->room);
 }
 
 static void product_clear(product *made)
@@ -176,7 +176,7 @@ static nadir_status apply(nadir_context *context, void *user, const double *x, d
     nadir_status status = NADIR_OK;
     product *at = user;
     double *work = at->room + STATES;
-    NADIR_CHECK(nadir_vec_multiply(&at->place, STATES, at->room, x, work));
+    NADIR_CHECK(nadir_vec_multiply(&at->vec, STATES, at->room, x, work));
     NADIR_CHECK(
         at->average.device->matrix_combine(at->average.device_matrix, context, false, 1, 0, 1, work, y));
     if (++at->products == at->fails) {
@@ -191,7 +191,7 @@ static nadir_status apply_transposed(nadir_context *context, void *user, const d
     nadir_status status = NADIR_OK;
     product *at = user;
     NADIR_CHECK(at->average.device->matrix_combine(at->average.device_matrix, context, true, 1, 0, 1, x, y));
-    NADIR_CHECK(nadir_vec_multiply(&at->place, STATES, at->room, y, y));
+    NADIR_CHECK(nadir_vec_multiply(&at->vec, STATES, at->room, y, y));
 cleanup:
     return status;
 }
@@ -201,10 +201,10 @@ static nadir_status apply_both(nadir_context *context, void *user, const double 
     nadir_status status = NADIR_OK;
     product *at = user;
     double *between = at->room + STATES; /* apply is done with it when it writes y */
-    NADIR_CHECK(nadir_vec_multiply(&at->place, STATES, at->room, x, between));
+    NADIR_CHECK(nadir_vec_multiply(&at->vec, STATES, at->room, x, between));
     NADIR_CHECK(
         at->average.device->matrix_combine(at->average.device_matrix, context, false, 1, 0, 1, between, y));
-    NADIR_CHECK(nadir_vec_copy(&at->place, STATES, y, between));
+    NADIR_CHECK(nadir_vec_copy(&at->vec, STATES, y, between));
     NADIR_CHECK(apply_transposed(context, user, between, y));
     if (++at->products == at->fails) {
         status = nadir_fail(context, NADIR_ERROR_INTERRUPTED, "stopped");
@@ -215,7 +215,7 @@ cleanup:
 
 static void test_largest(void **state)
 {
-    test_watch *watch;
+    test_device_counts *watch;
     nadir_context *context = device_context(&watch);
     product at = product_make(context);
     (void)state;
@@ -226,12 +226,12 @@ static void test_largest(void **state)
         nadir_random same = random;
         test_note("%d products", (int)limit);
         product_at(&at, nadir_vec_host(context));
-        assert_ok(context, nadir_lanczos_largest(&at.place, STATES, apply_both, &at, &random, 0, INFINITY,
-                                                 1e-3, limit, &wanted));
+        assert_ok(context, nadir_lanczos_largest(&at.vec, STATES, apply_both, &at, &random, 0, INFINITY, 1e-3,
+                                                 limit, &wanted));
         product_leave(&at);
-        *watch = (test_watch){0};
+        *watch = (test_device_counts){0};
         product_at(&at, nadir_vec_device(context));
-        assert_ok(context, nadir_lanczos_largest(&at.place, STATES, apply_both, &at, &same, 0, INFINITY, 1e-3,
+        assert_ok(context, nadir_lanczos_largest(&at.vec, STATES, apply_both, &at, &same, 0, INFINITY, 1e-3,
                                                  limit, &found));
         product_leave(&at);
         assert_int_equal(found.products, wanted.products);
@@ -250,7 +250,7 @@ static void test_largest(void **state)
 /* Failures in the midst of iterations give everything back. */
 static void test_fails(void **state)
 {
-    test_watch *watch;
+    test_device_counts *watch;
     nadir_context *context = device_context(&watch);
     product at = product_make(context);
     nadir_random random = context->random;
@@ -261,15 +261,14 @@ static void test_fails(void **state)
     (void)state;
     product_at(&at, nadir_vec_device(context));
     at.fails = 4;
-    assert_fails(
-        context,
-        nadir_lanczos_largest(&at.place, STATES, apply_both, &at, &random, 0, INFINITY, 0, 9, &found),
-        NADIR_ERROR_INTERRUPTED, "stopped");
+    assert_fails(context,
+                 nadir_lanczos_largest(&at.vec, STATES, apply_both, &at, &random, 0, INFINITY, 0, 9, &found),
+                 NADIR_ERROR_INTERRUPTED, "stopped");
     at.fails = 7;
-    assert_fails(context, nadir_lanczos_top(&at.place, &of, NULL, &random, 0, 100, x, x + STATES, &triple),
+    assert_fails(context, nadir_lanczos_top(&at.vec, &of, NULL, &random, 0, 100, x, x + STATES, &triple),
                  NADIR_ERROR_INTERRUPTED, "stopped");
     watch->no_rooms = true;
-    assert_fails(context, nadir_lanczos_top(&at.place, &of, NULL, &random, 0, 100, x, x + STATES, &triple),
+    assert_fails(context, nadir_lanczos_top(&at.vec, &of, NULL, &random, 0, 100, x, x + STATES, &triple),
                  NADIR_ERROR_MEMORY, "room");
     assert_int_equal(watch->rooms_left, 1);
     product_leave(&at);
@@ -280,9 +279,9 @@ static void test_fails(void **state)
 
 static nadir_status double_it(nadir_context *context, void *user, const double *x, double *y)
 {
-    const nadir_vec *place = user;
+    const nadir_vec *vec = user;
     (void)context;
-    return nadir_vec_scale(place, COUNT, 2, x, y);
+    return nadir_vec_scale(vec, COUNT, 2, x, y);
 }
 
 static nadir_status attempt(nadir_context *context, const void *of)
@@ -315,7 +314,7 @@ static void test_scarce_memory(void **state)
 
 static void test_top(void **state)
 {
-    test_watch *watch;
+    test_device_counts *watch;
     nadir_context *context = device_context(&watch);
     product at = product_make(context);
     const nadir_linear_map of = {STATES, STATES, apply, apply_transposed, &at};
@@ -327,12 +326,12 @@ static void test_top(void **state)
     nadir_singular_triple found;
     (void)state;
     product_at(&at, nadir_vec_host(context));
-    assert_ok(context, nadir_lanczos_top(&at.place, &of, NULL, &random, 1e-11, 2000, x, y, &wanted));
+    assert_ok(context, nadir_lanczos_top(&at.vec, &of, NULL, &random, 1e-11, 2000, x, y, &wanted));
     product_leave(&at);
     assert_that(wanted.converged && wanted.products > 64, "%d products: no restarts", (int)wanted.products);
-    *watch = (test_watch){0};
+    *watch = (test_device_counts){0};
     product_at(&at, nadir_vec_device(context));
-    assert_ok(context, nadir_lanczos_top(&at.place, &of, NULL, &same, 1e-11, 2000, x, y, &found));
+    assert_ok(context, nadir_lanczos_top(&at.vec, &of, NULL, &same, 1e-11, 2000, x, y, &found));
     product_leave(&at);
     assert_int_equal(watch->multiplied_there, found.products);
     assert_int_equal(watch->multiplied_here, 0);
@@ -382,7 +381,7 @@ static double breakdown(nadir_context *context, const char *backend)
 static void test_breakdown(void **state)
 {
     nadir_context *here = NULL;
-    test_watch *watch;
+    test_device_counts *watch;
     (void)state;
     skip_under_memcheck();
     nadir_context *there = device_context(&watch);
@@ -391,7 +390,7 @@ static void test_breakdown(void **state)
     const double found = breakdown(there, "device-krylov");
     assert_close(found / wanted, 1, 1e-10);
     assert_true(watch->solved_there > 10 && watch->rooms > 0 && watch->rooms_left == 0);
-    *watch = (test_watch){.no_rooms = true};
+    *watch = (test_device_counts){.no_rooms = true};
     assert_close(breakdown(there, "device-krylov") / wanted, 1, 1e-10);
     assert_true(watch->solved_there == 0 && watch->solved_here > 10);
     nadir_context_free(there);
@@ -434,7 +433,7 @@ static double memory_taken(const nadir_context *context)
 static void test_kappa(void **state)
 {
     nadir_context *here = NULL;
-    test_watch *watch;
+    test_device_counts *watch;
     (void)state;
     skip_under_memcheck();
     nadir_context *there = device_context(&watch);
@@ -445,7 +444,7 @@ static void test_kappa(void **state)
     const nadir_robust sent = evaluate(there, "device-krylov"); /* vectors go there and back */
     assert_true(watch->centred_here > 0 && watch->centred_there == 0 && watch->solved_there == 0);
     const double before = memory_taken(there);
-    *watch = (test_watch){0};
+    *watch = (test_device_counts){0};
     const nadir_robust found = evaluate(there, "device-krylov");
     assert_true(watch->centred_there > 0 && watch->centred_here == 0);
     assert_int_equal(watch->solved_there, 2 * watch->centred_there);

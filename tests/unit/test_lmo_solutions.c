@@ -181,7 +181,7 @@ static void price_test(test_rows *made, nadir_random *random)
     free(X);
 }
 
-static void test_priced(void **state)
+static void test_penalized(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
@@ -274,7 +274,7 @@ static void test_attack(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_share),      cmocka_unit_test(test_share_all), cmocka_unit_test(test_priced),
+        cmocka_unit_test(test_share),      cmocka_unit_test(test_share_all), cmocka_unit_test(test_penalized),
         cmocka_unit_test(test_multiplier), cmocka_unit_test(test_attack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

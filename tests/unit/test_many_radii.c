@@ -6,7 +6,7 @@
 
 #include "support/generated.h"
 #include "support/golden.h"
-#include "support/place.h"
+#include "support/instance.h"
 #include "support/reference.h"
 #include "support/robust.h"
 #include "support/scarce.h"
@@ -31,7 +31,7 @@ static void fill_factors(double factors[RADII], nadir_robust results[RADII])
 }
 
 /* exact: the answers are the same; otherwise many radii find kernels that are as bad, or worse. */
-static void compare(const test_place *here, const nadir_ball *ball, bool exact)
+static void compare(const test_instance *here, const nadir_ball *ball, bool exact)
 {
     nadir_robust many[RADII];
     double factors[RADII];
@@ -65,13 +65,13 @@ static void test_same_answers(void **state)
     static const double norms[] = {1, 1.5, 2, 3, INFINITY};
     static const nadir_set sets[] = {NADIR_SET_NONRECT, NADIR_SET_S, NADIR_SET_SA};
     (void)state;
-    test_place here = test_place_make(0);
+    test_instance here = test_instance_make(0);
     for (int i = 0; i < 15; i++) {
         const double radius = sets[i % 3] == NADIR_SET_NONRECT ? 0.1 : 0.02;
         const nadir_ball ball = test_ball(sets[i % 3], NADIR_DOMAIN_FREE, norms[i / 3], &radius, NULL);
         compare(&here, &ball, true);
     }
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 static void test_valid_domains(void **state)
@@ -79,12 +79,12 @@ static void test_valid_domains(void **state)
     static const double norms[] = {2, 1, 3};
     (void)state;
     for (int i = 0; i < 8; i++) {
-        test_place here = test_place_make(i < 6 ? 0 : 2);
+        test_instance here = test_instance_make(i < 6 ? 0 : 2);
         const double radius = i < 4 ? 0.6 : 0.2;
         const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, norms[i < 6 ? i / 2 : 0], &radius, NULL);
         compare(&here, &ball, false);
-        test_place_clear(&here);
+        test_instance_clear(&here);
     }
 }
 
@@ -93,7 +93,7 @@ static void test_path(void **state)
 {
     enum { COUNT = 20 };
     (void)state;
-    test_place here = test_place_make(2);
+    test_instance here = test_instance_make(2);
     nadir_robust many[COUNT];
     double factors[COUNT];
     int64_t steps = 0;
@@ -112,12 +112,12 @@ static void test_path(void **state)
         steps += many[i].iterations;
     }
     assert_that(steps <= COUNT, "%d steps at %d radii", (int)steps, COUNT - 4);
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
-static test_place generate(const char *kind)
+static test_instance generate(const char *kind)
 {
-    test_place made = {.context = test_context()};
+    test_instance made = {.context = test_context()};
     made.model = test_generate(made.context, kind, NULL);
     assert_ok(made.context, nadir_policy_create_uniform(made.context, made.model, &made.policy));
     made.solver = test_solver(made.context, made.model, made.policy);
@@ -128,13 +128,13 @@ static test_place generate(const char *kind)
 static int64_t compare_one(const char *kind, const nadir_robust *found)
 {
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &found->radius, NULL);
-    test_place here = generate(kind);
+    test_instance here = generate(kind);
     const nadir_robust one = test_robust(here.context, here.solver, &ball, NULL, NULL);
     assert_that(found->certified && one.certified, "%s: %s, alone %s", kind, found->bound, one.bound);
     assert_that(fabs(found->robust_return - one.robust_return) <= 1e-12 * fabs(one.robust_return),
                 "%s, radius %g: %.17g, alone %.17g", kind, found->radius, found->robust_return,
                 one.robust_return);
-    test_place_clear(&here);
+    test_instance_clear(&here);
     return one.solves;
 }
 
@@ -156,7 +156,7 @@ static void test_cheap(void **state)
             factors[i] = (i + 1.0) / COUNT;
             many[i] = (nadir_robust){.size = sizeof many[i]};
         }
-        test_place here = generate(kinds[k]);
+        test_instance here = generate(kinds[k]);
         assert_ok(here.context,
                   nadir_solver_robust_many(here.context, here.solver, &ball, NULL, COUNT, factors, many));
         for (int i = 0; i < COUNT; i++) {
@@ -166,14 +166,14 @@ static void test_cheap(void **state)
         assert_that(steps <= COUNT + 15, "%s: %lld steps at %d radii", kinds[k], (long long)steps, COUNT);
         assert_that(many[0].solves <= 5 * solves, "%s: %lld solves, %lld alone", kinds[k],
                     (long long)many[0].solves, (long long)solves);
-        test_place_clear(&here);
+        test_instance_clear(&here);
     }
 }
 
-static test_place generate_sized(const char *kind, int64_t states)
+static test_instance generate_sized(const char *kind, int64_t states)
 {
     nadir_generate_settings shape;
-    test_place made = {.context = test_context()};
+    test_instance made = {.context = test_context()};
     nadir_generate_settings_default(&shape);
     shape.states = states > 0 ? states : shape.states;
     shape.actions = states > 0 ? 4 : shape.actions;
@@ -202,7 +202,7 @@ static void test_free_curve(void **state)
         double factors[COUNT];
         int64_t solves = 0;
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &models[m].radius, NULL);
-        test_place here = generate_sized(models[m].kind, models[m].states);
+        test_instance here = generate_sized(models[m].kind, models[m].states);
         for (int i = 0; i < COUNT; i++) {
             factors[i] = (i + 1.0) / COUNT;
             many[i] = (nadir_robust){.size = sizeof many[i]};
@@ -210,7 +210,7 @@ static void test_free_curve(void **state)
         assert_ok(here.context, nadir_solver_robust_many(here.context, here.solver, &ball, &settings, COUNT,
                                                          factors, many));
         for (int i = COUNT - 1; i >= 0; i -= 7) {
-            test_place alone = generate_sized(models[m].kind, models[m].states);
+            test_instance alone = generate_sized(models[m].kind, models[m].states);
             const nadir_ball own = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &many[i].radius, NULL);
             const nadir_robust one = test_robust(alone.context, alone.solver, &own, &settings, NULL);
             test_note("%s, radius %g", models[m].kind, many[i].radius);
@@ -221,11 +221,11 @@ static void test_free_curve(void **state)
             /* the return is flat in the kernel: known to the root of what the return is known to */
             assert_close(many[i].kernel_minimum, one.kernel_minimum, 1e-5 * fabs(one.kernel_minimum));
             solves = solves > one.solves ? solves : one.solves;
-            test_place_clear(&alone);
+            test_instance_clear(&alone);
         }
         assert_that(many[0].solves <= 3 * solves, "%s: %lld solves, %lld alone", models[m].kind,
                     (long long)many[0].solves, (long long)solves);
-        test_place_clear(&here);
+        test_instance_clear(&here);
     }
     test_note_clear();
 }
@@ -236,7 +236,7 @@ static void test_proofs(void **state)
     enum { COUNT = 8 };
     (void)state;
     for (int i = 0; i < 2; i++) {
-        test_place here = test_place_make(2);
+        test_instance here = test_instance_make(2);
         nadir_robust many[COUNT];
         double factors[COUNT];
         const double radius = i == 0 ? 0.1 : 0.03;
@@ -253,7 +253,7 @@ static void test_proofs(void **state)
                         nadir_domain_name(domain), many[j].radius, many[j].bound);
             assert_that(many[j].kappa > 0 && many[j].kappa <= 0.5, "kappa is %g", many[j].kappa);
         }
-        test_place_clear(&here);
+        test_instance_clear(&here);
     }
 }
 
@@ -262,7 +262,7 @@ static void test_breakdown(void **state)
 {
     static const double norms[] = {2, 1, 1.5};
     (void)state;
-    test_place here = test_place_make(0);
+    test_instance here = test_instance_make(0);
     for (int i = 0; i < 4; i++) {
         const nadir_set set = i < 3 ? NADIR_SET_NONRECT : NADIR_SET_S;
         const double radius = i < 3 ? 8 : 500;
@@ -294,7 +294,7 @@ static void test_breakdown(void **state)
                      NADIR_ERROR_ILL_POSED, "breakdown");
     }
     test_note_clear();
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 /* Three radii from nothing; on the free domain the last is past breakdown. */

@@ -186,7 +186,7 @@ static void test_several_processes(void **state)
     for (int e = 0; e < TEST_EXPONENTS; e++) {
         spread on = {.x = x, .q = test_exponents[e]};
         test_note("q = %.17g", on.q);
-        (void)test_team_run(MEMBERS, work_on_part, &on);
+        (void)test_processes_run(MEMBERS, work_on_part, &on);
         for (int rank = 0; rank < MEMBERS; rank++) {
             assert_int_equal(on.statuses[rank], NADIR_OK);
             check_dual(SPREAD, x, on.q, on.u, on.norms[rank]);
@@ -195,7 +195,7 @@ static void test_several_processes(void **state)
     }
     x[400] = NAN;
     spread on = {.x = x, .q = 2};
-    (void)test_team_run(MEMBERS, work_on_part, &on);
+    (void)test_processes_run(MEMBERS, work_on_part, &on);
     for (int rank = 0; rank < MEMBERS; rank++) {
         assert_int_equal(on.statuses[rank], NADIR_ERROR_ARGUMENT);
     }

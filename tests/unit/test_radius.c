@@ -5,14 +5,14 @@
 #include "support/support.h"
 
 #include "support/golden.h"
-#include "support/place.h"
+#include "support/instance.h"
 #include "support/robust.h"
 #include "support/scarce.h"
 
 #include <math.h>
 #include <string.h>
 
-static nadir_radius find(const test_place *here, const nadir_ball *ball,
+static nadir_radius find(const test_instance *here, const nadir_ball *ball,
                          const nadir_robust_settings *settings, double target)
 {
     nadir_radius found = {.size = sizeof found};
@@ -25,7 +25,7 @@ static nadir_radius find(const test_place *here, const nadir_ball *ball,
 }
 
 /* What the radii promise, by evaluations of their own. */
-static void check(const test_place *here, nadir_set set, nadir_domain domain, double norm,
+static void check(const test_instance *here, nadir_set set, nadir_domain domain, double norm,
                   const nadir_robust_settings *settings, double target)
 {
     const double sign = settings->optimistic ? -1 : 1;
@@ -70,7 +70,7 @@ static void test_roots(void **state)
     };
     (void)state;
     for (int golden = 0; golden < TEST_GOLDEN; golden += 2) {
-        test_place here = test_place_make(golden);
+        test_instance here = test_instance_make(golden);
         nadir_nominal nominal = {.size = sizeof nominal};
         assert_ok(here.context, nadir_solver_nominal(here.context, here.solver, &nominal));
         for (size_t i = 0; i < sizeof balls / sizeof *balls; i++) {
@@ -81,7 +81,7 @@ static void test_roots(void **state)
             const double target = nominal.nominal_return * (settings.optimistic ? 1 + share : 1 - share);
             check(&here, balls[i].set, balls[i].domain, balls[i].norm, &settings, target);
         }
-        test_place_clear(&here);
+        test_instance_clear(&here);
     }
 }
 
@@ -89,7 +89,7 @@ static void test_roots(void **state)
 static void test_certified(void **state)
 {
     (void)state;
-    test_place here = test_place_make(1);
+    test_instance here = test_instance_make(1);
     nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, NULL, NULL);
     ball.radius_count = 0;
     const nadir_radius found = find(&here, &ball, NULL, 0.98 * test_goldens[1].nominal_return);
@@ -103,14 +103,14 @@ static void test_certified(void **state)
     const nadir_radius unproven = find(&here, &ball, &settings, 0.98 * test_goldens[1].nominal_return);
     assert_true(unproven.radius_lower == 0 && strcmp(unproven.certificate, "none") == 0);
     assert_close(unproven.radius, found.radius, 1e-9);
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 /* No ball, every ball, and the ball of the nominal kernel alone. */
 static void test_no_root(void **state)
 {
     (void)state;
-    test_place here = test_place_make(0);
+    test_instance here = test_instance_make(0);
     const double nominal = test_goldens[0].nominal_return;
     nadir_radius found = {.size = sizeof found};
     nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, NULL, NULL);
@@ -135,14 +135,14 @@ static void test_no_root(void **state)
     ball.radius_count = 1;
     found = find(&here, &ball, NULL, nominal - 1);
     assert_true(isinf(found.radius) && isinf(found.radius_lower) && strcmp(found.stop_reason, "domain") == 0);
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 /* Radii of states keep their proportions, and the largest is reported. */
 static void test_shapes(void **state)
 {
     (void)state;
-    test_place here = test_place_make(0);
+    test_instance here = test_instance_make(0);
     double radii[8];
     for (int s = 0; s < 8; s++) {
         radii[s] = 0.01 * (1 + s % 3);
@@ -157,7 +157,7 @@ static void test_shapes(void **state)
     const nadir_robust at = test_robust(here.context, here.solver, &ball, NULL, NULL);
     assert_close(at.robust_return, target, 1e-9);
     assert_true(found.certified);
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 static nadir_status attempt(nadir_context *context, const void *of)

@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* Everything holds, and the numbers are those of the evaluation. */
-static void assert_verified(const test_place *here, const nadir_robust *robust)
+static void assert_verified(const test_instance *here, const nadir_robust *robust)
 {
     nadir_verify_result result;
     nadir_verification *made = NULL;
@@ -55,7 +55,7 @@ static void evaluations_verify(void **state)
     static const nadir_domain domains[] = {NADIR_DOMAIN_FREE, NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPORT};
     static const double norms[] = {1, 1.5, 2, 3, INFINITY};
     for (int g = 0; g < TEST_GOLDEN; g += 2) {
-        test_place here = test_place_make(g);
+        test_instance here = test_instance_make(g);
         for (int i = 0; i < 3 * 3 * 5 * 2; i += g == 0 ? 1 : 4) {
             const double radius = g == 0 && i % 4 == 0 ? 0.4 : 0.02;
             const nadir_ball ball =
@@ -70,7 +70,7 @@ static void evaluations_verify(void **state)
             assert_verified(&here, &robust);
         }
         test_note_clear();
-        test_place_clear(&here);
+        test_instance_clear(&here);
     }
 }
 
@@ -78,7 +78,7 @@ static void evaluations_verify(void **state)
 static void unusual_balls_verify(void **state)
 {
     (void)state;
-    test_place here = test_place_make(2);
+    test_instance here = test_instance_make(2);
     double radii[120];
     double scales[120];
     for (int i = 0; i < 120; i++) {
@@ -98,11 +98,11 @@ static void unusual_balls_verify(void **state)
         robust = test_verified_evaluate(&here, &ball, NULL);
         assert_verified(&here, &robust);
     }
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 /* Writes a kernel with one row of its own and what is said of the ball, digest and all. */
-static void write_kernel(const test_place *here, nadir_domain domain, const double *values, int64_t count,
+static void write_kernel(const test_instance *here, nadir_domain domain, const double *values, int64_t count,
                          const int32_t *columns)
 {
     const double radius = 0.05;
@@ -126,8 +126,8 @@ static void write_kernel(const test_place *here, nadir_domain domain, const doub
 static void kernels_outside_the_set_fail(void **state)
 {
     (void)state;
-    test_place here =
-        test_place_make(2); /* row 0 of sparse(30,4) has the successors 0, 1, 5, 10, 15, 20, 25 */
+    test_instance here =
+        test_instance_make(2); /* row 0 of sparse(30,4) has the successors 0, 1, 5, 10, 15, 20, 25 */
     enum { MOST = 30 };
     int32_t columns[MOST];
     double nominal[MOST];
@@ -168,14 +168,14 @@ static void kernels_outside_the_set_fail(void **state)
     write_kernel(&here, NADIR_DOMAIN_SIMPLEX, values, count + 1, columns);
     assert_ok(here.context, test_verified_verify(&here, "made.npz", NULL, &result, &made));
     nadir_verification_free(made);
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 /* Rank-one kernels that are too long, and whose rows do not sum to one. */
 static void rank_one_kernels_outside_the_set_fail(void **state)
 {
     (void)state;
-    test_place here = test_place_make(0);
+    test_instance here = test_instance_make(0);
     const double radius = 0.05;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
     nadir_kernel *kernel = NULL;
@@ -202,14 +202,14 @@ static void rank_one_kernels_outside_the_set_fail(void **state)
     }
     nadir_kernel_parameters_clear(here.context, &said);
     nadir_kernel_free(kernel);
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 /* A kernel that another program wrote stores no digest, and says only what it likes. */
 static void kernels_by_others(void **state)
 {
     (void)state;
-    test_place here = test_place_make(0);
+    test_instance here = test_instance_make(0);
     static const double b[24] = {0.02};
     static const double k[8] = {0.5, -0.5};
     static const double radius[] = {0.05};
@@ -233,14 +233,14 @@ static void kernels_by_others(void **state)
     assert_fails(here.context, test_verified_verify(&here, NULL, NULL, &result, &made), NADIR_ERROR_ARGUMENT,
                  "kernel file");
     assert_null(made);
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 /* The files of another model and another policy. */
 static void other_models_fail(void **state)
 {
     (void)state;
-    test_place here = test_place_make(0);
+    test_instance here = test_instance_make(0);
     const double radius = 0.05;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
     (void)test_verified_evaluate(&here, &ball, NULL);
@@ -248,13 +248,13 @@ static void other_models_fail(void **state)
     assert_ok(here.context, nadir_policy_create_uniform(here.context, here.model, &here.policy));
     assert_check_fails(&here, "worst.npz", "worst.json", "policy");
     assert_check_fails(&here, "worst.npz", NULL, "policy");
-    test_place_clear(&here);
-    here = test_place_make(2); /* of another size */
+    test_instance_clear(&here);
+    here = test_instance_make(2); /* of another size */
     nadir_verify_result result;
     nadir_verification *made = NULL;
     assert_fails(here.context, test_verified_verify(&here, "worst.npz", NULL, &result, &made),
                  NADIR_ERROR_FORMAT, "worst.npz");
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 static nadir_status verify_scarcely(nadir_context *context, const void *of)
@@ -285,7 +285,7 @@ static void memory_may_run_out(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    test_place here = {.context = context};
+    test_instance here = {.context = context};
     const double radius = 0.01;
     assert_ok(context, nadir_model_generate(context, "riverswim", NULL, &here.model));
     assert_ok(context, nadir_policy_create_uniform(context, here.model, &here.policy));
@@ -299,7 +299,7 @@ static void memory_may_run_out(void **state)
         assert_int_equal(rename("worst.json", "scarce.json"), 0);
         test_run_out(verify_scarcely, NULL, NULL, test_ball_name(&ball));
     }
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 int main(void)

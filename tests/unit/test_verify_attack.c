@@ -81,7 +81,7 @@ typedef struct tally {
 
 /* An evaluation whose files lie there: worst.npz and worst.json. */
 typedef struct target {
-    test_place place;
+    test_instance instance;
     nadir_random *random;
     nadir_ball ball;
     double radius;
@@ -107,7 +107,7 @@ static nadir_status verify(const target *at, const nadir_model *model, const nad
     nadir_verify_result result = {.size = sizeof result};
     nadir_verification *made = NULL;
     const nadir_status status =
-        nadir_verify(at->place.context, (nadir_model *)model, policy, &settings, &result, &made);
+        nadir_verify(at->instance.context, (nadir_model *)model, policy, &settings, &result, &made);
     assert_true((status == NADIR_OK) == (made != NULL && result.verified));
     nadir_verification_free(made);
     return status;
@@ -128,11 +128,11 @@ static bool disturb_pair(double *a, double *b, bool swap, double share)
 /* The same model but for one number; NULL: there is none that can change. */
 static nadir_model *disturb_model(const target *at, corruption what)
 {
-    nadir_context *context = at->place.context;
+    nadir_context *context = at->instance.context;
     nadir_random *random = at->random;
     nadir_model_data view;
     nadir_model_data_default(&view);
-    nadir_model_view(at->place.model, &view);
+    nadir_model_view(at->instance.model, &view);
     const int64_t count = view.dense != NULL ? view.rows * view.states : view.row_starts[view.rows];
     double *numbers = test_new(count, sizeof *numbers);
     double *rewards = test_new(view.rows, sizeof *rewards);
@@ -171,17 +171,17 @@ static nadir_model *disturb_model(const target *at, corruption what)
 
 static nadir_policy *disturb_policy(const target *at, bool swap)
 {
-    const nadir_model *model = at->place.model;
+    const nadir_model *model = at->instance.model;
     nadir_policy *made = NULL;
     double *pi = test_new(model->rows, sizeof *pi);
-    memcpy(pi, at->place.policy->probabilities, (size_t)model->rows * sizeof *pi);
+    memcpy(pi, at->instance.policy->probabilities, (size_t)model->rows * sizeof *pi);
     const int64_t s = (int64_t)nadir_random_below(at->random, (uint64_t)model->states);
     const int64_t first = model->state_rows[s];
     const uint64_t actions = (uint64_t)(model->state_rows[s + 1] - first);
     double *one = pi + first + nadir_random_below(at->random, actions);
     double *other = pi + first + nadir_random_below(at->random, actions);
     if (one != other && disturb_pair(one, other, swap, draw_share(at->random))) {
-        assert_ok(at->place.context, nadir_policy_create(at->place.context, model, pi, &made));
+        assert_ok(at->instance.context, nadir_policy_create(at->instance.context, model, pi, &made));
     }
     free(pi);
     return made;
@@ -202,8 +202,8 @@ static void turn_bit(const target *at, const char *from, const char *to)
 /* other.npz: the kernel with other entries, or with another ball, with its digest as any. false: nothing changed. */
 static bool rewrite_kernel(target *at, corruption what)
 {
-    nadir_context *context = at->place.context;
-    nadir_model *model = at->place.model;
+    nadir_context *context = at->instance.context;
+    nadir_model *model = at->instance.model;
     nadir_kernel_parameters parameters;
     nadir_kernel *kernel = NULL;
     assert_ok(context, nadir_kernel_file_read(context, model, "worst.npz", &kernel, &parameters));
@@ -243,10 +243,10 @@ static bool rewrite_kernel(target *at, corruption what)
  * bound that it claims. */
 static double forge_witness(const target *at, corruption what)
 {
-    nadir_context *context = at->place.context;
+    nadir_context *context = at->instance.context;
     nadir_witness witness;
     nadir_stored_digest stored;
-    assert_ok(context, nadir_witness_read(context, at->place.model, "worst.json", &witness));
+    assert_ok(context, nadir_witness_read(context, at->instance.model, "worst.json", &witness));
     const char *kernel = what == FORGED_BOUND ? "worst.npz" : "other.npz";
     assert_ok(context, nadir_file_digest_check(context, kernel, &nadir_npz_digest_form, &stored));
     memcpy(witness.kernel_sha256, stored.file_digest, sizeof witness.kernel_sha256);
@@ -257,7 +257,7 @@ static double forge_witness(const target *at, corruption what)
         witness.lower_bound += fabs(draw_share(at->random)) * at->result.penalty;
     }
     const double claimed = isnan(witness.lower_bound) ? -INFINITY : witness.lower_bound;
-    assert_ok(context, nadir_witness_write(context, at->place.model, &witness, "other.json"));
+    assert_ok(context, nadir_witness_write(context, at->instance.model, &witness, "other.json"));
     nadir_witness_clear(context, &witness);
     return claimed;
 }
@@ -266,23 +266,23 @@ static double forge_witness(const target *at, corruption what)
  * to what verification promises, and no kernel that is found is below the bound. */
 static void check_harmless(const target *at, corruption what, double claimed)
 {
-    nadir_context *context = at->place.context;
+    nadir_context *context = at->instance.context;
     const char *file = what == FORGED_BOUND ? "worst.npz" : "other.npz";
-    const double scale = test_robust_scale(at->place.model, &at->result);
+    const double scale = test_robust_scale(at->instance.model, &at->result);
     nadir_kernel_parameters parameters;
     nadir_kernel *kernel = NULL;
-    assert_ok(context, nadir_kernel_file_read(context, at->place.model, file, &kernel, &parameters));
+    assert_ok(context, nadir_kernel_file_read(context, at->instance.model, file, &kernel, &parameters));
     double *entries = test_kernel_entries(context, kernel);
     nadir_ball ball = at->ball;
     ball.radius = what == FORGED_RADIUS ? &at->other_radius : &at->radius;
-    test_oracle oracle = test_oracle_make(at->place.model, at->place.policy, &ball);
+    test_oracle oracle = test_oracle_make(at->instance.model, at->instance.policy, &ball);
     const double excess = test_oracle_excess(&oracle, entries);
     const double found = test_oracle_return(&oracle, entries, NULL);
     assert_that(excess <= 2e-9, "a kernel outside of the set by %g was verified", excess);
     assert_that(fabs(found - at->result.robust_return) <= 2e-9 * scale,
                 "a kernel that returns %.17g was verified as one of %.17g", found, at->result.robust_return);
     test_oracle_pull(&oracle, entries);
-    const double lowest = test_hunt(&oracle, at->random, entries);
+    const double lowest = test_kernel_descent(&oracle, at->random, entries);
     const double slack = 1e-9 * at->result.penalty + 1e-6 * fabs(lowest - claimed) + 1e-13 * scale;
     assert_that(isinf(claimed) || lowest >= claimed - slack,
                 "%.17g is below the bound %.17g that was verified", lowest, claimed);
@@ -297,8 +297,8 @@ static void check_harmless(const target *at, corruption what, double claimed)
 /* Changes something and verifies; false: there was nothing to change. */
 static bool strike(target *at, corruption what, nadir_status *status, double *claimed)
 {
-    const nadir_model *model = at->place.model;
-    const nadir_policy *policy = at->place.policy;
+    const nadir_model *model = at->instance.model;
+    const nadir_policy *policy = at->instance.policy;
     nadir_model *other_model = NULL;
     nadir_policy *other_policy = NULL;
     bool changed = true;
@@ -349,7 +349,7 @@ static void tamper(target *at, tally *sums)
             sums->harmless[what]++;
         } else {
             assert_that(status / 10 == 8 || status / 10 == 3, "%s: %s: %s", corruption_names[what],
-                        nadir_status_name(status), nadir_context_error(at->place.context));
+                        nadir_status_name(status), nadir_context_error(at->instance.context));
         }
     }
 }
@@ -359,20 +359,21 @@ static void attack(nadir_context *context, nadir_random *random, int number, tal
     static const double shares[] = {0.001, 0.01, 0.1};
     const int kind = number % KINDS;
     test_miniature tiny = test_miniature_make(context, random, 5);
-    target at = {.place = {context, tiny.model, tiny.policy, test_solver(context, tiny.model, tiny.policy)},
-                 .random = random,
-                 .radius = shares[nadir_random_below(random, 3)]};
+    target at = {
+        .instance = {context, tiny.model, tiny.policy, test_solver(context, tiny.model, tiny.policy)},
+        .random = random,
+        .radius = shares[nadir_random_below(random, 3)]};
     at.ball = test_ball((nadir_set)(kind % 3 + 1), (nadir_domain)(kind / 3 % 3 + 1), norms[kind / 9],
                         &at.radius, NULL);
     nadir_robust probe = {.size = sizeof probe};
-    while (nadir_solver_robust(context, at.place.solver, &at.ball, NULL, &probe, NULL) != NADIR_OK) {
+    while (nadir_solver_robust(context, at.instance.solver, &at.ball, NULL, &probe, NULL) != NADIR_OK) {
         at.radius /= 10; /* free domain: past breakdown */
     }
     test_note("seed %d, problem %d, %s; %s", SEED, number, tiny.name, test_ball_name(&at.ball));
-    at.result = test_verified_evaluate(&at.place, &at.ball, NULL);
+    at.result = test_verified_evaluate(&at.instance, &at.ball, NULL);
     nadir_verify_result verified;
     nadir_verification *made = NULL;
-    assert_ok(context, test_verified_verify(&at.place, "worst.npz", "worst.json", &verified, &made));
+    assert_ok(context, test_verified_verify(&at.instance, "worst.npz", "worst.json", &verified, &made));
     nadir_verification_free(made);
     nadir_kernel_parameters parameters;
     nadir_kernel *kernel = NULL;
@@ -384,7 +385,7 @@ static void attack(nadir_context *context, nadir_random *random, int number, tal
     sums->problems++;
     sums->certified += at.result.certified;
     free(at.entries);
-    nadir_solver_free(at.place.solver);
+    nadir_solver_free(at.instance.solver);
     test_miniature_clear(&tiny);
 }
 
@@ -430,30 +431,30 @@ static void bounds_of_the_larger_set(void **state)
         making.states = 6;
         making.actions = 2;
         making.seed = 3;
-        test_place place = {.context = context};
+        test_instance instance = {.context = context};
         nadir_robust_settings settings;
         nadir_robust_settings_default(&settings);
         settings.certify = NADIR_CERTIFY_OFF;
-        assert_ok(context, nadir_model_generate(context, "random", &making, &place.model));
-        assert_ok(context, nadir_policy_create_uniform(context, place.model, &place.policy));
-        place.solver = test_solver(context, place.model, place.policy);
+        assert_ok(context, nadir_model_generate(context, "random", &making, &instance.model));
+        assert_ok(context, nadir_policy_create_uniform(context, instance.model, &instance.policy));
+        instance.solver = test_solver(context, instance.model, instance.policy);
         const nadir_ball ball =
             test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, bound_norms[i], &radius, NULL);
-        const nadir_robust result = test_verified_evaluate(&place, &ball, &settings);
+        const nadir_robust result = test_verified_evaluate(&instance, &ball, &settings);
         assert_string_equal(result.bound, "free-domain");
         nadir_verify_result verified;
         nadir_verification *made = NULL;
-        assert_ok(context, test_verified_verify(&place, "worst.npz", "worst.json", &verified, &made));
+        assert_ok(context, test_verified_verify(&instance, "worst.npz", "worst.json", &verified, &made));
         nadir_verification_free(made);
         nadir_witness witness;
-        assert_ok(context, nadir_witness_read(context, place.model, "worst.json", &witness));
+        assert_ok(context, nadir_witness_read(context, instance.model, "worst.json", &witness));
         witness.lower_bound += 1e-4 * result.penalty;
-        assert_ok(context, nadir_witness_write(context, place.model, &witness, "other.json"));
+        assert_ok(context, nadir_witness_write(context, instance.model, &witness, "other.json"));
         nadir_witness_clear(context, &witness);
-        assert_check_fails(&place, "worst.npz", "other.json", "lower_bound");
-        nadir_solver_free(place.solver);
-        nadir_policy_free(place.policy);
-        nadir_model_free(place.model);
+        assert_check_fails(&instance, "worst.npz", "other.json", "lower_bound");
+        nadir_solver_free(instance.solver);
+        nadir_policy_free(instance.policy);
+        nadir_model_free(instance.model);
     }
     nadir_context_free(context);
 }

@@ -94,7 +94,7 @@ static void false_claims_fail(void **state)
         nadir_set set;
         nadir_domain domain;
     } kinds[] = {{NADIR_SET_NONRECT, NADIR_DOMAIN_FREE}, {NADIR_SET_SA, NADIR_DOMAIN_SIMPLEX}};
-    test_place here = test_place_make(0);
+    test_instance here = test_instance_make(0);
     const double radius = 0.05;
     for (int i = 0; i < 2 * LIES; i++) {
         const nadir_ball ball = test_ball(kinds[i % 2].set, kinds[i % 2].domain, 2, &radius, NULL);
@@ -109,14 +109,14 @@ static void false_claims_fail(void **state)
         assert_check_fails(&here, "worst.npz", "lie.json", lie_checks[i / 2]);
     }
     test_note_clear();
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 /* A bound without a proof that holds is no certificate. */
 static void certificates_must_be_earned(void **state)
 {
     (void)state;
-    test_place here = test_place_make(2);
+    test_instance here = test_instance_make(2);
     static const double radii[] = {0.2, 0.001}; /* without a bound, and with one that is not tight */
     for (int i = 0; i < 2; i++) {
         const nadir_ball ball = test_ball(NADIR_SET_SA, NADIR_DOMAIN_FREE, 2, &radii[i], NULL);
@@ -130,7 +130,7 @@ static void certificates_must_be_earned(void **state)
         nadir_witness_clear(here.context, &witness);
         assert_check_fails(&here, "worst.npz", "lie.json", "certificate");
     }
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 /* What the rewards alone say is found again by other code than the evaluation's: a bound that is better by a
@@ -138,7 +138,7 @@ static void certificates_must_be_earned(void **state)
 static void bounds_by_rewards(void **state)
 {
     (void)state;
-    test_place here = test_place_make(2);
+    test_instance here = test_instance_make(2);
     nadir_robust_settings settings;
     nadir_robust_settings_default(&settings);
     settings.certify = NADIR_CERTIFY_OFF;
@@ -176,7 +176,7 @@ static void bounds_by_rewards(void **state)
     nadir_witness_clear(here.context, &witness);
     assert_check_fails(&here, "worst.npz", "lie.json", "lower_bound");
     test_note_clear();
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 /* The numbers beside the bounds: a claim that is weaker than what was found holds, one that is stronger does
@@ -212,7 +212,7 @@ static const beside besides[] = {
 static void numbers_beside_the_bounds(void **state)
 {
     (void)state;
-    test_place here = test_place_make(2);
+    test_instance here = test_instance_make(2);
     for (size_t i = 0; i < sizeof besides / sizeof *besides; i++) {
         const beside *of = &besides[i];
         const nadir_ball ball = test_ball(of->set, of->domain, of->norm, &of->radius, NULL);
@@ -238,14 +238,14 @@ static void numbers_beside_the_bounds(void **state)
         nadir_witness_clear(here.context, &witness);
     }
     test_note_clear();
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 /* Numbers that are not of the kind of the ball; occupancies that are too small in one state. */
 static void numbers_of_other_kinds(void **state)
 {
     (void)state;
-    test_place here = test_place_make(2);
+    test_instance here = test_instance_make(2);
     const double radius = 0.05;
     double d_bar[30];
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
@@ -274,14 +274,14 @@ static void numbers_of_other_kinds(void **state)
     assert_check_fails(&here, "worst.npz", "lie.json", "kappa");
     assert_check_fails(&here, "worst.npz", "lie.json", "d_bar");
     nadir_witness_clear(here.context, &witness);
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 /* A kappa that is not small, and one that is too small for it. */
 static void kappa_is_found_again(void **state)
 {
     (void)state;
-    test_place here = {.context = test_context()};
+    test_instance here = {.context = test_context()};
     const double radius = 0.3;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
     nadir_witness witness;
@@ -295,7 +295,7 @@ static void kappa_is_found_again(void **state)
     assert_ok(here.context, nadir_witness_write(here.context, here.model, &witness, "lie.json"));
     assert_check_fails(&here, "worst.npz", "lie.json", "kappa");
     nadir_witness_clear(here.context, &witness);
-    test_place_clear(&here);
+    test_instance_clear(&here);
 }
 
 int main(void)
