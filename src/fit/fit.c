@@ -158,57 +158,42 @@ static bool stays(const nadir_fit *fit, int64_t row)
            (fit->evidence.samples != NULL || fit->options.unvisited == NADIR_UNVISITED_ABSORB);
 }
 
-/* Transitions of the row that have a positive mean. */
-static int64_t count_row(const nadir_fit *fit, int64_t row)
+/* The number of successors of a row that have a positive mean. *columns: which, rising; NULL: all states. */
+static int64_t list_successors(const nadir_fit *fit, int64_t row, const int32_t **columns)
 {
     const nadir_evidence *evidence = &fit->evidence;
-    const int64_t seen = nadir_evidence_seen(evidence, row);
-    return stays(fit, row)                                                       ? 1
-           : evidence->samples != NULL || (seen > 0 && evidence->each[row] == 0) ? seen
-                                                                                 : evidence->allowed[row];
-}
-
-/* The allowed successors, each with (a + n) / (N + A); where neither is known all are alike. */
-static void write_allowed(const nadir_evidence *evidence, int64_t row, int32_t *columns,
-                          double *probabilities)
-{
     const nadir_counts *listed = evidence->listed;
-    const int64_t allowed = evidence->allowed[row];
-    const double total = evidence->visits[row] + evidence->each[row] * (double)allowed;
-    const int64_t end = evidence->row_starts[row + 1];
-    const bool named = allowed < evidence->states || listed != NULL;
-    const int32_t *names = !named ? NULL
-                           : listed != NULL && listed->row_starts[row + 1] > listed->row_starts[row]
-                               ? &listed->columns[listed->row_starts[row]]
-                           : listed == NULL ? &evidence->columns[evidence->row_starts[row]]
-                                            : NULL;
-    int64_t index = evidence->row_starts[row];
-    for (int64_t i = 0; i < allowed; i++) {
-        columns[i] = names != NULL ? names[i] : (int32_t)i;
-        const bool seen = index < end && evidence->columns[index] == columns[i];
-        const double weight = evidence->each[row] + (seen ? evidence->counts[index] : 0);
-        probabilities[i] = total > 0 ? weight / total : 1 / (double)allowed;
-        index += seen ? 1 : 0;
+    const int64_t seen = nadir_evidence_seen(evidence, row);
+    const bool only_seen = evidence->samples != NULL || (seen > 0 && evidence->each[row] == 0) ||
+                           (listed == NULL && evidence->allowed[row] < evidence->states);
+    *columns = NULL;
+    if (only_seen) {
+        *columns = &evidence->columns[evidence->row_starts[row]];
+    } else if (listed != NULL && listed->row_starts[row + 1] > listed->row_starts[row]) {
+        *columns = &listed->columns[listed->row_starts[row]];
     }
+    return only_seen ? seen : evidence->allowed[row];
 }
 
-static void write_row(const nadir_fit *fit, int64_t state, int64_t row, int64_t count, int32_t *columns,
-                      double *probabilities)
+/* Each successor with (a + n) / (N + A), or the mean of the samples; where nothing is known all are alike. */
+static void write_row(const nadir_fit *fit, int64_t row, int32_t *columns, double *probabilities)
 {
     const nadir_evidence *evidence = &fit->evidence;
-    const int64_t start = evidence->row_starts[row];
-    if (stays(fit, row)) {
-        columns[0] = (int32_t)state;
-        probabilities[0] = 1;
-    } else if (count == evidence->allowed[row] && evidence->samples == NULL) {
-        write_allowed(evidence, row, columns, probabilities);
-    } else {
-        for (int64_t i = 0; i < count; i++) {
-            columns[i] = evidence->columns[start + i];
-            probabilities[i] = evidence->samples != NULL
-                                   ? evidence->mean[start + i]
-                                   : evidence->counts[start + i] / evidence->visits[row];
+    const double total = evidence->visits[row] + evidence->each[row] * (double)evidence->allowed[row];
+    const int64_t end = evidence->row_starts[row + 1];
+    const int32_t *listed;
+    const int64_t count = list_successors(fit, row, &listed);
+    int64_t index = evidence->row_starts[row];
+    for (int64_t i = 0; i < count; i++) {
+        columns[i] = listed != NULL ? listed[i] : (int32_t)i;
+        const bool seen = index < end && evidence->columns[index] == columns[i];
+        if (evidence->samples != NULL) {
+            probabilities[i] = evidence->mean[index];
+        } else {
+            const double weight = evidence->each[row] + (seen ? evidence->counts[index] : 0);
+            probabilities[i] = total > 0 ? weight / total : 1 / (double)count;
         }
+        index += seen ? 1 : 0;
     }
 }
 
@@ -219,15 +204,21 @@ static nadir_status write_rows(nadir_context *context, const nadir_fit *fit, par
     NADIR_NEW(context, made->row_starts, evidence->rows + 1);
     made->row_starts[0] = 0;
     for (int64_t row = 0; row < evidence->rows; row++) {
-        made->row_starts[row + 1] = made->row_starts[row] + count_row(fit, row);
+        const int32_t *columns;
+        made->row_starts[row + 1] =
+            made->row_starts[row] + (stays(fit, row) ? 1 : list_successors(fit, row, &columns));
     }
     NADIR_NEW(context, made->columns, made->row_starts[evidence->rows]);
     NADIR_NEW(context, made->probabilities, made->row_starts[evidence->rows]);
     for (int64_t state = 0; state < evidence->states; state++) {
         for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
             const int64_t start = made->row_starts[row];
-            write_row(fit, state, row, made->row_starts[row + 1] - start, &made->columns[start],
-                      &made->probabilities[start]);
+            if (stays(fit, row)) {
+                made->columns[start] = (int32_t)state;
+                made->probabilities[start] = 1;
+            } else {
+                write_row(fit, row, &made->columns[start], &made->probabilities[start]);
+            }
         }
     }
 cleanup:
