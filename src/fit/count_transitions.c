@@ -62,7 +62,7 @@ cleanup:
 }
 
 nadir_status nadir_data_table_find(nadir_context *context, nadir_data_table *table, int32_t state,
-                                   int32_t action, int32_t successor, int64_t *self)
+                                   int32_t action, int32_t successor, int64_t *index)
 {
     nadir_status status = NADIR_OK;
     const uint32_t mark = mark_of(state, action, successor);
@@ -74,14 +74,14 @@ nadir_status nadir_data_table_find(nadir_context *context, nadir_data_table *tab
         const nadir_data_entry *entry = &table->entries[table->slots[slot]];
         if (entry->mark == mark && entry->state == state && entry->action == action &&
             entry->successor == successor) {
-            *self = table->slots[slot];
+            *index = table->slots[slot];
             return NADIR_OK;
         }
     }
     NADIR_RESERVE(context, table->entries, table->count + 1, table->capacity);
     table->entries[table->count] = (nadir_data_entry){state, action, successor, mark, 0, 0};
     table->slots[slot] = table->count;
-    *self = table->count++;
+    *index = table->count++;
 cleanup:
     return status;
 }
@@ -237,9 +237,9 @@ static nadir_status check_state(nadir_data_collector *collector, int64_t line, c
     return check_number(collector, line, name, state, collector->settings.states, &collector->states);
 }
 
-/* *at: the number of the transition in the table. */
+/* *index: the number of the transition in the table. */
 static nadir_status find_transition(nadir_data_collector *collector, const nadir_data_row *row,
-                                    int64_t successor, int64_t *self)
+                                    int64_t successor, int64_t *index)
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(check_state(collector, row->line, "state", row->state));
@@ -247,7 +247,7 @@ static nadir_status find_transition(nadir_data_collector *collector, const nadir
     NADIR_CHECK(check_number(collector, row->line, "action", row->action, collector->settings.actions,
                              &collector->actions));
     NADIR_CHECK(nadir_data_table_find(collector->context, &collector->table, (int32_t)row->state,
-                                      (int32_t)row->action, (int32_t)successor, self));
+                                      (int32_t)row->action, (int32_t)successor, index));
 cleanup:
     return status;
 }

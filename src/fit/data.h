@@ -17,9 +17,7 @@
 /* ---- Counts and samples ------------------------------------------------------------------------------ */
 
 /*
- * How often each transition was observed.
- *
- * N(s, a, s') as a matrix of rows in CSR form, laid out as the rows of a model are. Counts are doubles: whole
+ * How often each transition was observed: N(s, a, s') as a matrix of rows in CSR form, laid out as the rows of a model are. Counts are doubles: whole
  * numbers where observations were counted (exact up to 2^53), but a column `count` may also hold weights or
  * pseudo-counts of an expert, for which a Dirichlet posterior is defined as well.
  */
@@ -44,9 +42,7 @@ typedef struct nadir_counts {
 void nadir_counts_free(nadir_context *context, nadir_counts *counts);
 
 /*
- * Kernels drawn from a posterior, on a common support.
- *
- * Every outcome is a kernel of the same rows; probabilities[k * nonzeros + i] is that of transition i in
+ * Kernels drawn from a posterior, on a common support. Every outcome is a kernel of the same rows; probabilities[k * nonzeros + i] is that of transition i in
  * outcome k, 0 where the outcome does not have it.
  */
 typedef struct nadir_samples {
@@ -115,9 +111,9 @@ typedef struct nadir_data_table {
     size_t slot_count;
 } nadir_data_table;
 
-/* *at: the number of the transition, which is new, with sums of 0, if it was not there. */
+/* *index: the number of the transition, which is added, with sums of 0, if it was not there. */
 nadir_status nadir_data_table_find(nadir_context *context, nadir_data_table *table, int32_t state,
-                                   int32_t action, int32_t successor, int64_t *self);
+                                   int32_t action, int32_t successor, int64_t *index);
 /* Prefetches the memory of a transition that will be looked up soon: a table larger than the cache is then
  * several times as fast. Call it far ahead with `near` false, then half as far ahead with true. */
 void nadir_data_table_expect(const nadir_data_table *table, int64_t state, int64_t action, int64_t successor,
@@ -133,13 +129,9 @@ nadir_status nadir_data_table_order(nadir_context *context, const nadir_data_tab
                                     int64_t rows, const int64_t *entry_rows, int64_t *order,
                                     int64_t *row_starts);
 
-/* ---- Rows of a data file, checked and added up one by one -------------------------------------------- */
+/* ---- Collecting rows of a data file ------------------------------------------------------------------ */
 
-/*
- * Rows of a data file, checked and added up one by one; then counts or samples of them.
- *
- * Readers give rows as they come; everything that does not depend on how the file is written is checked here.
- */
+/* Readers give rows as they come; everything that does not depend on the format of the file is checked here. */
 
 /* The columns that data may have. */
 enum {

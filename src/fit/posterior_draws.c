@@ -83,12 +83,12 @@ int64_t nadir_binomial_variate(nadir_random *random, int64_t count, double p)
     return successes;
 }
 
-int64_t nadir_stick_pieces(nadir_random *random, int64_t count, double each, double least, int64_t capacity,
-                           double *pieces, double *rest)
+int64_t nadir_stick_pieces(nadir_random *random, int64_t count, double each, double least, double *pieces,
+                           double *rest)
 {
     int64_t made = 0;
     *rest = 1;
-    while (made < count && made < capacity && *rest >= least) {
+    while (made < count && *rest >= least) {
         const double share =
             made + 1 < count ? beta_variate(random, each + 1, (double)(count - made - 1) * each) : 1;
         pieces[made++] = *rest * share;
@@ -172,8 +172,7 @@ static double draw_posterior(const drawn_row *self, nadir_random *random, double
     } else {
         double rest;
         const double all = nadir_gamma_variate(random, self->each * (double)self->unseen);
-        pieces = nadir_stick_pieces(random, self->unseen, self->each, least_rest, self->unseen,
-                                    &x[self->seen], &rest);
+        pieces = nadir_stick_pieces(random, self->unseen, self->each, least_rest, &x[self->seen], &rest);
         for (int64_t i = self->seen; i < self->seen + pieces; i++) {
             x[i] *= all;
         }

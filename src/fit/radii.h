@@ -31,10 +31,8 @@ double nadir_concentration_deviation(const nadir_evidence *evidence, double norm
 /* ---- Random variates --------------------------------------------------------------------------------- */
 
 /*
- * gamma, binomial and Dirichlet variates from a random stream.
- *
- * The same stream gives the same bits on one machine whatever the number of threads; powers and logarithms
- * come from the C library, so that the last bit may differ between platforms.
+ * The same stream gives the same bits on one machine whatever the number of threads. Powers and logarithms are
+ * those of the C library: the last bit may differ between platforms.
  */
 
 /* Gamma with this shape > 0 and scale 1. Shapes far below 1 may give 0, where the variate is below the
@@ -44,16 +42,13 @@ double nadir_gamma_variate(nadir_random *random, double shape);
 /* How many of `count` trials succeed, each with probability p. */
 int64_t nadir_binomial_variate(nadir_random *random, int64_t count, double p);
 
-/* The sizes, in size-biased order, of `count` pieces of a stick of length 1 that are symmetric Dirichlet with
- * concentration `each`: pieces[capacity] gets the first ones, until they are all there, the rest of the stick
- * is shorter than `least`, or there is no more room. Returns how many; *rest is what is left for the others.
- */
-int64_t nadir_stick_pieces(nadir_random *random, int64_t count, double each, double least, int64_t capacity,
-                           double *pieces, double *rest);
+/* Breaks a stick of length 1 into `count` pieces that are symmetric Dirichlet with concentration `each`, in
+ * size-biased order, until the rest of the stick is shorter than `least`. pieces: [count]. Returns how many
+ * were made; *rest is what is left for the others. */
+int64_t nadir_stick_pieces(nadir_random *random, int64_t count, double each, double least, double *pieces,
+                           double *rest);
 
 /* ---- Quantiles --------------------------------------------------------------------------------------- */
-
-/* Quantiles of a distribution that is known by draws alone. */
 
 /* The k-th smallest of the values, 1 <= k <= count; puts them in another order. */
 double nadir_order_statistic(int64_t count, double *values, int64_t k);
@@ -65,10 +60,8 @@ int64_t nadir_quantile_rank(int64_t count, double level, double risk);
 /* ---- Distances of draws ------------------------------------------------------------------------------ */
 
 /*
- * How far kernels of the posterior, or estimates of bootstrap data, are from the nominal one, row by
- * row.
- *
- * Distances are given as powers, |P_sa - m_sa|_p^p, which add up over rows; at p = infinity as they are.
+ * Distances of kernels of the posterior, or of estimates from bootstrap data, from the nominal kernel. They
+ * are given as powers, |P_sa - m_sa|_p^p, which add up over rows; at p = infinity as they are.
  * Every row has a random stream of its own, so that its distances do not depend on other rows or on threads.
  */
 
@@ -89,8 +82,8 @@ bool nadir_distance_powers_overflow(double norm);
 /* Numbers that nadir_posterior_draws_row wants as work space. */
 int64_t nadir_posterior_draws_work_length(const nadir_posterior_draws *draws);
 
-/* powers: [count] of this row; room: [nadir_posterior_draws_work_length]. Rows that are known have distance 0, rows without
- * data the largest there is. */
+/* powers: [count] of this row; room: [nadir_posterior_draws_work_length]. Known rows have distance 0, rows
+ * without data the largest possible one. */
 void nadir_posterior_draws_row(const nadir_posterior_draws *draws, int64_t row, double *room, double *powers);
 
 /* ---- Radii by draws ---------------------------------------------------------------------------------- */

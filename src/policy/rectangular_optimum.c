@@ -196,16 +196,14 @@ cleanup:
     return status;
 }
 
-/* Why to stop, or NULL. before: the previous residual. Rounding and errors of the solves keep the residual
- * from vanishing: it is "stable" once it is that small and no longer decreases. */
-static const char *reason_to_stop(const optimum *self, double before, double tolerance)
+/* Whether the iteration has converged. before: the previous residual. Rounding and errors of the solves keep
+ * the residual from vanishing: it has converged as well once it is that small and no longer decreases. */
+static bool has_converged(const optimum *self, double before)
 {
-    if (self->residual <= tolerance * (1 - self->model->discount) * self->size) {
-        return "tolerance";
-    }
-    const bool small = self->residual <= 16 * DBL_EPSILON * self->size;
-    const bool stays = self->residual <= SOLVE_ERROR * self->size && self->residual >= before / 2;
-    return small || stays ? "stable" : NULL;
+    const bool small =
+        self->residual <= self->settings->tolerance * (1 - self->model->discount) * self->size ||
+        self->residual <= 16 * DBL_EPSILON * self->size;
+    return small || (self->residual <= SOLVE_ERROR * self->size && self->residual >= before / 2);
 }
 
 static double return_of(const optimum *self, const double *v)
@@ -268,7 +266,7 @@ static nadir_status report(optimum *self, const char **reason)
                                         self->residual / (1 - self->model->discount), reason));
     }
     if (self->state.iterations >= self->settings->iterations_limit) {
-        *reason = "iterations";
+        *reason = "evaluations";
     }
 cleanup:
     return status;
@@ -280,7 +278,7 @@ static nadir_status save_unfinished(optimum *self, const char *reason)
     /* other processes may not be interrupted: the last checkpoint stays */
     const bool alone = strcmp(reason, "interrupted") == 0 && self->model->exchange != NULL;
     if (self->settings->search == NULL || self->state.iterations == 0 || alone ||
-        strcmp(reason, "tolerance") == 0 || strcmp(reason, "stable") == 0) {
+        strcmp(reason, "gap") == 0) {
         return NADIR_OK;
     }
     const nadir_checkpoint checkpoint = list_parts(self);
@@ -308,12 +306,12 @@ static nadir_status iterate(optimum *self, const char **reason)
         NADIR_CHECK(step(self));
         NADIR_CHECK(apply(self));
         state->iterations++;
-        *reason = reason_to_stop(self, before, self->settings->tolerance);
+        *reason = has_converged(self, before) ? "gap" : NULL;
         state->waited = self->residual < state->least / 2 ? 0 : state->waited + 1;
         state->least = fmin(state->least, self->residual);
         state->monotone = state->monotone != 0 || state->waited >= patience;
         if (*reason == NULL && is_free && state->waited >= patience) {
-            *reason = "iterations";
+            *reason = "evaluations";
         }
         if (*reason != NULL) {
             break;
@@ -396,7 +394,7 @@ nadir_status nadir_rectangular_optimum(nadir_context *context, nadir_model *mode
         give(&run, &made, policy, result);
     }
     if (status == NADIR_OK &&
-        (strcmp(made.stop_reason, "iterations") == 0 || strcmp(made.stop_reason, "time") == 0)) {
+        (strcmp(made.stop_reason, "evaluations") == 0 || strcmp(made.stop_reason, "time") == 0)) {
         status =
             nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
                        "robust policy iteration stopped after %lld steps, with a residual of %g; the best "

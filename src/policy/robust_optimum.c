@@ -175,16 +175,8 @@ static nadir_status search_bellman(optimization *self)
     self->known_nominal = NAN;
     self->result.iterations = found.iterations;
     self->result.evaluations = found.evaluations;
-    self->result.stop_reason =
-        strcmp(found.stop_reason, "iterations") == 0 ? "evaluations"
-        : strcmp(found.stop_reason, "tolerance") == 0 || strcmp(found.stop_reason, "stable") == 0
-            ? "gap"
-            : found.stop_reason;
-    if (status == NADIR_ERROR_NOT_CONVERGED) { /* the evaluation follows */
-        status = NADIR_OK;
-    } else if (status == NADIR_ERROR_INTERRUPTED) {
-        self->result.stop_reason = "interrupted";
-    }
+    self->result.stop_reason = found.stop_reason;
+    status = status == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : status; /* the evaluation follows */
 cleanup:
     return status;
 }

@@ -120,7 +120,7 @@ static void test_stick(void **state)
     for (int k = 0; k < count; k++) {
         double rest;
         double whole = 0;
-        const int64_t made = nadir_stick_pieces(&random, PIECES, each, 1e-12, PIECES, pieces, &rest);
+        const int64_t made = nadir_stick_pieces(&random, PIECES, each, 1e-12, pieces, &rest);
         for (int64_t i = 0; i < made; i++) {
             whole += pieces[i];
             sum += pieces[i] * pieces[i];
