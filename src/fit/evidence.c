@@ -11,7 +11,7 @@ double nadir_evidence_reach(int64_t allowed, double norm)
                                        : (1 - share) * pow(1 + others * pow(others, -norm), 1 / norm);
 }
 
-/* Whether all that was seen of the row is among what is listed for it: both rise. */
+/* Whether all seen successors of the row are listed. Both lists are sorted. *stranger: the first that is not. */
 static bool is_allowed(const nadir_evidence *evidence, int64_t row, int32_t *stranger)
 {
     const nadir_counts *listed = evidence->listed;
@@ -51,7 +51,7 @@ static nadir_row_kind kind_of(const nadir_evidence *evidence, const nadir_eviden
     return evidence->allowed[row] > 1 ? NADIR_ROW_DRAWN : NADIR_ROW_KNOWN;
 }
 
-static void look_at_row(nadir_evidence *evidence, const nadir_evidence_settings *settings, int64_t row)
+static void fill_row(nadir_evidence *evidence, const nadir_evidence_settings *settings, int64_t row)
 {
     double visits = 0;
     for (int64_t i = evidence->row_starts[row]; evidence->counts != NULL && i < evidence->row_starts[row + 1];
@@ -67,7 +67,7 @@ static void look_at_row(nadir_evidence *evidence, const nadir_evidence_settings 
     evidence->kinds[row] = (unsigned char)kind_of(evidence, settings, row);
 }
 
-/* The mean of all outcomes, one after the other so that memory is read in order. */
+/* The mean over all outcomes; the outer loop is over outcomes, so that memory is read in order. */
 static nadir_status average_samples(nadir_context *context, nadir_evidence *evidence)
 {
     nadir_status status = NADIR_OK;
@@ -83,7 +83,7 @@ cleanup:
     return status;
 }
 
-/* Samples have no rows for terminal states; a model has one, which stays. */
+/* Adds a row for each terminal state: samples have none, a model has one that stays. */
 static nadir_status add_terminals(nadir_context *context, nadir_evidence *evidence)
 {
     nadir_status status = NADIR_OK;
@@ -115,7 +115,7 @@ cleanup:
     return status;
 }
 
-static void point_at(const nadir_data *data, nadir_evidence *evidence)
+static void set_pointers(const nadir_data *data, nadir_evidence *evidence)
 {
     const nadir_counts *counts = data->counts;
     const nadir_samples *samples = data->samples;
@@ -136,7 +136,7 @@ nadir_status nadir_evidence_make(nadir_context *context, const nadir_data *data,
                                  const nadir_evidence_settings *settings, nadir_evidence *evidence)
 {
     nadir_status status = NADIR_OK;
-    point_at(data, evidence);
+    set_pointers(data, evidence);
     evidence->listed = settings->listed;
     if (evidence->samples != NULL) {
         NADIR_CHECK(add_terminals(context, evidence));
@@ -148,7 +148,7 @@ nadir_status nadir_evidence_make(nadir_context *context, const nadir_data *data,
     for (int64_t state = 0; state < evidence->states; state++) {
         for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
             int32_t stranger;
-            look_at_row(evidence, settings, row);
+            fill_row(evidence, settings, row);
             if (evidence->listed != NULL && !is_allowed(evidence, row, &stranger)) {
                 NADIR_CHECK(nadir_fail(
                     context, NADIR_ERROR_MODEL,

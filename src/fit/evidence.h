@@ -1,5 +1,5 @@
 /*
- * evidence.h: what the data say of every row, apart from where they were read.
+ * evidence.h: the evidence for every row: its counts or samples, its prior, its allowed successors.
  *
  * A row that was visited N times, n_t of them with successor t, and may have K successors, has the posterior
  *
@@ -14,16 +14,16 @@
 #include "fit/data.h"
 
 typedef enum nadir_row_kind {
-    NADIR_ROW_KNOWN,  /* taken as it is: one successor alone, or the user said so */
-    NADIR_ROW_UNSEEN, /* may be any distribution over its successors: the data say nothing */
+    NADIR_ROW_KNOWN,  /* certain: it has one successor, or the user declared it known */
+    NADIR_ROW_UNSEEN, /* no data: any distribution over its successors */
     NADIR_ROW_DRAWN   /* has a posterior */
 } nadir_row_kind;
 
 /* How rows without data are treated. */
 typedef enum nadir_unvisited {
-    NADIR_UNVISITED_UNIFORM, /* uniform, and uncertain: anything may be true */
-    NADIR_UNVISITED_PIN,     /* uniform, taken for known */
-    NADIR_UNVISITED_ABSORB   /* stays where it is for ever and pays the least that was seen, for known */
+    NADIR_UNVISITED_UNIFORM, /* uniform, and uncertain: any distribution is possible */
+    NADIR_UNVISITED_PIN,     /* uniform, taken as known */
+    NADIR_UNVISITED_ABSORB   /* stays in its state with the lowest reward seen, taken as known */
 } nadir_unvisited;
 
 /* A struct of zeros holds nothing. Points into the data, which must outlive it. */
@@ -35,14 +35,15 @@ typedef struct nadir_evidence {
     const int32_t *columns;       /* seen successors */
     const double *counts;         /* [row_starts[rows]] n; NULL: there are samples */
     const nadir_samples *samples; /* of a posterior; NULL: there are counts */
-    const nadir_counts *listed;   /* the allowed successors of each row; NULL: `allowed` of them say which */
+    const nadir_counts *listed;   /* the allowed successors of each row; NULL: all states or those seen */
     unsigned char *kinds;         /* [rows] nadir_row_kind */
     int64_t *allowed;             /* [rows] K, the number of successors that are allowed */
     double *visits;               /* [rows] N */
     double *each;                 /* [rows] a */
     double *mean;                 /* samples: [row_starts[rows]] the mean of all; counts: NULL */
-    int64_t *own_state_rows; /* samples: what the first arrays point at, owned as the last six are: with a */
-    int64_t *own_row_starts; /* row for each terminal state, which has none in the samples */
+    int64_t
+        *own_state_rows; /* samples: the arrays above with a row added for each terminal state; owned, as */
+    int64_t *own_row_starts; /* all from `kinds` on are */
     int32_t *own_row_actions;
 } nadir_evidence;
 

@@ -1,4 +1,4 @@
-/* fit.c: fits: what is asked, the evidence of every row, and the nominal model. */
+/* fit.c: a fit: its settings, the evidence of every row, and the nominal model. */
 #include "fit/fit.h"
 #include "model/model.h"
 
@@ -39,7 +39,7 @@ void nadir_fit_settings_fill(nadir_fit_settings *settings, size_t size)
     nadir_settings_give(settings, size, &made, sizeof made);
 }
 
-/* The place of the word, NULL being `unsaid`. */
+/* *place: the index of the word among `words`; `unsaid` if it is NULL. */
 static nadir_status find_word(nadir_context *context, const char *what, const char *word, int count,
                               const char *const words[], int unsaid, int *place)
 {
@@ -129,12 +129,11 @@ cleanup:
 /*
  * The nominal model: posterior means, mean rewards, and how episodes began.
  *
- * A row without data is uniform over what it may do, or stays (unvisited absorb). Its reward is the lowest
- * mean reward of any row: nothing is known of it, and then what is promised of a policy holds as long as no
- * reward is lower.
+ * A row without data is uniform over its allowed successors, or stays (unvisited absorb). Its reward is the
+ * lowest mean reward of any row, so that guarantees hold as long as its true reward is no lower.
  */
 
-/* The arrays of a model in the making. */
+/* The arrays of the nominal model. */
 typedef struct parts {
     int64_t *row_starts;
     int32_t *columns;
@@ -308,7 +307,7 @@ void nadir_fit_free(nadir_fit *fit)
         return;
     }
     nadir_memory *memory = fit->memory;
-    /* The context it was created with may be gone; to free takes nothing but its memory. */
+    /* The context it was created with may be gone; only its memory is needed. */
     nadir_context context = {.memory = memory};
     nadir_evidence_clear(&context, &fit->evidence);
     nadir_data_clear(&context, &fit->data);

@@ -1,4 +1,4 @@
-/* fit.h: the inside of a fit: data, what they say of each row, and what was asked. */
+/* fit.h: the internals of a fit: data, evidence of each row, checked settings, row scales. */
 #ifndef NADIR_FIT_FIT_H
 #define NADIR_FIT_FIT_H
 

@@ -17,11 +17,11 @@
 #include <math.h>
 #include <string.h>
 
-/* What is found on the way. */
+/* The state of a computation. */
 typedef struct search {
     nadir_fit *fit;
     nadir_policy *own_policy;   /* the nominal optimum, where none was given */
-    const nadir_policy *policy; /* NULL: there can be no guarantees */
+    const nadir_policy *policy; /* NULL: without rewards or discount there are no guarantees */
     nadir_solver *solver;
     double *deviation;  /* [rows] */
     double *x;          /* [rows] */
@@ -77,7 +77,7 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------------ scales */
 
-/* Which choices of scales are looked at. */
+/* The choices of scales that are compared. */
 static void list_candidates(search *self)
 {
     const int asked = self->fit->options.scales;
@@ -155,7 +155,7 @@ static nadir_status choose_samples(nadir_context *context, const nadir_evidence 
     return NADIR_OK;
 }
 
-/* By draws: all at once. */
+/* All radii from the same draws. */
 static nadir_status draw_radii(nadir_context *context, search *self)
 {
     const nadir_fit_options *options = &self->fit->options;
@@ -178,7 +178,7 @@ cleanup:
     return status;
 }
 
-/* By bounds: the risk of a radius is shared by the rows, or the states, that must hold together. */
+/* Concentration bounds. The risk is divided equally among the rows, or the states, of a set. */
 static void bound_radii(search *self)
 {
     const nadir_evidence *evidence = &self->fit->evidence;
@@ -247,9 +247,9 @@ static nadir_ball ball_of(const search *self, nadir_set set, int64_t candidate)
     return ball;
 }
 
-/* What a ball promises; a search that has not converged has bounds too. */
-static nadir_status promise(nadir_context *context, search *self, const nadir_ball *ball,
-                            nadir_fit_guarantee *guarantee)
+/* The worst return over a ball. The bounds also hold if the search has not converged. */
+static nadir_status evaluate_ball(nadir_context *context, search *self, const nadir_ball *ball,
+                                  nadir_fit_guarantee *guarantee)
 {
     nadir_robust robust = {.size = sizeof robust};
     guarantee->set = ball->set;
@@ -275,7 +275,7 @@ static nadir_status find_guarantees(nadir_context *context, search *self)
     nadir_fit_result *result = &self->result;
     for (int64_t i = 0; i < result->candidates_count; i++) {
         const nadir_ball ball = ball_of(self, NADIR_SET_NONRECT, i);
-        NADIR_CHECK(promise(context, self, &ball, &result->candidates[i]));
+        NADIR_CHECK(evaluate_ball(context, self, &ball, &result->candidates[i]));
         const double best = result->candidates[result->chosen].lower_bound;
         result->chosen = isnan(best) || result->candidates[i].lower_bound > best ? i : result->chosen;
     }
@@ -283,7 +283,7 @@ static nadir_status find_guarantees(nadir_context *context, search *self)
     for (int i = 1; i < 3; i++) {
         const nadir_ball ball = ball_of(self, (nadir_set)(NADIR_SET_NONRECT + i), 0);
         result->sets[i].scales = "";
-        NADIR_CHECK(promise(context, self, &ball, &result->sets[i]));
+        NADIR_CHECK(evaluate_ball(context, self, &ball, &result->sets[i]));
     }
 cleanup:
     return status;
@@ -291,7 +291,7 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------------ result */
 
-/* What the data are; the array x serves as work space. */
+/* The description of the data. Overwrites x. */
 static void describe(search *self)
 {
     const nadir_fit *fit = self->fit;

@@ -1,10 +1,9 @@
 /*
  * scales.c: how much each row may move; see fit.h.
  *
- * A row that the policy does not reach has x = 0, and would get an infinite scale: moving it costs nothing at
- * first order. But a kernel of the ball may go there, and other policies too, so x is not let fall below a
- * share of its mean: that makes beta larger by at most about the root of 1 + that share, and keeps the scales
- * of all rows within a factor of each other.
+ * A row that the policy does not reach has x = 0 and would get an infinite scale: to first order its change
+ * costs nothing. But kernels of the ball and other policies may reach it. So x is at least a share of its mean.
+ * That makes beta larger by at most about the root of 1 + that share, and bounds the ratio of scales.
  */
 #include "fit/fit.h"
 
@@ -14,9 +13,9 @@
 
 #include <math.h>
 
-/* Of the mean of x. */
+/* Least x, relative to its mean. */
 static const double least_exposure = 0.01;
-/* Of that of all states. */
+/* Least spread of the value over the successors of a row, relative to that over all states. */
 static const double least_spread = 0.05;
 
 /* (E|x|^p)^(1/p) of a normal x of variance 1. */

@@ -27,7 +27,8 @@
 /* Most numbers in quasi-Newton pairs. */
 #define PAIR_NUMBERS 20000000.0
 
-double nadir_ascent_scale(const nadir_ascent *ascent)
+/* The scale of the relative gap. */
+static double gap_scale(const nadir_ascent *ascent)
 {
     const double J = ascent->current->J;
     return fmax(fabs(ascent->search.nominal_optimum), fabs(J));
@@ -104,7 +105,7 @@ static double penalty(const nadir_ascent *self)
 /* Half of the gap of the settings: the final evaluation with its proof takes the rest. */
 static double wanted_gap(const nadir_ascent *self)
 {
-    return 0.5 * self->search.settings->gap * nadir_ascent_scale(self);
+    return 0.5 * self->search.settings->gap * gap_scale(self);
 }
 
 /* Tolerance of the next response; infinity: inexact. */
@@ -266,7 +267,7 @@ static double line_search_reference(const nadir_ascent *self)
     for (int64_t i = 0; i < count; i++) {
         least = fmin(least, self->state.history[i]);
     }
-    return least - 2 * self->current->error - 1e-13 * nadir_ascent_scale(self);
+    return least - 2 * self->current->error - 1e-13 * gap_scale(self);
 }
 
 /* Backtracking line search. *moved: false if no step is accepted. A policy that breaks down (free domain) is

@@ -113,9 +113,6 @@ typedef struct nadir_ascent {
     const char *stop_reason;
 } nadir_ascent;
 
-/* The scale of the relative gap. */
-double nadir_ascent_scale(const nadir_ascent *ascent);
-
 /* Runs from the policy `start` (retained), or from the store's checkpoint, to the end: stop_reason says why
  * it stopped, `best` is the policy. NADIR_ERROR_INTERRUPTED: `best` is the best policy so far, or NULL. */
 nadir_status nadir_ascent_run(nadir_ascent *ascent, nadir_policy *start);
