@@ -82,15 +82,15 @@ nadir_status nadir_search_method_check(nadir_context *context, const nadir_searc
 
 /* Recomputes the kernel that was found: checks that it lies in the set, and bounds its return. */
 static nadir_status check_kernel(nadir_context *context, const nadir_problem *problem, double factor,
-                                 bool refactor, nadir_evaluation *evaluation)
+                                 nadir_evaluation *evaluation)
 {
     nadir_status status = NADIR_OK;
     nadir_rank_one_check check;
     if (evaluation->candidate.v != NULL) {
         return nadir_evaluation_check_valid(context, problem, factor, evaluation);
     }
-    NADIR_CHECK(nadir_rank_one_check_kernel(context, problem, factor, evaluation->candidate.kernel, refactor,
-                                            &check));
+    const nadir_rank_one_question question = {.kernel = evaluation->candidate.kernel, .factor = factor};
+    NADIR_CHECK(nadir_rank_one_check_kernel(context, problem, &question, &check));
     evaluation->upper = check.upper;
     evaluation->minimum = check.minimum;
 cleanup:
@@ -171,8 +171,7 @@ static nadir_status certify(nadir_context *context, const nadir_problem *problem
     const nadir_evaluation before = *evaluation;
     const bool from_kernel =
         strcmp(before.bound, "second-order") == 0 || strcmp(before.bound, "lagrangian") == 0;
-    NADIR_CHECK(
-        check_kernel(context, problem, factor, settings->certify == NADIR_CERTIFY_STRICT, evaluation));
+    NADIR_CHECK(check_kernel(context, problem, factor, evaluation));
     evaluation->lower = before.lower;
     evaluation->proof = before.proof;
     evaluation->bound = before.bound;

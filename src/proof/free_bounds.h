@@ -62,59 +62,32 @@ nadir_status nadir_l1_reach(nadir_context *context, const nadir_problem *problem
 nadir_status nadir_rectangular_free_bound(nadir_context *context, const nadir_problem *problem, double factor,
                                           const double *v, bool *exact, double *lower, double *breakdown);
 
-/*
- * An upper bound on the penalty of every kernel of an L_2 ball on the free domain, from one
- * pair (c, k); see spectral_check.c for the proof.
- */
-
-/*
- * p = 2: an upper bound on the penalty of every kernel of the ball of radius beta, from the pair (c, k):
- * theta and the residual rho of (c / |c|, k) at lambda, isolation of theta by breakdown_low, which is proven
- * and above beta. *lambda_high: at worst gamma beta |Phi v| |W d| / (1 - beta / breakdown_low), which holds
- * for any pair; infinity when beta is not below breakdown_low. The pair need not lie in any ball:
- * other norms are bounded through an enclosing L_2 ball. The problem is one of p = 2.
- */
-nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *problem, double beta,
-                                  const double *c, const double *k, double breakdown_low,
-                                  double *lambda_high);
-
-/* One pair of many. */
+/* A pair (c, k) for the L_2 ball of radius beta. */
 typedef struct nadir_spectral_question {
     double beta;
     const double *c, *k; /* [states] each */
     const double *guess; /* [states] about D W c, perhaps up to a constant; NULL: none */
-    /* [states] about D W c, and at least |W c - (I - gamma Phat^pi) product|, maximum norm; NULL: not known
-     */
-    const double *product;
-    double product_off;
 } nadir_spectral_question;
 
-/* The same for `count` pairs, their systems solved together. lambda_high: [count]. */
-nadir_status nadir_spectral_check_many(nadir_context *context, const nadir_problem *problem, int64_t count,
-                                       const nadir_spectral_question *questions, double breakdown_low,
-                                       double *lambda_high);
-
-/* One pair without isolation from above: Cholesky tests of theta^2 (1 + eps) I - E^T E (D formed). */
-nadir_status nadir_spectral_check_dense(nadir_context *context, const nadir_problem *problem, double beta,
-                                        const double *c, const double *k, double breakdown_low,
-                                        double *lambda_high);
+/*
+ * p = 2: an upper bound on the penalty of every kernel of the ball of radius beta, from the pair (c, k):
+ * theta and the residual rho of (c / |c|, k) at lambda, isolation of theta by breakdown_low, which is proven
+ * and above beta (spectral_check.c has the proof). *lambda_high: at worst
+ * gamma beta |Phi v| |W d| / (1 - beta / breakdown_low), which holds for any pair; infinity when beta is not
+ * below breakdown_low. The pair need not lie in any ball: other norms are bounded through an enclosing L_2
+ * ball. The problem is one of p = 2.
+ */
+nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *problem,
+                                  const nadir_spectral_question *question, double breakdown_low,
+                                  double *lambda_high);
 
 /*
- * An upper bound on the penalty over an L_2 ball on the free domain. Every such bound rests
- * on a breakdown radius: proofs of it are tried, cheapest first, until the bound is good enough.
+ * An upper bound on the penalty over an L_2 ball on the free domain, below breakdown. Every such bound rests
+ * on a breakdown radius: by isolation with the proven one; then, until the bound is at most `wanted`, with
+ * dearer proofs of it; then with its estimate, which makes the bound a numerical one.
  */
-
-/* The bound of one radius. */
-typedef struct nadir_penalty_bound {
-    nadir_spectral_question question; /* radius, and the pair of the kernel found there */
-    double wanted;                    /* a bound this small is enough */
-    double lambda_high;               /* infinity: none */
-    nadir_proof proof;
-} nadir_penalty_bound;
-
-/* By isolation with the proven breakdown radius; then with dearer proofs of it; then with its estimate, which
- * makes the bound a numerical one. All radii are below breakdown. */
-nadir_status nadir_penalty_bounds(nadir_context *context, const nadir_problem *problem, nadir_certify certify,
-                                  int64_t count, nadir_penalty_bound *bounds, nadir_known_breakdown *known);
+nadir_status nadir_penalty_bound(nadir_context *context, const nadir_problem *problem, nadir_certify certify,
+                                 const nadir_spectral_question *question, double wanted,
+                                 nadir_known_breakdown *known, double *lambda_high, nadir_proof *proof);
 
 #endif

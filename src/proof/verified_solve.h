@@ -38,14 +38,6 @@ nadir_status nadir_verified_solve_from(nadir_context *context, const nadir_probl
                                        const nadir_verified_solver *solver, bool transposed, const double *b,
                                        double b_error, double tolerance, double *x, nadir_solve_error *error);
 
-/* nadir_verified_solve for `count` right-hand sides at once, b and x: [states * count]; each is known to the
- * b_error that errors[i] comes with. errors: [count]. b is overwritten. guesses: [count] of [states], or NULL
- * where there is none; NULL: there are none at all. */
-nadir_status nadir_verified_solve_many(nadir_context *context, const nadir_problem *problem,
-                                       const nadir_verified_solver *solver, bool transposed, int64_t count,
-                                       double *b, const double *const *guesses, double *x,
-                                       nadir_solve_error *errors);
-
 /* residual / gap, rounded up. */
 double nadir_verified_solve_error(const nadir_verified_solver *solver, double residual);
 

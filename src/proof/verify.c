@@ -454,13 +454,10 @@ static nadir_status measure(nadir_verify_run *run, nadir_membership *found)
     const double *b;
     const double *k;
     const bool rank_one = nadir_kernel_rank_one(run->kernel, &b, &k);
-    const bool whole = run->model->states <= NADIR_COLUMNS_STATES;
+    const nadir_rank_one_question question = {.kernel = run->kernel, .factor = 1};
     nadir_rank_one_check check;
     if (rank_one) {
-        NADIR_CHECK(nadir_rank_one_check_kernel(run->context, problem, 1, run->kernel, whole, &check));
-        if (whole && !(isfinite(check.lower) && isfinite(check.upper))) { /* the evaluation may know more */
-            NADIR_CHECK(nadir_rank_one_check_kernel(run->context, problem, 1, run->kernel, false, &check));
-        }
+        NADIR_CHECK(nadir_rank_one_check_kernel(run->context, problem, &question, &check));
         run->low = check.lower;
         run->high = check.upper;
         take_rank_one(&check, found);

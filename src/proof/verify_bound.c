@@ -87,16 +87,17 @@ static nadir_status prove_by_pair(bound *self, const nadir_problem *problem, dou
     nadir_status status = NADIR_OK;
     nadir_context *context = self->run->context;
     const nadir_certify effort = may_form_columns(self) ? NADIR_CERTIFY_STRICT : NADIR_CERTIFY_AUTO;
-    nadir_penalty_bound found = {.question = {.beta = beta, .c = c, .k = k}, .wanted = wanted_penalty(self)};
+    const nadir_spectral_question question = {.beta = beta, .c = c, .k = k};
     nadir_known_breakdown known;
+    double lambda_high;
     bool inside;
     if (c == NULL || k == NULL) {
         return lack(self, "the witness does not have the pair that it takes");
     }
     NADIR_CHECK(nadir_breakdown_settle(context, problem, NADIR_CERTIFY_AUTO, beta, &known, &inside));
-    NADIR_CHECK(nadir_penalty_bounds(context, problem, effort, 1, &found, &known));
-    self->proof = found.proof;
-    self->lower = nadir_free_lower(problem, found.lambda_high);
+    NADIR_CHECK(nadir_penalty_bound(context, problem, effort, &question, wanted_penalty(self), &known,
+                                    &lambda_high, &self->proof));
+    self->lower = nadir_free_lower(problem, lambda_high);
     self->reason = "the ball is not shown to end before breakdown";
 cleanup:
     return status;

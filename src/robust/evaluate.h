@@ -119,9 +119,7 @@ typedef struct nadir_free_run {
     nadir_problem enclosing;                 /* its problem, */
     double wider;                            /* and by which factor it is wider */
     nadir_l1_enumeration_bounds *enumerated; /* [count] p = 1 */
-    double *products;     /* [count * states] about D W c of the kernels found; NULL: not kept */
-    double *products_off; /* [count] how far: see rank_one_check.h */
-    double limit;         /* where breakdown is, once a radius was refused; infinity: not known */
+    double limit; /* where breakdown is, once a radius was refused; infinity: not known */
 } nadir_free_run;
 
 /* All `count` radii together; NADIR_ERROR_ILL_POSED when any of them is at or past breakdown. *limit: the

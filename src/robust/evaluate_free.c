@@ -9,7 +9,7 @@
  *                                                      ball that contains the set
  *     rectangular       nadir_rectangular_free_solve   rank_one_check.h, nadir_rectangular_free_bound
  *
- * Many radii share the search and the breakdown radius, and their linear systems are solved together.
+ * Many radii share the search and the breakdown radius.
  */
 #include "robust/strategy.h"
 
@@ -51,56 +51,39 @@ static void set_breakdown(const nadir_free_run *run, nadir_evaluation *evaluatio
     evaluation->breakdown_proof = exact ? "lanczos" : names[known->proof];
 }
 
-/* The candidates become those of the evaluations. Proves that their kernels lie in the set, and bounds their
- * returns. */
-static nadir_status check_kernels(nadir_free_run *run)
+/* The candidate becomes that of the evaluation. Proves that its kernel lies in the set, and bounds its return.
+ */
+static nadir_status check_kernel(nadir_free_run *run, int64_t i)
 {
     nadir_status status = NADIR_OK;
-    nadir_rank_one_check *checks = NULL;
-    nadir_rank_one_question *questions = NULL;
-    const bool refactor = run->settings->certify == NADIR_CERTIFY_STRICT;
-    NADIR_NEW(run->context, checks, run->count);
-    NADIR_NEW(run->context, questions, run->count);
-    for (int64_t i = 0; i < run->count; i++) {
-        nadir_candidate *candidate = &run->evaluations[i].candidate;
-        *candidate = run->candidates[i];
-        run->candidates[i] = (nadir_candidate){0};
-        if (refactor || run->problem->model->exchange != NULL) {
-            NADIR_CHECK(nadir_rank_one_candidate_kernel(run->context, run->problem, candidate));
-        }
-        questions[i] = (nadir_rank_one_question){
-            .kernel = candidate->kernel,
-            .factor = run->factors[i],
-            .c = candidate->c,
-            .k = candidate->k,
-            .guess = candidate->g,
-            .product = run->products != NULL ? run->products + i * run->problem->states : NULL,
-        };
+    nadir_evaluation *evaluation = &run->evaluations[i];
+    nadir_candidate *candidate = &evaluation->candidate;
+    nadir_rank_one_check check;
+    *candidate = run->candidates[i];
+    run->candidates[i] = (nadir_candidate){0};
+    if (run->problem->model->exchange != NULL) {
+        NADIR_CHECK(nadir_rank_one_candidate_kernel(run->context, run->problem, candidate));
     }
-    NADIR_CHECK(
-        nadir_rank_one_check_kernels(run->context, run->problem, run->count, questions, refactor, checks));
-    for (int64_t i = 0; i < run->count; i++) {
-        nadir_evaluation *evaluation = &run->evaluations[i];
-        evaluation->upper = checks[i].upper;
-        nadir_evaluation_clamp_return(evaluation, checks[i].lower, checks[i].upper);
-        evaluation->vague = !isfinite(evaluation->upper);
-        if (evaluation->vague) {
-            nadir_value_check check;
-            NADIR_CHECK(nadir_evaluation_check_nominal(run->context, run->problem, &check));
-            evaluation->upper = run->problem->sign > 0 ? check.upper : -check.lower;
-        }
-        evaluation->minimum = checks[i].minimum;
-        evaluation->lower = -INFINITY;
-        evaluation->proof = NADIR_PROOF_NONE;
-        evaluation->bound = "none";
-        evaluation->kappa = NAN;
-        if (run->products != NULL) {
-            run->products_off[i] = checks[i].product_off;
-        }
+    const nadir_rank_one_question question = {.kernel = candidate->kernel,
+                                              .factor = run->factors[i],
+                                              .c = candidate->c,
+                                              .k = candidate->k,
+                                              .guess = candidate->g};
+    NADIR_CHECK(nadir_rank_one_check_kernel(run->context, run->problem, &question, &check));
+    evaluation->upper = check.upper;
+    nadir_evaluation_clamp_return(evaluation, check.lower, check.upper);
+    evaluation->vague = !isfinite(evaluation->upper);
+    if (evaluation->vague) {
+        nadir_value_check nominal;
+        NADIR_CHECK(nadir_evaluation_check_nominal(run->context, run->problem, &nominal));
+        evaluation->upper = run->problem->sign > 0 ? nominal.upper : -nominal.lower;
     }
+    evaluation->minimum = check.minimum;
+    evaluation->lower = -INFINITY;
+    evaluation->proof = NADIR_PROOF_NONE;
+    evaluation->bound = "none";
+    evaluation->kappa = NAN;
 cleanup:
-    nadir_release(run->context, checks);
-    nadir_release(run->context, questions);
     return status;
 }
 
@@ -115,12 +98,23 @@ static void set_lower(const nadir_problem *problem, double lambda_high, nadir_pr
     }
 }
 
-/* wanted: how far above lambda of the candidate a bound may be, as a share. */
-static nadir_penalty_bound bound_of(double beta, const nadir_candidate *candidate, double wanted)
+/* The bound on the penalty of an L_2 ball from the pair of a candidate. wanted: how far above its lambda the
+ * bound may be, as a share. */
+static nadir_status bound_by_pair(nadir_free_run *run, const nadir_problem *problem, double beta,
+                                  const nadir_candidate *candidate, double wanted, const char *name,
+                                  nadir_evaluation *evaluation)
 {
-    return (nadir_penalty_bound){
-        .question = {.beta = beta, .c = candidate->c, .k = candidate->k, .guess = candidate->g},
-        .wanted = candidate->lambda * (1 + wanted)};
+    nadir_status status = NADIR_OK;
+    const nadir_spectral_question question = {
+        .beta = beta, .c = candidate->c, .k = candidate->k, .guess = candidate->g};
+    double lambda_high;
+    nadir_proof proof;
+    NADIR_CHECK(nadir_progress(run->context, "bounds on the penalty", -1));
+    NADIR_CHECK(nadir_penalty_bound(run->context, problem, run->settings->certify, &question,
+                                    candidate->lambda * (1 + wanted), &run->known, &lambda_high, &proof));
+    set_lower(run->problem, lambda_high, proof, name, evaluation);
+cleanup:
+    return status;
 }
 
 /* ------------------------------------------------------------------------- non-rectangular, p = 2 */
@@ -151,43 +145,23 @@ static nadir_status search_spectral(nadir_free_run *run, const nadir_problem *pr
 
 nadir_status nadir_free_search_spectral(nadir_free_run *run)
 {
-    nadir_status status = NADIR_OK;
-    const nadir_model *model = run->problem->model;
-    NADIR_CHECK(search_spectral(run, run->problem, run->count, run->radii, run->candidates));
-    if (run->settings->certify != NADIR_CERTIFY_OFF &&
-        (run->count <= 1 || nadir_model_share(model) <= NADIR_PRODUCTS_LIMIT / run->count)) {
-        NADIR_NEW(run->context, run->products, run->count * (model->states + 1));
-        run->products_off = run->products + run->count * model->states;
-    }
-cleanup:
-    return status;
+    return search_spectral(run, run->problem, run->count, run->radii, run->candidates);
 }
 
-/* Lower bounds from the pairs (c, k) found. A bound within half of the allowed width is good enough. */
+/* Lower bounds from the pairs (c, k) found. A bound within half of the allowed width is good enough. The
+ * largest radius, which is the last, needs the best proof of the breakdown radius: it goes first. */
 nadir_status nadir_free_bound_spectral(nadir_free_run *run)
 {
     nadir_status status = NADIR_OK;
-    nadir_penalty_bound *bounds = NULL;
-    if (run->settings->certify != NADIR_CERTIFY_OFF) {
-        NADIR_NEW(run->context, bounds, run->count);
-        for (int64_t i = 0; i < run->count; i++) {
-            bounds[i] = bound_of(run->radii[i], &run->evaluations[i].candidate, 0.5 * run->settings->width);
-            if (run->products != NULL) {
-                bounds[i].question.product = run->products + i * run->problem->states;
-                bounds[i].question.product_off = run->products_off[i];
-            }
-        }
-        NADIR_CHECK(nadir_penalty_bounds(run->context, run->problem, run->settings->certify, run->count,
-                                         bounds, &run->known));
+    for (int64_t i = run->count - 1; i >= 0 && run->settings->certify != NADIR_CERTIFY_OFF; i--) {
+        nadir_evaluation *evaluation = &run->evaluations[i];
+        NADIR_CHECK(bound_by_pair(run, run->problem, run->radii[i], &evaluation->candidate,
+                                  0.5 * run->settings->width, "spectral", evaluation));
     }
     for (int64_t i = 0; i < run->count; i++) {
         set_breakdown(run, &run->evaluations[i]);
-        if (bounds != NULL) {
-            set_lower(run->problem, bounds[i].lambda_high, bounds[i].proof, "spectral", &run->evaluations[i]);
-        }
     }
 cleanup:
-    nadir_release(run->context, bounds);
     return status;
 }
 
@@ -249,22 +223,15 @@ static nadir_status bound_open(nadir_free_run *run, int64_t open, const int64_t 
                                nadir_candidate *candidates)
 {
     nadir_status status = NADIR_OK;
-    nadir_penalty_bound *bounds = NULL;
-    NADIR_NEW(run->context, bounds, open);
     NADIR_CHECK(search_spectral(run, &run->enclosing, open, radii, candidates));
-    for (int64_t j = 0; j < open; j++) {
-        bounds[j] = bound_of(radii[j], &candidates[j], run->settings->width);
-    }
-    NADIR_CHECK(nadir_penalty_bounds(run->context, &run->enclosing, run->settings->certify, open, bounds,
-                                     &run->known));
-    for (int64_t j = 0; j < open; j++) {
+    for (int64_t j = open - 1; j >= 0; j--) {
         nadir_evaluation *evaluation = &run->evaluations[which[j]];
-        set_lower(run->problem, bounds[j].lambda_high, bounds[j].proof, "enclosing-ball", evaluation);
+        NADIR_CHECK(bound_by_pair(run, &run->enclosing, radii[j], &candidates[j], run->settings->width,
+                                  "enclosing-ball", evaluation));
         NADIR_CHECK(nadir_evaluation_keep_pair(run->context, run->problem->states, candidates[j].c,
                                                candidates[j].k, evaluation));
     }
 cleanup:
-    nadir_release(run->context, bounds);
     return status;
 }
 
@@ -375,7 +342,6 @@ static void clear_run(nadir_free_run *run)
     }
     nadir_release(run->context, run->candidates);
     nadir_release(run->context, run->radii);
-    nadir_release(run->context, run->products);
     nadir_release(run->context, run->enumerated);
     nadir_uncertainty_clear(run->context, &run->two);
 }
@@ -390,7 +356,10 @@ static nadir_status search_and_prove(nadir_free_run *run)
     const double settled = nadir_clock_seconds();
     NADIR_CHECK(row->search(run));
     const double found = nadir_clock_seconds();
-    NADIR_CHECK(check_kernels(run));
+    for (int64_t i = 0; i < run->count; i++) {
+        NADIR_CHECK(nadir_progress(run->context, "checking kernels", (double)i / (double)run->count));
+        NADIR_CHECK(check_kernel(run, i));
+    }
     NADIR_CHECK(row->bound(run));
     const double proven = nadir_clock_seconds();
     for (int64_t i = 0; i < run->count; i++) {

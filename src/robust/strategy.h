@@ -58,10 +58,6 @@
 #define NADIR_BREAKDOWN_SHOWN          (1 - 1e-7)
 #define NADIR_BREAKDOWN_SHOWN_ITERATED 0.995
 
-/* Products D W c are kept from the check of kernels for the check of bounds up to this many numbers: 32 MB.
- */
-#define NADIR_PRODUCTS_LIMIT 4000000
-
 /* ---------------------------------------------------------------------------------------- results */
 
 /* An uncertainty of the return up to this share of the largest value counts as rounding. */

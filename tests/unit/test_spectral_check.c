@@ -4,7 +4,6 @@
 
 #include "proof/breakdown.h"
 #include "proof/free_bounds.h"
-#include "proof/rank_one_check.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/problem.h"
@@ -65,43 +64,13 @@ static double low_of(const truth *at, nadir_breakdown_proof proof)
 }
 
 /* lambda_high for a pair; never below the truth. */
-static double check_pair(const truth *at, bool dense, const double *c, const double *k, double low)
+static double check_pair(const truth *at, const double *c, const double *k, double low)
 {
+    const nadir_spectral_question question = {.beta = at->beta, .c = c, .k = k};
     double high = NAN;
-    assert_ok(at->context, (dense ? nadir_spectral_check_dense : nadir_spectral_check)(
-                               at->context, at->problem, at->beta, c, k, low, &high));
-    assert_that((long double)high >= at->penalty, "%s: bound %.17g, the penalty is %.17Lg",
-                dense ? "dense" : "isolated", high, at->penalty);
+    assert_ok(at->context, nadir_spectral_check(at->context, at->problem, &question, low, &high));
+    assert_that((long double)high >= at->penalty, "bound %.17g, the penalty is %.17Lg", high, at->penalty);
     return high;
-}
-
-/* The same from a product with D that is known already, and from one that is off by `wrong` of its size and
- * said to be; the first is returned. */
-static double check_known(const truth *at, const double *c, const double *k, double low, double wrong)
-{
-    const int64_t n = at->problem->states;
-    double *product = test_new(n, sizeof *product);
-    double highs[2] = {NAN, NAN};
-    nadir_rank_one_check check;
-    const nadir_rank_one_question kernel = {.c = c, .k = k, .factor = 1e300, .product = product};
-    assert_ok(at->context, nadir_rank_one_check_kernels(at->context, at->problem, 1, &kernel, false, &check));
-    double off = check.product_off;
-    for (int i = 0; i < 2; i++) {
-        const nadir_spectral_question asked = {
-            .beta = at->beta, .c = c, .k = k, .product = product, .product_off = off};
-        assert_ok(at->context,
-                  nadir_spectral_check_many(at->context, at->problem, 1, &asked, low, &highs[i]));
-        assert_that((long double)highs[i] >= at->penalty, "known to %g: bound %.17g, the penalty is %.17Lg",
-                    off, highs[i], at->penalty);
-        double moved = 0;
-        for (int64_t s = 0; s < n; s++) {
-            moved = fmax(moved, fabs(wrong * product[s]));
-            product[s] *= s % 2 == 0 ? 1 + wrong : 1 - wrong;
-        }
-        off += 2 * moved;
-    }
-    free(product);
-    return highs[0];
 }
 
 static double width_of(const truth *at, double high)
@@ -124,17 +93,12 @@ static void test_width_at_a_fifth(void **state)
         truth_make(&at, context, model, policy, NULL, 0.2);
         for (int proof = NADIR_BREAKDOWN_PRODUCTS; proof <= NADIR_BREAKDOWN_CHOLESKY; proof++) {
             const double low = low_of(&at, (nadir_breakdown_proof)proof);
-            const double width = width_of(&at, check_pair(&at, false, at.c, at.k, low));
+            const double width = width_of(&at, check_pair(&at, at.c, at.k, low));
             print_message("S=%-3d discount %.2f proof %d: radius %.3f of breakdown, width %.1e\n",
                           (int)sizes[i / 3], discounts[i % 3], proof,
                           (double)((long double)low / at.breakdown), width);
             assert_that(width < 1e-10, "proof %d: width %g", proof, width);
-            const double known = width_of(&at, check_known(&at, at.c, at.k, low, 1e-3));
-            assert_that(known < 1e-10, "proof %d: width %g from a product", proof, known);
         }
-        const double low = low_of(&at, NADIR_BREAKDOWN_CHOLESKY);
-        const double width = width_of(&at, check_pair(&at, true, at.c, at.k, low));
-        assert_that(width < 1e-8, "dense: width %g", width);
         truth_clear(&at);
     }
     test_note_clear();
@@ -163,11 +127,9 @@ static void test_perturbed_pairs(void **state)
                 c[s] = at.c[s] + size * at.beta / sqrt((double)n) * nadir_random_normal(&random);
                 k[s] = at.k[s] + size / sqrt((double)n) * nadir_random_normal(&random);
             }
-            const double width = width_of(&at, check_pair(&at, false, c, k, low));
+            const double width = width_of(&at, check_pair(&at, c, k, low));
             assert_that(size > 0.02 || width < 1e-9 + 30 * size * size, "width %g", width);
-            (void)check_known(&at, c, k, low, size);
-            (void)check_pair(&at, false, c, k, low * 0.7);
-            (void)check_pair(&at, true, c, k, low);
+            (void)check_pair(&at, c, k, low * 0.7);
         }
         free(c);
         free(k);
@@ -197,8 +159,7 @@ static void test_wrong_triple(void **state)
             k[s] = (double)all.left[(1 + i % 3) * 12 + s];
         }
         const double low = low_of(&at, NADIR_BREAKDOWN_CHOLESKY);
-        (void)check_pair(&at, false, c, k, low);
-        (void)check_pair(&at, true, c, k, low);
+        (void)check_pair(&at, c, k, low);
         test_singular_clear(&all);
         free(E);
         truth_clear(&at);
@@ -271,7 +232,7 @@ static void test_no_kernel_is_worse(void **state)
         double *kernel = test_new(model->rows * model->states, sizeof *kernel);
         truth at;
         truth_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), NULL, 0.5);
-        const double high = check_pair(&at, false, at.c, at.k, low_of(&at, NADIR_BREAKDOWN_CHOLESKY));
+        const double high = check_pair(&at, at.c, at.k, low_of(&at, NADIR_BREAKDOWN_CHOLESKY));
         for (int trial = 0; trial < 20; trial++) {
             test_note("%s, kernel %d, seed %d", test_families[family].name, trial, SEED + family);
             change(&at, &random, trial % 2 == 0, kernel);
@@ -303,9 +264,8 @@ static void test_scales_and_large_radii(void **state)
         truth_make(&at, context, model, test_policy(context, model, TEST_RANDOM, &random), scales,
                    shares[i % 4]);
         const double low = low_of(&at, NADIR_BREAKDOWN_CHOLESKY);
-        const double width = width_of(&at, check_pair(&at, false, at.c, at.k, low));
+        const double width = width_of(&at, check_pair(&at, at.c, at.k, low));
         assert_that(width < 1e-9, "width %g", width);
-        assert_true(width_of(&at, check_pair(&at, true, at.c, at.k, low)) < 1e-6);
         free(scales);
         truth_clear(&at);
     }
@@ -325,22 +285,18 @@ static void test_nothing_to_prove(void **state)
     nadir_model *model = test_generate_dense(context, 7, 0.9, SEED);
     truth_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), NULL, 0.2);
     /* at or past what is proven to be below breakdown */
-    assert_ok(context, nadir_spectral_check(context, at.problem, at.beta, at.c, at.k, at.beta, &high));
-    assert_true(isinf(high));
-    assert_ok(context, nadir_spectral_check(context, at.problem, at.beta, at.c, at.k, 0, &high));
-    assert_true(isinf(high));
+    assert_true(isinf(check_pair(&at, at.c, at.k, at.beta)));
+    assert_true(isinf(check_pair(&at, at.c, at.k, 0)));
     /* no ball */
-    assert_ok(context, nadir_spectral_check(context, at.problem, 0, zero, zero, 1, &high));
+    const nadir_spectral_question none = {.beta = 0, .c = zero, .k = zero};
+    assert_ok(context, nadir_spectral_check(context, at.problem, &none, 1, &high));
     assert_true(high == 0);
     /* no pair: what is true of every ball */
     const double low = low_of(&at, NADIR_BREAKDOWN_CHOLESKY);
-    for (int dense = 0; dense < 2; dense++) {
-        assert_true(check_pair(&at, dense, zero, at.k, low) < 4 * (double)at.penalty);
-        assert_true(check_pair(&at, dense, at.c, zero, low) < 4 * (double)at.penalty);
-        zero[0] = NAN;
-        assert_true(check_pair(&at, dense, at.c, zero, low) < 4 * (double)at.penalty);
-        zero[0] = 0;
-    }
+    assert_true(check_pair(&at, zero, at.k, low) < 4 * (double)at.penalty);
+    assert_true(check_pair(&at, at.c, zero, low) < 4 * (double)at.penalty);
+    zero[0] = NAN;
+    assert_true(check_pair(&at, at.c, zero, low) < 4 * (double)at.penalty);
     truth_clear(&at);
     nadir_context_free(context);
 }
@@ -383,12 +339,10 @@ static void test_extremes(void **state)
         test_note("case %zu", i);
         truth_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), NULL, 0.2);
         const double low = low_of(&at, NADIR_BREAKDOWN_CHOLESKY);
-        for (int dense = 0; dense < 2; dense++) {
-            const double high = check_pair(&at, dense, at.c, at.k, low);
-            assert_that(high >= 0 && isfinite(high), "bound %g", high);
-            assert_that(isinf(cases[i].width) || width_of(&at, high) < cases[i].width, "width %g",
-                        width_of(&at, high));
-        }
+        const double high = check_pair(&at, at.c, at.k, low);
+        assert_that(high >= 0 && isfinite(high), "bound %g", high);
+        assert_that(isinf(cases[i].width) || width_of(&at, high) < cases[i].width, "width %g",
+                    width_of(&at, high));
         truth_clear(&at);
     }
     test_note_clear();
@@ -397,30 +351,28 @@ static void test_extremes(void **state)
 
 static void test_scarce_memory(void **state)
 {
+    test_scarce scarce;
+    nadir_context *context = test_scarce_context(&scarce);
+    nadir_random random = test_random(SEED);
+    nadir_model *model = test_generate_dense(context, 7, 0.9, SEED);
+    truth at;
     (void)state;
-    for (int dense = 0; dense < 2; dense++) {
-        test_scarce scarce;
-        nadir_context *context = test_scarce_context(&scarce);
-        nadir_random random = test_random(SEED);
-        nadir_model *model = test_generate_dense(context, 7, 0.9, SEED);
-        truth at;
-        truth_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), NULL, 0.2);
-        const int64_t before = scarce.blocks;
-        nadir_status status = NADIR_ERROR_MEMORY;
-        double high = NAN;
-        for (int64_t allowed = 0; status != NADIR_OK && allowed < 100; allowed++) {
-            scarce.left = allowed;
-            status = (dense ? nadir_spectral_check_dense : nadir_spectral_check)(context, at.problem, at.beta,
-                                                                                 at.c, at.k, 1, &high);
-            assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
-            assert_int_equal(scarce.blocks, before);
-        }
-        assert_int_equal(status, NADIR_OK);
-        scarce.left = INT64_MAX;
-        truth_clear(&at);
-        nadir_context_free(context);
-        assert_int_equal(scarce.blocks, 0);
+    truth_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), NULL, 0.2);
+    const nadir_spectral_question question = {.beta = at.beta, .c = at.c, .k = at.k};
+    const int64_t before = scarce.blocks;
+    nadir_status status = NADIR_ERROR_MEMORY;
+    double high = NAN;
+    for (int64_t allowed = 0; status != NADIR_OK && allowed < 100; allowed++) {
+        scarce.left = allowed;
+        status = nadir_spectral_check(context, at.problem, &question, 1, &high);
+        assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
+        assert_int_equal(scarce.blocks, before);
     }
+    assert_int_equal(status, NADIR_OK);
+    scarce.left = INT64_MAX;
+    truth_clear(&at);
+    nadir_context_free(context);
+    assert_int_equal(scarce.blocks, 0);
 }
 
 int main(void)
