@@ -347,10 +347,12 @@ static double most_of_state(const nadir_problem *problem, int64_t s, double stra
     return gap > off ? raise(reward / (reward > 0 ? gap - off : gap + off), 8) : INFINITY;
 }
 
-static double most_return(const nadir_context *context, const nadir_problem *problem, double sign)
+static double most_return(const nadir_context *context, const nadir_problem *problem, double sum_off,
+                          double sign)
 {
     const nadir_row_limits *limits = &problem->model->limits;
-    const double stray = fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1)) * (1 + 8 * DBL_EPSILON);
+    const double stray =
+        fmax(sum_off, fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1))) * (1 + 8 * DBL_EPSILON);
     double w = -INFINITY;
     double mass = 0;
     for (int64_t s = 0; s < problem->states; s++) {
@@ -363,11 +365,11 @@ static double most_return(const nadir_context *context, const nadir_problem *pro
     return raise(w * (mass * (w > 0 ? 1 + spread : 1 - spread)), 8);
 }
 
-void nadir_reward_bounds(const nadir_context *context, const nadir_problem *problem, double *lower,
-                         double *upper)
+void nadir_reward_bounds(const nadir_context *context, const nadir_problem *problem, double stray,
+                         double *lower, double *upper)
 {
-    *lower = -most_return(context, problem, -1);
-    *upper = most_return(context, problem, 1);
+    *lower = -most_return(context, problem, stray, -1);
+    *upper = most_return(context, problem, stray, 1);
 }
 
 bool nadir_rewards_underflow(const nadir_context *context, const nadir_problem *problem)

@@ -71,9 +71,10 @@ nadir_status nadir_sublevel_radius(nadir_context *context, const nadir_expansion
 /* What kernels of distributions return at least and at most, whatever the ball. */
 
 /* lower: at most min over s of R^pi(s) / (1 - gamma); upper: at least the maximum; all rounding included,
- * infinite where that is no double. For the domains simplex and support. */
-void nadir_reward_bounds(const nadir_context *context, const nadir_problem *problem, double *lower,
-                         double *upper);
+ * infinite where that is no double. For the domains simplex and support. stray: rows may sum to one but for
+ * this, or but for what those of the model do. */
+void nadir_reward_bounds(const nadir_context *context, const nadir_problem *problem, double stray,
+                         double *lower, double *upper);
 
 /* The least that the largest reward may be where proofs are made, unless it is 0: what is lost by underflow
  * is then lost in the rounding of it, too. */

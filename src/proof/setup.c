@@ -27,7 +27,7 @@ static void place_return(const nadir_context *context, nadir_problem *problem)
 {
     double lower;
     double upper;
-    nadir_reward_bounds(context, problem, &lower, &upper);
+    nadir_reward_bounds(context, problem, 0, &lower, &upper);
     if (isfinite(problem->J)) {
         problem->J = fmin(fmax(problem->J, lower), upper);
     }

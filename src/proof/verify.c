@@ -5,6 +5,7 @@
 #include "proof/verify.h"
 
 #include "linalg/vector.h"
+#include "proof/bellman_bound.h"
 #include "proof/breakdown.h"
 #include "proof/free_bounds.h"
 #include "proof/membership.h"
@@ -407,7 +408,7 @@ static void narrow_by_rewards(nadir_verify_run *run, const nadir_membership *fou
     if (run->asked.uncertainty.domain != NADIR_DOMAIN_FREE && found->minimum >= 0) {
         /* row_sum is off by the rounding of the sums themselves */
         const double stray = found->row_sum + (double)run->model->states * DBL_EPSILON;
-        nadir_verify_rewards(&run->asked.problem, stray, &low, &high);
+        nadir_reward_bounds(run->context, &run->asked.problem, stray, &low, &high);
         run->low = fmax(run->low, low);
         run->high = fmin(run->high, high);
     }

@@ -64,9 +64,4 @@ nadir_status nadir_verify_solve(nadir_verify_run *run);
 nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double enough, double *lower,
                                 nadir_proof *proof, const char **reason);
 
-/* lower: what every kernel of distributions returns at least, upper: at most, whatever the ball; infinite
- * where that is not known. stray: what the sums of their rows differ from one by, at most. By other code than
- * that of the evaluation (bellman_bound.h). */
-void nadir_verify_rewards(const nadir_problem *problem, double stray, double *lower, double *upper);
-
 #endif

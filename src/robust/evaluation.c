@@ -62,7 +62,7 @@ nadir_status nadir_evaluation_check_valid(nadir_context *context, const nadir_pr
     }
     NADIR_CHECK(nadir_membership_check(context, kernel, problem->uncertainty, factor, &membership));
     NADIR_CHECK(nadir_value_check_rows(context, kernel, problem->policy, problem->gamma, v, &check));
-    nadir_reward_bounds(context, problem, &evaluation->lower, &evaluation->upper);
+    nadir_reward_bounds(context, problem, 0, &evaluation->lower, &evaluation->upper);
     const double low = sign > 0 ? check.lower : -check.upper;
     const double high = sign > 0 ? check.upper : -check.lower;
     const bool distributions = check.minimum >= 0; /* searches of the free domain come here, too */

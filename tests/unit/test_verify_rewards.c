@@ -1,12 +1,10 @@
 /*
- * test_verify_rewards.c: the least and the most that rewards allow, as verification finds them, against
- * quadruple precision: past the exact number by rounding alone, and always on the safe side of it; and never
- * short of what the evaluation claims, whose code is another.
+ * test_verify_rewards.c: the least and the most that rewards allow, against quadruple precision: past the
+ * exact number by rounding alone, and always on the safe side of it.
  */
 #include "support/support.h"
 
 #include "proof/bellman_bound.h"
-#include "proof/verify.h"
 #include "support/torture.h"
 
 #include <float.h>
@@ -100,8 +98,6 @@ static void against_quadruple_precision(void **state)
         test_torture made;
         double lower;
         double upper;
-        double claimed_lower;
-        double claimed_upper;
         nadir_random_seed(&random, 90210 + (uint64_t)i);
         test_torture_make(context, &random, &made);
         if (i % 2 == 1) {
@@ -121,15 +117,9 @@ static void against_quadruple_precision(void **state)
         test_note("problem %d: %s", i, made.name);
         const nadir_row_limits *limits = &made.model->limits;
         const double stray = fmax(1 - limits->sum_low, limits->sum_high - 1);
-        nadir_verify_rewards(&problem, stray, &lower, &upper);
-        check_side(&oracle, stray, 1, 16, lower);
-        check_side(&oracle, stray, -1, 16, -upper);
-        nadir_reward_bounds(context, &problem, &claimed_lower, &claimed_upper);
-        check_side(&oracle, stray, 1, 32, claimed_lower);
-        check_side(&oracle, stray, -1, 32, -claimed_upper);
-        assert_that(claimed_lower <= lower && upper <= claimed_upper,
-                    "%.17g to %.17g was found, %.17g to %.17g is claimed", lower, upper, claimed_lower,
-                    claimed_upper);
+        nadir_reward_bounds(context, &problem, 0, &lower, &upper);
+        check_side(&oracle, stray, 1, 32, lower);
+        check_side(&oracle, stray, -1, 32, -upper);
         test_oracle_clear(&oracle);
         test_torture_clear(&made);
     }
