@@ -66,10 +66,8 @@ static double largest_fall(const nadir_context *context, const nadir_problem *pr
     return nadir_allreduce_maximum(context, most);
 }
 
-/* *lower: mu . w, all rounding included, but that of `taken`. Products are made anew from the nominal rows.
- * v: [states] finite; taken: [states], 0 or more. -infinity: nothing is known. */
-static nadir_status bound_by_bellman(nadir_context *context, const nadir_problem *problem, const double *v,
-                                     const double *taken, double *lower)
+nadir_status nadir_bellman_bound(nadir_context *context, const nadir_problem *problem, const double *v,
+                                 const double *taken, double *lower)
 {
     nadir_status status = NADIR_OK;
     double *products = NULL;
@@ -119,7 +117,7 @@ nadir_status nadir_rectangular_check(nadir_context *context, const nadir_problem
     for (int64_t s = 0; s < problem->states; s++) {
         taken[s] *= problem->gamma;
     }
-    NADIR_CHECK(bound_by_bellman(context, problem, v, taken, lower));
+    NADIR_CHECK(nadir_bellman_bound(context, problem, v, taken, lower));
 cleanup:
     nadir_lmo_rectangular_clear(context, &lmo);
     nadir_release(context, taken);
@@ -164,7 +162,7 @@ nadir_status nadir_lagrangian_bound(nadir_context *context, const nadir_problem 
     NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, d_bar, &lmo));
     NADIR_CHECK(nadir_lmo_penalized_solve(context, &lmo, tau, v));
     nadir_lmo_penalized_bound(&lmo, tau, taken);
-    NADIR_CHECK(bound_by_bellman(context, problem, v, taken, &bound));
+    NADIR_CHECK(nadir_bellman_bound(context, problem, v, taken, &bound));
     /* a power and two products, which may underflow */
     const double power = nadir_round_up(pow(beta, problem->uncertainty->p), 8);
     double charge = 0;

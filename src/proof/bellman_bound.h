@@ -15,6 +15,11 @@
 #include "proof/occupancy_bounds.h"
 #include "sets/uncertainty.h"
 
+/* *lower: mu . w, all rounding included, but that of `taken`. Products are made anew from the nominal rows. T
+ * is monotone. v: [states] finite; taken: [states], 0 or more. -infinity: nothing is known. */
+nadir_status nadir_bellman_bound(nadir_context *context, const nadir_problem *problem, const double *v,
+                                 const double *taken, double *lower);
+
 /*
  * A lower bound on the return of every kernel of an s- or sa-rectangular ball on the
  * domains simplex and support (and of the non-rectangular ball of p = infinity), from any v. With

@@ -8,6 +8,7 @@
 #include "linalg/gstd.h"
 #include "linalg/vector.h"
 #include "proof/breakdown.h"
+#include "proof/free_bounds.h"
 #include "proof/membership.h"
 #include "proof/verified_solve.h"
 #include "sets/lmo_row_costs.h"
@@ -83,40 +84,16 @@ cleanup:
     return status;
 }
 
-/* work: [2 * states] */
 static nadir_status bound_rectangular(nadir_context *context, const nadir_problem *problem, double *work,
                                       nadir_perturbation_bound *bound)
 {
     nadir_status status = NADIR_OK;
-    const nadir_uncertainty *set = problem->uncertainty;
-    const nadir_model *model = problem->model;
-    const int64_t n = problem->states;
-    const double roundings = state_roundings(problem);
-    const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
-    nadir_solve_error enclosed;
-    double *b = work;
-    double *v_b = work + n; /* D b^pi */
-    double reach = 0;
-    for (int64_t s = 0; s < n; s++) {
-        double sum = 0;
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            sum += nadir_uncertainty_scale(set, row) * problem->policy->probabilities[row] *
-                   nadir_uncertainty_radius(set, s, row);
-        }
-        b[s] = nadir_round_up(set->set == NADIR_SET_S
-                                  ? nadir_uncertainty_radius(set, s, model->state_rows[s]) * set->W[s]
-                                  : sum,
-                              roundings);
-        reach += fabs(problem->d[s]) * b[s];
-    }
-    reach += problem->d_error * nadir_vector_largest(n, b);
-    NADIR_CHECK(nadir_verified_solve(context, problem, &known, false, b, 0, v_b, &enclosed));
-    for (int64_t s = 0; s < n; s++) {
-        v_b[s] = fabs(v_b[s]) + enclosed.error;
-    }
-    bound->kappa = nadir_round_up(problem->gamma * nadir_norm_short(n, v_b, set->q), roundings);
-    bound->reach = nadir_round_up(problem->gamma * reach, roundings);
-    bound->seminorm_factor = nadir_round_up(pow((double)n, 1 / set->q), 8);
+    double mass;
+    double norm;
+    NADIR_CHECK(nadir_rectangular_reach(context, problem, work, &mass, &norm));
+    bound->kappa = nadir_round_up(problem->gamma * norm, 2);
+    bound->reach = nadir_round_up(problem->gamma * mass, 2);
+    bound->seminorm_factor = nadir_round_up(pow((double)problem->states, 1 / problem->uncertainty->q), 8);
 cleanup:
     return status;
 }
@@ -257,7 +234,7 @@ cleanup:
 /* At least |J_P - J - gamma d . Delta^pi v| of one policy and every kernel of the set. */
 static nadir_status bound_remainder(nadir_context *context, const nadir_problem *problem,
                                     const nadir_perturbation_bound *perturbation,
-                                    const nadir_occupancy_range *range, double *most)
+                                    const nadir_occupancy_bounds *range, double *most)
 {
     nadir_status status = NADIR_OK;
     double *work = NULL;

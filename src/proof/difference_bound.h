@@ -9,7 +9,7 @@
  * Let s be a seminorm that is 0 for constants: s(x) = |Phi x|_2 for non-rectangular balls, after these are
  * enclosed in the L_2 ball of radius beta_2 = beta n^max(0, 1/2 - 1/p), where Delta^pi = W M with
  * |M|_2 <= beta_2; s(x) = sigma_q(x) for rectangular sets, where |Delta^pi x| <= b^pi s(x) in every state,
- * b^pi as in rectangular_free.h. In both cases
+ * b^pi as in free_bounds.h. In both cases
  *
  *     |gamma d . Delta^pi x| <= reach s(x),    reach = gamma beta_2 |W d|_2,    or gamma d . b^pi
  *     s(gamma D Delta^pi x)  <= kappa s(x),    kappa = beta_2 gamma |Phi D W|_2, or gamma |D b^pi|_q
@@ -29,6 +29,7 @@
 #ifndef NADIR_PROOF_DIFFERENCE_BOUND_H
 #define NADIR_PROOF_DIFFERENCE_BOUND_H
 
+#include "proof/occupancy_bounds.h"
 #include "sets/lmo_row_costs.h"
 #include "sets/uncertainty.h"
 #include "solve/value.h"
@@ -68,19 +69,12 @@ nadir_status nadir_perturbation_seminorm(nadir_context *context, const nadir_pro
  * last.
  */
 
-/* A struct of zeros holds nothing. */
-typedef struct nadir_occupancy_range {
-    double *low, *high; /* [states] */
-    double total;       /* at least T */
-} nadir_occupancy_range;
-
 /* Forms D: O(states) solves and states * states numbers. */
 nadir_status nadir_occupancy_range_make(nadir_context *context, const nadir_problem *problem,
-                                        nadir_occupancy_range *range);
-void nadir_occupancy_range_clear(nadir_context *context, nadir_occupancy_range *range);
+                                        nadir_occupancy_bounds *range);
 
 /* At least |d_P(t) - d(t)| of every kernel of the set: [states]. */
-void nadir_occupancy_range_width(const nadir_problem *problem, const nadir_occupancy_range *range,
+void nadir_occupancy_range_width(const nadir_problem *problem, const nadir_occupancy_bounds *range,
                                  double *width);
 
 /* response(s, x) for every s, rounded up, where x is known to `error`. work: [3 * states]; response:
@@ -106,8 +100,7 @@ nadir_status nadir_row_response_columns(nadir_context *context, const nadir_prob
  *
  *     gamma sum_s (d_P - d) Delta^pi_s . v = J_P - J - <G_pi, Delta>,
  *
- * bounded by difference_bound.h on every domain or, on simplex and support, by the range of d_P
- *. So
+ * bounded by norms on every domain or, on simplex and support, by the range of d_P. So
  *
  *     f(P) >= J^A - J^B + min <G, Delta> - remainders,
  *
@@ -148,13 +141,13 @@ typedef struct nadir_difference_witness {
  * caller. */
 typedef struct nadir_difference_facts {
     nadir_perturbation_bound perturbation[2];
-    nadir_occupancy_range range[2]; /* high NULL: not made */
-    nadir_value_check check[2];     /* of both values at P* */
-    double inverse[2];              /* at least |D_i|_inf at P*; infinity: not known */
-    double distance;                /* |Delta*| */
-    double row_sum;                 /* at least |sum of a row of P* - 1| */
-    double minimum;                 /* smallest entry of P* */
-    double lower, upper;            /* of f(P*) */
+    nadir_occupancy_bounds range[2]; /* high NULL: not made */
+    nadir_value_check check[2];      /* of both values at P* */
+    double inverse[2];               /* at least |D_i|_inf at P*; infinity: not known */
+    double distance;                 /* |Delta*| */
+    double row_sum;                  /* at least |sum of a row of P* - 1| */
+    double minimum;                  /* smallest entry of P* */
+    double lower, upper;             /* of f(P*) */
 } nadir_difference_facts;
 
 /* P* lies in the set (NADIR_ERROR_VERIFICATION otherwise), and f(P*) between facts->lower and upper. problem:

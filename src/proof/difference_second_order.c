@@ -10,7 +10,6 @@
 #include "proof/verified_solve.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define POWER_STEPS 60
@@ -459,117 +458,86 @@ cleanup:
     return status;
 }
 
-/* -------------------------------------------------------------------------------------- knapsack */
+/* ----------------------------------------------------------------------------------------- ranges */
 
-static int compare_values(const void *a, const void *b, void *values)
+/* *change: the right-hand side of the inequality of difference_bound.h. value: [states] work space. */
+static nadir_status bound_change(nadir_context *context, const nadir_problem *problem,
+                                 const nadir_occupancy_bounds *range, const double *response, double *value,
+                                 double *change)
 {
-    const double *value = values;
-    const double x = value[*(const int32_t *)a];
-    const double y = value[*(const int32_t *)b];
-    return x > y ? -1 : x < y;
-}
-
-/* At least max sum y_s value_s over 0 <= y <= high, sum y <= total. value, indices: [states],
- * the latter working space. */
-static double solve_knapsack(const nadir_problem *problem, const nadir_occupancy_range *range, double *value,
-                             int32_t *indices)
-{
-    double left = range->total;
-    double sum = 0;
-    for (int64_t s = 0; s < problem->states; s++) {
-        indices[s] = (int32_t)s;
-    }
-    qsort_r(indices, (size_t)problem->states, sizeof *indices, compare_values, value);
-    for (int64_t i = 0; i < problem->states && left > 0; i++) {
-        const double taken = fmin(left, range->high[indices[i]]);
-        sum += taken * value[indices[i]];
-        left -= taken;
-    }
-    return nadir_round_up(sum, state_roundings(problem));
-}
-
-/* The right-hand side of the inequality of difference_bound.h, without gamma. */
-static double largest_change(const nadir_problem *problem, const nadir_occupancy_range *range,
-                             const double *response, double *value, int32_t *indices)
-{
+    nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
     const int64_t n = problem->states;
     const bool ball = set->set == NADIR_SET_NONRECT;
     const double largest = nadir_vector_largest(n, response);
-    if (largest == 0) {
-        return 0;
-    }
-    if (ball && isinf(set->q)) {
-        double most = 0;
-        for (int64_t s = 0; s < n; s++) {
-            most = fmax(most, range->high[s] * response[s]);
-        }
-        return nadir_round_up(most * set->radius, state_roundings(problem));
-    }
+    double sum = 0;
+    double most = 0;
     for (int64_t s = 0; s < n; s++) {
         const double radius =
             set->set == NADIR_SET_S ? nadir_uncertainty_radius(set, s, problem->model->state_rows[s]) : 1;
-        value[s] = ball ? pow(range->high[s] / range->total, set->q - 1) * pow(response[s] / largest, set->q)
-                        : radius * response[s];
+        const double share = largest > 0 ? response[s] / largest : 0;
+        most = fmax(most, range->high[s] * response[s]);
+        value[s] =
+            ball ? pow(range->high[s] / range->total, set->q - 1) * pow(share, set->q) : radius * response[s];
     }
-    const double sum = solve_knapsack(problem, range, value, indices);
-    return ball ? nadir_round_up(set->radius * largest * pow(range->total, 1 - 1 / set->q) *
-                                     pow(sum, 1 / set->q),
-                                 state_roundings(problem))
-                : sum;
+    if (!(ball && isinf(set->q))) {
+        NADIR_CHECK(nadir_occupancy_bounds_most(context, range, value, &sum));
+        most = ball ? largest * pow(range->total, 1 - 1 / set->q) * pow(sum, 1 / set->q) : sum;
+    }
+    *change = nadir_round_up(problem->gamma * most * (ball ? set->radius : 1), state_roundings(problem));
+cleanup:
+    return status;
 }
 
 /* responses: [states * states] of the columns of D. */
 static nadir_status narrow(nadir_context *context, const nadir_problem *problem, const double *responses,
-                           nadir_occupancy_range *range)
+                           nadir_occupancy_bounds *range)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     double *value = NULL;
     double *next = NULL;
-    int32_t *indices = NULL;
     double moved = 1;
     NADIR_NEW(context, value, n);
-    NADIR_NEW(context, next, n);
-    NADIR_NEW(context, indices, n);
+    NADIR_NEW_ZERO(context, next, 2 * n);
     for (int pass = 0; pass < PASSES && moved > 0.01; pass++) {
         NADIR_CHECK(nadir_progress(context, "bounds on occupancies", (double)pass / PASSES));
         moved = 0;
         for (int64_t t = 0; t < n; t++) {
-            const double change =
-                problem->gamma * largest_change(problem, range, responses + t * n, value, indices);
-            const double width = nadir_round_up(change + problem->d_error, 8);
             const double d = problem->d[t];
+            double change;
+            NADIR_CHECK(bound_change(context, problem, range, responses + t * n, value, &change));
+            const double width = nadir_round_up(change + problem->d_error, 8);
             next[t] = fmin(range->high[t], nadir_round_up(d + width, 4));
-            range->low[t] = fmax(range->low[t], nadir_round_below(d - width, fabs(d) + width, 4));
+            next[n + t] = fmax(next[n + t], nadir_round_below(d - width, fabs(d) + width, 4));
             moved = fmax(moved, (range->high[t] - next[t]) / range->high[t]);
         }
         for (int64_t t = 0; t < n; t++) {
             range->high[t] = fmax(next[t], 0);
         }
     }
+    memcpy(range->low, next + n, (size_t)n * sizeof *next);
 cleanup:
     nadir_release(context, value);
     nadir_release(context, next);
-    nadir_release(context, indices);
     return status;
 }
 
 nadir_status nadir_occupancy_range_make(nadir_context *context, const nadir_problem *problem,
-                                        nadir_occupancy_range *range)
+                                        nadir_occupancy_bounds *range)
 {
     nadir_status status = NADIR_OK;
     double *responses = NULL;
     const int64_t n = problem->states;
     const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
-    NADIR_NEW(context, responses, n * n);
-    NADIR_NEW(context, range->low, n);
-    NADIR_NEW(context, range->high, n);
     /* rows of every kernel sum to 1 up to the rounding of the average */
-    range->total = nadir_round_up(nadir_verified_solve_error(&known, 1), state_roundings(problem));
+    const double total = nadir_round_up(nadir_verified_solve_error(&known, 1), state_roundings(problem));
+    *range = (nadir_occupancy_bounds){.states = n, .total = total};
+    NADIR_NEW(context, responses, n * n);
+    NADIR_NEW(context, range->high, n);
+    NADIR_NEW_ZERO(context, range->low, n);
     for (int64_t s = 0; s < n; s++) {
-        range->low[s] = 0;
-        range->high[s] = range->total;
+        range->high[s] = total;
     }
     NADIR_CHECK(nadir_row_response_columns(context, problem, problem->occupancy, responses));
     NADIR_CHECK(narrow(context, problem, responses, range));
@@ -578,14 +546,7 @@ cleanup:
     return status;
 }
 
-void nadir_occupancy_range_clear(nadir_context *context, nadir_occupancy_range *range)
-{
-    nadir_release(context, range->low);
-    nadir_release(context, range->high);
-    *range = (nadir_occupancy_range){0};
-}
-
-void nadir_occupancy_range_width(const nadir_problem *problem, const nadir_occupancy_range *range,
+void nadir_occupancy_range_width(const nadir_problem *problem, const nadir_occupancy_bounds *range,
                                  double *width)
 {
     for (int64_t s = 0; s < problem->states; s++) {

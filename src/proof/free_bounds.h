@@ -41,6 +41,11 @@ nadir_status nadir_l1_breakdown_low(nadir_context *context, const nadir_problem 
 nadir_status nadir_l1_reach(nadir_context *context, const nadir_problem *problem, double *work, double *share,
                             double *reach);
 
+/* Rectangular sets: b: [states] <- b^pi, rounded up, with |Delta^pi_s x| <= b^pi(s) sigma_q(x) for every
+ * change Delta of the set; *mass >= d . b^pi, *norm >= |D b^pi|_q, or infinite where nothing is known. */
+nadir_status nadir_rectangular_reach(nadir_context *context, const nadir_problem *problem, double *b,
+                                     double *mass, double *norm);
+
 /*
  * s- and sa-rectangular: *lower bounds the return over the set times `factor`. v: [states], any vector; the
  * closer to the value under the worst kernel, the better the bound. T is the robust Bellman operator,

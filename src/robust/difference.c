@@ -49,7 +49,7 @@ static void clear(comparison *run)
     for (int i = 0; i < 2; i++) {
         nadir_setup_clear(context, &run->setup[i]);
         nadir_worst_free(run->alone_kernel[i]);
-        nadir_occupancy_range_clear(context, &run->facts.range[i]);
+        nadir_occupancy_bounds_clear(context, &run->facts.range[i]);
     }
 }
 
