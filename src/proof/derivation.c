@@ -342,56 +342,31 @@ cleanup:
     return status;
 }
 
-/* Passes around a kernel, where kernels P below the level have sum_s d_P(s) / high(s) |P_s - X_s|^2 <=
- * radius^2. */
-static nadir_status narrow_around(nadir_context *context, nadir_derivation *self,
-                                  nadir_expansion_point *point, double radius)
-{
-    nadir_status status = NADIR_OK;
-    const int64_t n = self->problem->states;
-    nadir_sensitivity sensitivity = {0};
-    double *up = NULL;
-    double *down = NULL;
-    double *high = NULL;
-    double moved;
-    NADIR_NEW(context, high, n);
-    NADIR_CHECK(nadir_expansion_point_columns(context, point));
-    NADIR_CHECK(nadir_sensitivity_make(context, &self->perturbable, point->X, &sensitivity));
-    NADIR_NEW(context, up, n * n);
-    if (!sensitivity.symmetric) {
-        NADIR_NEW(context, down, n * n);
-    }
-    NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, point->D, up, down));
-    memcpy(high, self->below.high, (size_t)n * sizeof *high); /* the radius is about these */
-    for (int i = 0; i < PASSES_AROUND && !self->below.empty; i++) {
-        NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &self->below, point, up, down, high, radius, NULL,
-                                                  &moved));
-    }
-cleanup:
-    nadir_sensitivity_clear(context, &sensitivity);
-    nadir_release(context, up);
-    nadir_release(context, down);
-    nadir_release(context, high);
-    return status;
-}
-
 nadir_status nadir_derivation_pass_around(nadir_context *context, nadir_derivation *self,
                                           const nadir_kernel *kernel, double tau, const double *v,
                                           const double *answered)
 {
     nadir_status status = NADIR_OK;
+    const int64_t n = self->problem->states;
     nadir_expansion_point point = {0};
+    double *high = NULL;
     double radius;
+    int64_t done;
+    NADIR_NEW(context, high, n);
     NADIR_CHECK(nadir_expansion_point_make(context, self->problem, &self->perturbable, kernel, NULL, &point));
     NADIR_CHECK(
         nadir_sublevel_radius(context, &point, &self->below, self->beta, tau, v, self->level, &radius));
     self->below.empty = self->below.empty || radius < 0;
-    NADIR_CHECK(narrow_around(context, self, &point, radius));
+    /* kernels P below the level have sum_s d_P(s) / high(s) |P_s - X_s|^2 <= radius^2 */
+    memcpy(high, self->below.high, (size_t)n * sizeof *high);
+    NADIR_CHECK(nadir_occupancy_bounds_pass_around(context, &point, high, radius, PASSES_AROUND, -1,
+                                                   &self->below, &done));
     NADIR_CHECK(record(context, self, NADIR_STEP_PASS_AROUND, 1, &tau));
     NADIR_CHECK(record_vector(context, self, v));
     NADIR_CHECK(record_vector(context, self, answered));
 cleanup:
     nadir_expansion_point_clear(context, &point);
+    nadir_release(context, high);
     return status;
 }
 
@@ -464,27 +439,20 @@ static const double *take(reader *from, int64_t count)
     return taken;
 }
 
-/* The answer of the rows to v with the penalty tau / high, as a kernel; see lmo_by_state.h. */
-static nadir_status answer(nadir_context *context, nadir_derivation *self, double tau, const double *v,
-                           nadir_kernel **kernel)
+/* Around the kernel that is the answer of the rows to `answered` with the penalty tau / high; see
+ * lmo_by_state.h. */
+static nadir_status pass_around(nadir_context *context, nadir_derivation *self, double tau, const double *v,
+                                const double *answered)
 {
     nadir_status status = NADIR_OK;
     nadir_lmo_penalized lmo = {0};
+    nadir_kernel *kernel = NULL;
     NADIR_CHECK(nadir_lmo_penalized_make(context, self->problem, self->beta, self->below.high, &lmo));
-    NADIR_CHECK(nadir_lmo_penalized_solve(context, &lmo, tau, v));
-    NADIR_CHECK(nadir_lmo_penalized_kernel(context, &lmo, tau, kernel));
+    NADIR_CHECK(nadir_lmo_penalized_solve(context, &lmo, tau, answered));
+    NADIR_CHECK(nadir_lmo_penalized_kernel(context, &lmo, tau, &kernel));
+    NADIR_CHECK(nadir_derivation_pass_around(context, self, kernel, tau, v, answered));
 cleanup:
     nadir_lmo_penalized_clear(context, &lmo);
-    return status;
-}
-
-static nadir_status pass_around(reader *from, double tau, const double *v, const double *answered)
-{
-    nadir_status status = NADIR_OK;
-    nadir_kernel *kernel = NULL;
-    NADIR_CHECK(answer(from->context, from->self, tau, answered, &kernel));
-    NADIR_CHECK(nadir_derivation_pass_around(from->context, from->self, kernel, tau, v, answered));
-cleanup:
     nadir_kernel_free(kernel);
     return status;
 }
@@ -528,77 +496,61 @@ static bool is_allowed(const nadir_derivation *self, int step)
     }
 }
 
-/* Steps of some numbers; false in *known: it is not one of them, or its numbers are wrong. */
-static nadir_status take_numbers(reader *from, int step, bool *known)
+/* How many numbers and vectors a step comes with. */
+static const struct {
+    int64_t numbers, vectors;
+} step_sizes[] = {
+    [NADIR_STEP_SET_PASSES] = {1, 0},       [NADIR_STEP_LAGRANGIAN] = {1, 1},  [NADIR_STEP_TABULATE] = {1, 0},
+    [NADIR_STEP_LAGRANGIAN_BELOW] = {1, 1}, [NADIR_STEP_PASS_AROUND] = {1, 2}, [NADIR_STEP_MATRIX] = {1, 0},
+    [NADIR_STEP_CONCLUDE_KAPPA] = {3, 0},
+};
+
+/* Whether x may be the first number of a step. */
+static bool is_number_of(const nadir_derivation *self, int step, double x)
 {
-    nadir_context *context = from->context;
-    nadir_derivation *self = from->self;
     const bool open = self->perturbable.columns == NULL; /* all rows allow all states */
-    const double *x = take(from, step == NADIR_STEP_CONCLUDE_KAPPA ? 3 : 1);
-    *known = x != NULL;
-    if (*known && step == NADIR_STEP_SET_PASSES && x[0] >= 0 && x[0] <= PASSES_MOST) {
-        return nadir_derivation_set_passes(context, self, (int64_t)x[0], -1);
+    switch (step) {
+    case NADIR_STEP_SET_PASSES:
+        return x >= 0 && x <= PASSES_MOST;
+    case NADIR_STEP_TABULATE:
+    case NADIR_STEP_MATRIX:
+        return x == 0 || open;
+    case NADIR_STEP_LAGRANGIAN:
+    case NADIR_STEP_LAGRANGIAN_BELOW:
+        return x >= 0 && x <= DBL_MAX;
+    case NADIR_STEP_PASS_AROUND:
+        return x > 0 && x <= DBL_MAX;
+    default:
+        return true;
     }
-    if (*known && step == NADIR_STEP_TABULATE && (x[0] == 0 || open)) {
-        return nadir_derivation_tabulate(context, self, x[0] != 0);
-    }
-    if (*known && step == NADIR_STEP_MATRIX && (x[0] == 0 || open)) {
-        return nadir_derivation_matrix(context, self, x[0] != 0);
-    }
-    if (*known && step == NADIR_STEP_CONCLUDE_KAPPA) {
-        if (x[0] > 0) {
-            (void)nadir_kappa_cholesky_holds(context, &self->matrix, x[0], x[1], x[2]);
-        }
-        return nadir_derivation_conclude_kappa(context, self);
-    }
-    *known = false;
-    return NADIR_OK;
 }
 
-/* Steps of a multiplier and vectors, likewise. */
-static nadir_status take_vectors(reader *from, int step, bool *known)
-{
-    nadir_context *context = from->context;
-    nadir_derivation *self = from->self;
-    const int64_t n = self->problem->states;
-    const double *tau = take(from, 1);
-    const double *v = take(from, n);
-    const double *answered = step == NADIR_STEP_PASS_AROUND ? take(from, n) : v;
-    *known = tau != NULL && v != NULL && answered != NULL && *tau >= 0 && *tau <= DBL_MAX;
-    if (*known && step == NADIR_STEP_LAGRANGIAN) {
-        return nadir_derivation_lagrangian(context, self, *tau, v);
-    }
-    if (*known && step == NADIR_STEP_LAGRANGIAN_BELOW) {
-        return nadir_derivation_lagrangian_below(context, self, *tau, v);
-    }
-    if (*known && step == NADIR_STEP_PASS_AROUND && *tau > 0) {
-        return pass_around(from, *tau, v, answered);
-    }
-    *known = false;
-    return NADIR_OK;
-}
-
+/* *known: false where it is no step, or none that can be taken now, or its numbers are wrong. */
 static nadir_status take_step(reader *from, int step, bool *known)
 {
     nadir_context *context = from->context;
     nadir_derivation *self = from->self;
+    const int64_t n = self->problem->states;
     *known = is_allowed(self, step);
+    if (!*known) {
+        return NADIR_OK;
+    }
+    const double *x = take(from, step_sizes[step].numbers);
+    const double *v = take(from, step_sizes[step].vectors * n);
+    *known = x != NULL && v != NULL && (step_sizes[step].numbers == 0 || is_number_of(self, step, x[0]));
     switch (*known ? step : 0) {
     case NADIR_STEP_SET_PASSES:
-    case NADIR_STEP_TABULATE:
-    case NADIR_STEP_MATRIX:
-    case NADIR_STEP_CONCLUDE_KAPPA:
-        return take_numbers(from, step, known);
+        return nadir_derivation_set_passes(context, self, (int64_t)x[0], -1);
     case NADIR_STEP_LAGRANGIAN:
-    case NADIR_STEP_LAGRANGIAN_BELOW:
-    case NADIR_STEP_PASS_AROUND:
-        return take_vectors(from, step, known);
+        return nadir_derivation_lagrangian(context, self, x[0], v);
     case NADIR_STEP_BY_NORMS:
         return nadir_derivation_by_norms(context, self);
     case NADIR_STEP_LARGE:
         return nadir_derivation_large(context, self);
     case NADIR_STEP_EXPAND:
         return nadir_derivation_expand(context, self);
+    case NADIR_STEP_TABULATE:
+        return nadir_derivation_tabulate(context, self, x[0] != 0);
     case NADIR_STEP_USE_WEIGHTS:
         return nadir_derivation_use_weights(context, self);
     case NADIR_STEP_BEGIN:
@@ -607,8 +559,19 @@ static nadir_status take_step(reader *from, int step, bool *known)
         return nadir_derivation_measure(context, self);
     case NADIR_STEP_PASS:
         return nadir_derivation_pass(context, self);
+    case NADIR_STEP_LAGRANGIAN_BELOW:
+        return nadir_derivation_lagrangian_below(context, self, x[0], v);
+    case NADIR_STEP_PASS_AROUND:
+        return pass_around(context, self, x[0], v, v + n);
     case NADIR_STEP_CONCLUDE:
         return nadir_derivation_conclude(context, self);
+    case NADIR_STEP_MATRIX:
+        return nadir_derivation_matrix(context, self, x[0] != 0);
+    case NADIR_STEP_CONCLUDE_KAPPA:
+        if (x[0] > 0) {
+            (void)nadir_kappa_cholesky_holds(context, &self->matrix, x[0], x[1], x[2]);
+        }
+        return nadir_derivation_conclude_kappa(context, self);
     default:
         return NADIR_OK;
     }

@@ -121,31 +121,22 @@ static nadir_status take_rows(nadir_context *context, const nadir_perturbable_ro
     memcpy(X, perturbable->phat, (size_t)perturbable->entries * sizeof *X);
     *same = true;
     NADIR_CHECK(nadir_explicit_make(context, kernel, &rows));
-    const int threads = nadir_threads_for(context, perturbable->entries);
-    int64_t stored = 0;
-    int64_t left = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : stored, left)
     for (int64_t s = 0; s < perturbable->states; s++) {
-        for (int64_t i = perturbable->first[s];
-             i < perturbable->first[s + 1] && (nominal == NULL || !nominal[s]); i++) {
-            const bool taken = take_stored(perturbable, i, &rows, X + perturbable->starts[i]);
-            stored += taken;
-            left += !taken;
-        }
-    }
-    *same = stored == 0;
-    for (int64_t s = 0; s < perturbable->states && (left > 0 || stored == 0); s++) {
         for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
-            const double *whole = nadir_explicit_dense_row(&rows, nadir_perturbable_rows_row(perturbable, i));
+            const int64_t row = nadir_perturbable_rows_row(perturbable, i);
+            double *to = X + perturbable->starts[i];
+            const double *whole = nadir_explicit_dense_row(&rows, row);
             if (nominal != NULL && nominal[s]) {
-                *same = *same && nadir_kernel_is_nominal(kernel, nadir_perturbable_rows_row(perturbable, i));
+                *same = *same && nadir_kernel_is_nominal(kernel, row);
             } else if (whole != NULL &&
                        nadir_perturbable_rows_length(perturbable, i) == perturbable->states) {
-                *same = take_whole(perturbable, i, whole, X + perturbable->starts[i]) && *same;
-            } else if (!take_stored(perturbable, i, &rows, X + perturbable->starts[i])) {
+                *same = take_whole(perturbable, i, whole, to) && *same;
+            } else {
                 *same = false;
-                const nadir_row row = nadir_explicit_row(&rows, nadir_perturbable_rows_row(perturbable, i));
-                take_row(perturbable, i, &row, X + perturbable->starts[i]);
+                if (!take_stored(perturbable, i, &rows, to)) {
+                    const nadir_row part = nadir_explicit_row(&rows, row);
+                    take_row(perturbable, i, &part, to);
+                }
             }
         }
     }
@@ -154,11 +145,11 @@ cleanup:
     return status;
 }
 
-/* X as a kernel of a sparse model, on domain support: its successors are those of the model, and are not
- * stored. */
-static nadir_status write_support(nadir_context *context, nadir_model *model,
-                                  const nadir_perturbable_rows *perturbable, const double *X,
-                                  nadir_kernel **kernel)
+/* X as a kernel of a dense model, or of a sparse one on domain support: its successors are those of the model,
+ * and are not stored. */
+static nadir_status write_values(nadir_context *context, nadir_model *model,
+                                 const nadir_perturbable_rows *perturbable, const double *X,
+                                 nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_kernel_create_blank(context, model, false, kernel));
@@ -166,39 +157,16 @@ static nadir_status write_support(nadir_context *context, nadir_model *model,
     const int threads = nadir_threads_for(context, perturbable->entries);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < perturbable->count; i++) {
-        const nadir_row nominal = nadir_model_row(model, nadir_perturbable_rows_row(perturbable, i));
-        double *values = perturbed->values + model->row_starts[nadir_perturbable_rows_row(perturbable, i)];
+        const int64_t row = nadir_perturbable_rows_row(perturbable, i);
+        const nadir_row nominal = nadir_model_row(model, row);
+        const bool all = nadir_perturbable_rows_length(perturbable, i) == nominal.count;
+        double *values =
+            perturbed->values + (model->dense != NULL ? row * model->states : model->row_starts[row]);
         const double *next = X + perturbable->starts[i];
         for (int64_t j = 0; j < nominal.count; j++) {
-            values[j] = nominal.values[j] > 0 ? *next++ : 0;
+            values[j] = all || nominal.values[j] > 0 ? *next++ : 0;
         }
-        perturbed->nominal[nadir_perturbable_rows_row(perturbable, i)] = false;
-    }
-cleanup:
-    return status;
-}
-
-/* The same of a dense model. */
-static nadir_status write_dense(nadir_context *context, nadir_model *model,
-                                const nadir_perturbable_rows *perturbable, const double *X,
-                                nadir_kernel **kernel)
-{
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_kernel_create_blank(context, model, false, kernel));
-    const nadir_perturbed *perturbed = nadir_kernel_perturbed(*kernel);
-    for (int64_t i = 0; i < perturbable->count; i++) {
-        const int64_t length = nadir_perturbable_rows_length(perturbable, i);
-        const double *from = X + perturbable->starts[i];
-        double *values = perturbed->values + nadir_perturbable_rows_row(perturbable, i) * model->states;
-        if (length == model->states) {
-            memcpy(values, from, (size_t)length * sizeof *values);
-        } else {
-            memset(values, 0, (size_t)model->states * sizeof *values);
-            for (int64_t j = 0; j < length; j++) {
-                values[nadir_perturbable_rows_column(perturbable, i, j)] = from[j];
-            }
-        }
-        perturbed->nominal[nadir_perturbable_rows_row(perturbable, i)] = false;
+        perturbed->nominal[row] = false;
     }
 cleanup:
     return status;
@@ -259,17 +227,15 @@ static nadir_status write_rows(nadir_context *context, const nadir_kernel *kerne
 {
     nadir_status status = NADIR_OK;
     nadir_model *model = point->problem.model;
-    const bool dense = model->dense != NULL;
-    const bool support = !dense && point->problem.uncertainty->domain == NADIR_DOMAIN_SUPPORT;
+    const bool in_place = model->dense != NULL || point->problem.uncertainty->domain == NADIR_DOMAIN_SUPPORT;
     bool same;
     NADIR_NEW(context, point->own_X, point->perturbable->entries);
     point->X = point->own_X;
     NADIR_CHECK(take_rows(context, point->perturbable, kernel, nominal, point->own_X, &same));
     point->problem.kernel = kernel;
     if (!(same && start)) {
-        NADIR_CHECK((dense     ? write_dense
-                     : support ? write_support
-                               : write_kernel)(context, model, point->perturbable, point->X, &point->kernel));
+        NADIR_CHECK((in_place ? write_values : write_kernel)(context, model, point->perturbable, point->X,
+                                                             &point->kernel));
         point->problem.kernel = point->kernel;
     }
 cleanup:

@@ -67,17 +67,6 @@ static void scan_average(const nadir_matrix *matrix, average_scan *scan)
     }
 }
 
-/* Rounding of the average over the actions, as in every P^pi; the largest number of actions. */
-static double averaging_error(const nadir_model *model)
-{
-    int64_t most = 0;
-    for (int64_t s = 0; s < model->states; s++) {
-        const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
-        most = actions > most ? actions : most;
-    }
-    return nadir_round_error((double)(most + 4));
-}
-
 /* Numbers near one are off by a few roundings, which are taken off the denominators or added to them; sums of
  * rows may differ from one by their own. */
 nadir_status nadir_l1_reach(nadir_context *context, const nadir_problem *problem, double *work, double *share,
@@ -87,7 +76,7 @@ nadir_status nadir_l1_reach(nadir_context *context, const nadir_problem *problem
     const nadir_average *average = nadir_occupancy_average(problem->occupancy);
     const int64_t n = problem->states;
     const double gamma = problem->gamma;
-    const double off = averaging_error(problem->model);
+    const double off = 2 * nadir_verified_solver_make(context, problem).averaging;
     const double sum_off = off + nadir_round_error((double)(nadir_average_row_length(average) + 2));
     const double sum = average->norm * (1 + sum_off);
     average_scan scan = {work, work + n, work + 2 * n, work + 3 * n, 0};
@@ -115,10 +104,9 @@ typedef struct l1_proof {
     double beta, lambda;
     double v_size;      /* max |v| */
     double v_halfrange; /* halfrange(v), error included */
-    double gap;         /* 1 - gamma, rounded down */
-    double averaging;   /* relative error of the entries of P^pi */
-    double *H;          /* [states] */
-    double *columns;    /* [BLOCK * states] */
+    nadir_verified_solver solver;
+    double *H;       /* [states] */
+    double *columns; /* [BLOCK * states] */
 } l1_proof;
 
 static double halfrange(int64_t count, double a, const double *x, double b, const double *y)
@@ -166,30 +154,22 @@ static int64_t count_unproven(const l1_proof *self)
     return unproven;
 }
 
-/* columns <- D columns; *error: of every entry, the error of averaging P over the actions included. */
-static nadir_status solve(const l1_proof *self, int64_t count, double *error)
-{
-    nadir_status status = NADIR_OK;
-    nadir_accuracy accuracy;
-    NADIR_CHECK(nadir_progress(self->context, "checking", -1));
-    NADIR_CHECK(nadir_occupancy_solve(self->context, self->problem->occupancy, count, self->columns,
-                                      self->columns, &accuracy));
-    const double largest = nadir_vector_largest(count * self->problem->states, self->columns);
-    *error = accuracy.error_bound + nadir_round_up(self->averaging * largest / self->gap, 8);
-cleanup:
-    return status;
-}
-
 /* H_s from sums over every BLOCK-th state. share: [states] of nadir_l1_reach; NULL: ones. */
 static nadir_status tighten_H(const l1_proof *self, const double *share)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
-    double error;
+    nadir_accuracy accuracy;
     for (int64_t i = 0; i < BLOCK * n; i++) {
         self->columns[i] = i % n % BLOCK == i / n ? 1 : 0;
     }
-    NADIR_CHECK(solve(self, BLOCK, &error));
+    NADIR_CHECK(nadir_progress(self->context, "checking", -1));
+    NADIR_CHECK(nadir_occupancy_solve(self->context, self->problem->occupancy, BLOCK, self->columns,
+                                      self->columns, &accuracy));
+    /* as in verified_solve.h: the residual, and the error of averaging P over the actions */
+    const double largest = nadir_vector_largest(BLOCK * n, self->columns);
+    const double residual = accuracy.residual + self->solver.averaging * self->solver.size * largest;
+    const double error = nadir_verified_solve_error(&self->solver, nadir_round_up(residual, 8));
     for (int64_t s = 0; s < n; s++) {
         const double sum = self->columns[s % BLOCK * n + s] + error;
         const double H = share != NULL ? nadir_round_up(sum / 2 * share[s], 8) : nadir_round_up(sum / 2, 4);
@@ -226,12 +206,10 @@ static nadir_status try_columns(const l1_proof *self, int64_t count, const int64
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
-    double error;
-    memset(self->columns, 0, (size_t)(count * n) * sizeof *self->columns);
-    for (int64_t j = 0; j < count; j++) {
-        self->columns[j * n + states[j]] = 1;
-    }
-    NADIR_CHECK(solve(self, count, &error));
+    double residual;
+    NADIR_CHECK(nadir_verified_solve_columns(self->context, self->problem, &self->solver, count, states,
+                                             self->columns, &residual));
+    const double error = nadir_verified_solve_error(&self->solver, residual);
     for (int64_t j = 0; j < count; j++) {
         const double by_column = column_bound(self, states[j], self->columns + j * n, error);
         *lambda_high = fmax(*lambda_high, fmin(by_column, simple_bound(self, states[j])));
@@ -269,17 +247,14 @@ static nadir_status begin(l1_proof *self, bool *able)
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     const int64_t n = problem->states;
-    const double norm = nadir_occupancy_average(problem->occupancy)->norm;
     NADIR_NEW(self->context, self->H, n);
     NADIR_NEW(self->context, self->columns, BLOCK * n);
-    self->averaging = averaging_error(problem->model);
-    self->gap = nadir_round_below(
-        1 - problem->gamma * norm * (1 + self->averaging + nadir_round_error((double)(n + 2))), 1, 2);
+    self->solver = nadir_verified_solver_make(self->context, problem);
     self->v_size = nadir_vector_largest(n, problem->v);
     self->v_halfrange = nadir_round_up(halfrange(n, 1, problem->v, 0, problem->v) + problem->v_error, 4);
-    *able = self->gap > 0;
+    *able = self->solver.gap > 0;
     for (int64_t s = 0; s < n; s++) {
-        self->H[s] = n > 1 ? nadir_round_up(0.5 / self->gap, 4) : 0;
+        self->H[s] = n > 1 ? nadir_round_up(0.5 / self->solver.gap, 4) : 0;
     }
 cleanup:
     return status;

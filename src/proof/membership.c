@@ -8,15 +8,15 @@
 #include <math.h>
 #include <string.h>
 
-/* What one thread has seen. */
-typedef struct seen {
+/* What one thread has found in the rows it has read. */
+typedef struct row_scan {
     nadir_explicit rows;
     double *difference; /* [states] of a row */
     double *distances;  /* of the rows of a state */
     double rounding;    /* that is forgiven */
     int64_t moved;      /* a pinned row that is not the nominal one; -1: none */
     nadir_membership found;
-} seen;
+} row_scan;
 
 /* The difference of a row from the nominal one, by merging both: into difference[]; returns its length. */
 static int64_t subtract_nominal(const nadir_row *nominal, const nadir_row *row, double *difference,
@@ -29,11 +29,11 @@ static int64_t subtract_nominal(const nadir_row *nominal, const nadir_row *row, 
             difference[length++] = -nominal->values[j];
         }
         const bool known = j < nominal->count && nadir_row_column(nominal, j) == row->columns[i];
-        const double there = known ? nominal->values[j] : 0;
-        if (there == 0) {
+        const double phat = known ? nominal->values[j] : 0;
+        if (phat == 0) {
             *off_support = fmax(*off_support, fabs(row->values[i]));
         }
-        difference[length++] = row->values[i] - there;
+        difference[length++] = row->values[i] - phat;
         j += known;
     }
     for (; j < nominal->count; j++) {
@@ -51,29 +51,20 @@ static bool are_same(const nadir_row *nominal, const nadir_row *row)
             memcmp(nominal->columns, row->columns, (size_t)row->count * sizeof *row->columns) == 0);
 }
 
-/* Numbers by fours, in vectors of the language as GCC and Clang extend it. */
-typedef double four __attribute__((vector_size(4 * sizeof(double))));
-typedef int64_t four_mask __attribute__((vector_size(4 * sizeof(double))));
-
 /* Sum and smallest of a dense row, and its difference from the nominal one into difference[]. */
-static inline __attribute__((always_inline)) void subtract_all(int64_t states, const double *nominal,
-                                                               const double *row, double *sum,
-                                                               double *minimum, double *difference)
+static void subtract_dense(int64_t states, const double *nominal, const double *row, double *sum,
+                           double *minimum, double *difference)
 {
     enum { LANES = 4 };
-    four lows = {INFINITY, INFINITY, INFINITY, INFINITY};
-    four sums = {0};
+    double lows[LANES] = {INFINITY, INFINITY, INFINITY, INFINITY};
+    double sums[LANES] = {0};
     int64_t t = 0;
     for (; t + LANES <= states; t += LANES) {
-        four own;
-        four there;
-        memcpy(&own, row + t, sizeof own);
-        memcpy(&there, nominal + t, sizeof there);
-        const four apart = own - there;
-        const four_mask lower = own < lows;
-        memcpy(difference + t, &apart, sizeof apart);
-        lows = (four)(((four_mask)own & lower) | ((four_mask)lows & ~lower));
-        sums += own;
+        for (int j = 0; j < LANES; j++) {
+            difference[t + j] = row[t + j] - nominal[t + j];
+            lows[j] = row[t + j] < lows[j] ? row[t + j] : lows[j];
+            sums[j] += row[t + j];
+        }
     }
     for (; t < states; t++) {
         difference[t] = row[t] - nominal[t];
@@ -84,40 +75,18 @@ static inline __attribute__((always_inline)) void subtract_all(int64_t states, c
     *minimum = fmin(fmin(lows[0], lows[1]), fmin(lows[2], lows[3]));
 }
 
-#if defined __x86_64__
-/* The same, for processors that take four numbers at once. */
-__attribute__((target("avx2"))) static void subtract_all_wide(int64_t states, const double *nominal,
-                                                              const double *row, double *sum, double *minimum,
-                                                              double *difference)
-{
-    subtract_all(states, nominal, row, sum, minimum, difference);
-}
-#endif
-
-static void subtract_dense(int64_t states, const double *nominal, const double *row, double *sum,
-                           double *minimum, double *difference)
-{
-#if defined __x86_64__
-    if (__builtin_cpu_supports("avx2")) {
-        subtract_all_wide(states, nominal, row, sum, minimum, difference);
-        return;
-    }
-#endif
-    subtract_all(states, nominal, row, sum, minimum, difference);
-}
-
 /* The largest entry of a dense row where the nominal one has none. */
 static double largest_off_support(int64_t states, const double *nominal, const double *row)
 {
     double off = 0;
     for (int64_t t = 0; t < states; t++) {
-        const double there = nominal[t] == 0 ? fabs(row[t]) : 0;
-        off = there > off ? there : off;
+        const double entry = nominal[t] == 0 ? fabs(row[t]) : 0;
+        off = entry > off ? entry : off;
     }
     return off;
 }
 
-static void note_minimum(int64_t row, double minimum, seen *self)
+static void note_minimum(int64_t row, double minimum, row_scan *self)
 {
     if (minimum < self->found.minimum) {
         self->found.minimum = minimum;
@@ -125,15 +94,15 @@ static void note_minimum(int64_t row, double minimum, seen *self)
     }
 }
 
-/* What a row adds to what was seen, but for its distance. */
-static void note_row(int64_t row, double sum, double minimum, seen *self)
+/* Sum and smallest entry of a row. */
+static void note_row(int64_t row, double sum, double minimum, row_scan *self)
 {
     self->found.row_sum = fmax(self->found.row_sum, fabs(sum - 1));
     note_minimum(row, minimum, self);
 }
 
-/* Distance of one row, and what it adds to what was seen. */
-static double look_at_row(const nadir_model *model, int64_t row, double p, seen *self)
+/* Distance of one row; its sum and entries join the scan. */
+static double look_at_row(const nadir_model *model, int64_t row, double p, row_scan *self)
 {
     if (nadir_kernel_is_nominal(self->rows.kernel, row)) {
         self->found.row_sum = fmax(self->found.row_sum,
@@ -169,15 +138,15 @@ static double look_at_row(const nadir_model *model, int64_t row, double p, seen 
 }
 
 /* What the set asks of the rows of a kernel. */
-typedef struct asking {
+typedef struct set_bounds {
     const nadir_model *model;
     const nadir_uncertainty *set;
     double factor;
-} asking;
+} set_bounds;
 
 /* The distance of rows first .. end - 1 of a state, which begins with row `start`, each divided by its scale.
  */
-static double measure_group(const asking *own, int64_t start, int64_t first, int64_t end, seen *self)
+static double measure_group(const set_bounds *own, int64_t start, int64_t first, int64_t end, row_scan *self)
 {
     for (int64_t row = first; row < end; row++) {
         const double scale = nadir_uncertainty_scale(own->set, row);
@@ -194,7 +163,7 @@ static double measure_group(const asking *own, int64_t start, int64_t first, int
 }
 
 /* A group of rows, which begins with row `first`, within its radius. */
-static void judge_group(double distance, double radius, int64_t first, seen *self)
+static void judge_group(double distance, double radius, int64_t first, row_scan *self)
 {
     const double beyond = distance - radius * (1 + NADIR_MEMBERSHIP_ROUNDING) - self->rounding;
     const double excess = beyond > 0 ? (radius > 0 ? beyond / radius : INFINITY) : 0;
@@ -206,7 +175,7 @@ static void judge_group(double distance, double radius, int64_t first, seen *sel
 }
 
 /* The rows of one state; of a set that all rows share their distance alone, which is returned. */
-static double look_at_state(const asking *own, int64_t s, seen *self)
+static double look_at_state(const set_bounds *own, int64_t s, row_scan *self)
 {
     const nadir_uncertainty *set = own->set;
     const int64_t start = own->model->state_rows[s];
@@ -237,8 +206,8 @@ static int64_t most_actions(const nadir_model *model)
     return most;
 }
 
-/* What a thread has seen joins what others have. */
-static void join(const seen *part, seen *all)
+/* The scan of a thread joins that of all. */
+static void join(const row_scan *part, row_scan *all)
 {
     const nadir_membership *from = &part->found;
     nadir_membership *to = &all->found;
@@ -254,21 +223,21 @@ static void join(const seen *part, seen *all)
     all->moved = all->moved >= 0 ? all->moved : part->moved;
 }
 
-static const seen nothing = {.moved = -1,
-                             .found = {.minimum = INFINITY, .minimum_row = -1, .excess_row = -1}};
+static const row_scan empty_scan = {.moved = -1,
+                                    .found = {.minimum = INFINITY, .minimum_row = -1, .excess_row = -1}};
 
-/* distances: [states] of a set that all rows share; all: what was seen. */
-static nadir_status look_at_states(nadir_context *context, const nadir_kernel *kernel, const asking *self,
-                                   double *distances, seen *all)
+/* distances: [states] of a set that all rows share; all: the scan of all rows. */
+static nadir_status look_at_states(nadir_context *context, const nadir_kernel *kernel, const set_bounds *self,
+                                   double *distances, row_scan *all)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = self->model;
     const int threads = nadir_threads_for(context, 4 * model->nonzeros);
     const int64_t actions = most_actions(model);
-    seen *parts = NULL;
+    row_scan *parts = NULL;
     NADIR_NEW_ZERO(context, parts, threads);
     for (int part = 0; part < threads; part++) {
-        parts[part] = nothing;
+        parts[part] = empty_scan;
         NADIR_CHECK(nadir_explicit_make(context, kernel, &parts[part].rows));
         NADIR_NEW(context, parts[part].difference, nadir_model_width(model));
         NADIR_NEW(context, parts[part].distances, actions);
@@ -304,8 +273,8 @@ nadir_status nadir_membership_measure(nadir_context *context, const nadir_kernel
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = nadir_kernel_model(kernel);
-    const asking run = {model, uncertainty, factor};
-    seen all = nothing;
+    const set_bounds run = {model, uncertainty, factor};
+    row_scan all = empty_scan;
     double *distances = NULL;
     if (uncertainty->set == NADIR_SET_NONRECT) {
         NADIR_NEW(context, distances, model->states);

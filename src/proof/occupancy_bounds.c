@@ -328,37 +328,47 @@ cleanup:
     return status;
 }
 
+nadir_status nadir_occupancy_bounds_pass_around(nadir_context *context, nadir_expansion_point *point,
+                                                const double *h, double radius, int64_t passes,
+                                                double settled, nadir_occupancy_bounds *bounds, int64_t *done)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = bounds->states;
+    nadir_sensitivity sensitivity = {0};
+    double *up = NULL;
+    double *down = NULL;
+    double moved = INFINITY;
+    NADIR_CHECK(nadir_expansion_point_columns(context, point));
+    NADIR_CHECK(nadir_sensitivity_make(context, point->perturbable, point->X, &sensitivity));
+    NADIR_NEW(context, up, n * n);
+    if (!sensitivity.symmetric) {
+        NADIR_NEW(context, down, n * n);
+    }
+    NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, point->D, up, down));
+    for (*done = 0; *done < passes && moved > settled && !bounds->empty; (*done)++) {
+        NADIR_CHECK(nadir_progress(context, "occupancies of all kernels", -1));
+        NADIR_CHECK(nadir_occupancy_bounds_narrow(context, bounds, point, up, down, h, radius, NULL, &moved));
+    }
+cleanup:
+    nadir_sensitivity_clear(context, &sensitivity);
+    nadir_release(context, up);
+    nadir_release(context, down);
+    return status;
+}
+
 nadir_status nadir_occupancy_bounds_pass(nadir_context *context, const nadir_problem *problem,
                                          const nadir_perturbable_rows *perturbable, double radius,
                                          int64_t passes, double settled, nadir_occupancy_bounds *bounds,
                                          int64_t *done)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = problem->states;
     nadir_expansion_point point = {0};
-    nadir_sensitivity sensitivity = {0};
-    double *up = NULL;
-    double *down = NULL;
-    double moved = INFINITY;
     NADIR_CHECK(nadir_expansion_point_make(context, problem, perturbable, NULL, NULL, &point));
-    NADIR_CHECK(nadir_expansion_point_columns(context, &point));
-    NADIR_CHECK(nadir_sensitivity_make(context, perturbable, point.X, &sensitivity));
-    NADIR_NEW(context, up, n * n);
-    if (!sensitivity.symmetric) {
-        NADIR_NEW(context, down, n * n);
-    }
-    NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, n, point.D, up, down));
     nadir_occupancy_bounds_limit(context, problem, radius, bounds);
-    for (*done = 0; *done < passes && moved > settled; (*done)++) {
-        NADIR_CHECK(nadir_progress(context, "occupancies of all kernels", -1));
-        NADIR_CHECK(
-            nadir_occupancy_bounds_narrow(context, bounds, &point, up, down, NULL, radius, NULL, &moved));
-    }
+    NADIR_CHECK(
+        nadir_occupancy_bounds_pass_around(context, &point, NULL, radius, passes, settled, bounds, done));
 cleanup:
-    nadir_sensitivity_clear(context, &sensitivity);
     nadir_expansion_point_clear(context, &point);
-    nadir_release(context, up);
-    nadir_release(context, down);
     return status;
 }
 

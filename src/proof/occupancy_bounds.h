@@ -65,6 +65,12 @@ nadir_status nadir_occupancy_bounds_pass(nadir_context *context, const nadir_pro
                                          int64_t passes, double settled, nadir_occupancy_bounds *bounds,
                                          int64_t *done);
 
+/* The same around a point, whose columns are made here, as nadir_occupancy_bounds_narrow does it. */
+nadir_status nadir_occupancy_bounds_pass_around(nadir_context *context, nadir_expansion_point *point,
+                                                const double *h, double radius, int64_t passes,
+                                                double settled, nadir_occupancy_bounds *bounds,
+                                                int64_t *done);
+
 /* *most: at least max sum_s y_s value_s over low <= y <= high, sum y <= T; value: [states] >= 0. */
 nadir_status nadir_occupancy_bounds_most(nadir_context *context, const nadir_occupancy_bounds *bounds,
                                          const double *value, double *most);
