@@ -72,6 +72,7 @@ typedef struct nadir_spectral_question {
     double beta;
     const double *c, *k; /* [states] each */
     const double *guess; /* [states] about D W c, perhaps up to a constant; NULL: none */
+    nadir_solve_basis *basis, *basis_transposed; /* shared by many questions; NULL: none */
 } nadir_spectral_question;
 
 /*

@@ -283,19 +283,6 @@ cleanup:
     return status;
 }
 
-/* v_b = D b^pi, from a guess: [states], unless that is NULL. */
-static nadir_status solve_change(nadir_context *context, const double *guess, measured *self)
-{
-    const double off = self->solver.averaging * self->b_size;
-    if (guess == NULL) {
-        return nadir_verified_solve(context, self->problem, &self->solver, false, self->b_pi, off, self->v_b,
-                                    &self->v_b_error);
-    }
-    memcpy(self->v_b, guess, (size_t)self->problem->states * sizeof *guess);
-    return nadir_verified_solve_from(context, self->problem, &self->solver, false, self->b_pi, off, 0,
-                                     self->v_b, &self->v_b_error);
-}
-
 /* v by Sherman-Morrison and how a residual of it grows, from v_b. */
 static void update_value(const nadir_context *context, measured *self)
 {
@@ -372,7 +359,9 @@ nadir_status nadir_rank_one_check_kernel(nadir_context *context, const nadir_pro
     self.residual = nominal_residual(context, &self, self.v);
     NADIR_CHECK(read_kernel(context, question, &self));
     NADIR_CHECK(measure(context, &self, question->factor, check));
-    NADIR_CHECK(solve_change(context, question->guess, &self));
+    NADIR_CHECK(nadir_verified_solve_near(context, problem, &self.solver, false, self.b_pi,
+                                          self.solver.averaging * self.b_size, question->guess,
+                                          question->basis, self.v_b, &self.v_b_error));
     update_value(context, &self);
     bound_return(context, &self, check);
 cleanup:

@@ -13,6 +13,7 @@
 #define NADIR_PROOF_RANK_ONE_CHECK_H
 
 #include "model/kernel.h"
+#include "proof/verified_solve.h"
 #include "sets/uncertainty.h"
 
 /* b: [rows] from c: [states]. */
@@ -36,7 +37,8 @@ typedef struct nadir_rank_one_question {
     const nadir_kernel *kernel; /* NULL: that of c and k, [states] each */
     double factor;
     const double *c, *k;
-    const double *guess; /* [states] about D b^pi, perhaps up to a constant; NULL: none */
+    const double *guess;      /* [states] about D b^pi, perhaps up to a constant; NULL: none */
+    nadir_solve_basis *basis; /* of D, shared by many questions; NULL: none */
 } nadir_rank_one_question;
 
 /* The kernel itself: how far it is from the nominal one, against the set times the factor, and its return, by

@@ -155,24 +155,20 @@ static bool set_vectors(const nadir_context *context, const nadir_spectral_quest
     return true;
 }
 
-/* g <- D W x, from the guess of D W c if there is one; weighted: W x. */
-static nadir_status solve_for_product(nadir_context *context, const nadir_spectral_question *question,
-                                      const double *weighted, spectral_pair *pair)
+/* h <- a guess of D W x = D W c / |c|, where there is one. *guess: h, or NULL. */
+static nadir_status scale_guess(nadir_context *context, const nadir_spectral_question *question,
+                                spectral_pair *pair, const double **guess)
 {
     nadir_status status = NADIR_OK;
-    const nadir_problem *problem = pair->problem;
-    const double b_error = pair->solve_error.b_error;
     double norm;
-    if (question->guess == NULL) {
-        return nadir_verified_solve(context, problem, &pair->solver, false, weighted, b_error, pair->g,
-                                    &pair->solve_error);
+    *guess = NULL;
+    if (question->guess != NULL) {
+        NADIR_CHECK(nadir_norm_p(context, pair->problem->states, question->c, 2, &norm));
+        for (int64_t s = 0; s < pair->problem->states; s++) {
+            pair->h[s] = question->guess[s] / norm;
+        }
+        *guess = pair->h;
     }
-    NADIR_CHECK(nadir_norm_p(context, problem->states, question->c, 2, &norm));
-    for (int64_t s = 0; s < problem->states; s++) {
-        pair->g[s] = question->guess[s] / norm;
-    }
-    NADIR_CHECK(nadir_verified_solve_from(context, problem, &pair->solver, false, weighted, b_error, 0,
-                                          pair->g, &pair->solve_error));
 cleanup:
     return status;
 }
@@ -294,6 +290,7 @@ nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *p
                           .beta = question->beta,
                           .breakdown_low = breakdown_low,
                           .margin = nadir_round_below(1 - question->beta / breakdown_low, 1, 4)};
+    const double *guess;
     double sigma = INFINITY;
     double *vectors = NULL;
     NADIR_NEW(context, vectors, 7 * n);
@@ -305,10 +302,13 @@ nadir_status nadir_spectral_check(nadir_context *context, const nadir_problem *p
     pair.work = vectors + 5 * n;
     pair_begin(context, &pair);
     if (pair.margin > 0 && set_vectors(context, question, &pair, pair.work)) {
-        NADIR_CHECK(solve_for_product(context, question, pair.work, &pair));
+        NADIR_CHECK(scale_guess(context, question, &pair, &guess));
+        NADIR_CHECK(nadir_verified_solve_near(context, problem, &pair.solver, false, pair.work,
+                                              pair.solve_error.b_error, guess, question->basis, pair.g,
+                                              &pair.solve_error));
         if (set_penalty(context, &pair)) {
-            NADIR_CHECK(nadir_verified_solve(context, problem, &pair.solver, true, pair.y, 0, pair.h,
-                                             &pair.solve_error));
+            NADIR_CHECK(nadir_verified_solve_near(context, problem, &pair.solver, true, pair.y, 0, NULL,
+                                                  question->basis_transposed, pair.h, &pair.solve_error));
             sigma = isolate(context, &pair);
         }
     }

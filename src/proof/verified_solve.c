@@ -7,6 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+/* A right-hand side with a smaller remainder counts as a combination of those of the basis. */
+#define SPAN_TOLERANCE nadir_round_error(32)
+
 enum { BLOCK = 64 }; /* columns of D that are solved for at once */
 
 double nadir_up_norm_1(const nadir_context *context, int64_t count, const double *x)
@@ -44,11 +47,17 @@ double nadir_verified_solve_error(const nadir_verified_solver *solver, double re
     return solver->gap > 0 ? nadir_round_up(residual / solver->gap, 4) : residual == 0 ? 0 : INFINITY;
 }
 
+/* The norm in which residuals are measured. */
+static double norm_of(const nadir_context *context, bool transposed, int64_t n, const double *x)
+{
+    return transposed ? nadir_up_norm_1(context, n, x) : nadir_global_largest(context, n, x);
+}
+
 /* From the residual of the solve, and error->b_error. */
 static void assess(const nadir_context *context, const nadir_verified_solver *solver, bool transposed,
                    int64_t n, const double *x, double residual, nadir_solve_error *error)
 {
-    error->largest = transposed ? nadir_up_norm_1(context, n, x) : nadir_global_largest(context, n, x);
+    error->largest = norm_of(context, transposed, n, x);
     error->residual =
         nadir_round_up(residual + solver->averaging * solver->size * error->largest + error->b_error, 8);
     error->error = nadir_verified_solve_error(solver, error->residual);
@@ -79,6 +88,116 @@ nadir_status nadir_verified_solve_from(nadir_context *context, const nadir_probl
     error->b_error = b_error;
     assess(context, solver, transposed, problem->states, x, accuracy.residual, error);
 cleanup:
+    return status;
+}
+
+void nadir_solve_basis_clear(nadir_context *context, nadir_solve_basis *basis)
+{
+    for (int k = 0; k < NADIR_SOLVE_BASIS_LIMIT; k++) {
+        nadir_release(context, basis->Q[k]);
+        nadir_release(context, basis->Y[k]);
+    }
+    *basis = (nadir_solve_basis){0};
+}
+
+/* r <- b less its parts along the basis, which are t: [rank]; again, against rounding. Any t would do. */
+static void project(const nadir_context *context, int64_t n, const nadir_solve_basis *basis, const double *b,
+                    double *t, double *r)
+{
+    double ignored;
+    memset(t, 0, (size_t)basis->rank * sizeof *t);
+    memcpy(r, b, (size_t)n * sizeof *r);
+    for (int i = 0; i < 2 * basis->rank; i++) {
+        const int k = i % basis->rank;
+        const double part = nadir_global_dot(context, n, basis->Q[k], r, &ignored);
+        t[k] += part;
+        for (int64_t s = 0; s < n; s++) {
+            r[s] -= part * basis->Q[k][s];
+        }
+    }
+}
+
+/* A vector r of this length joins the basis. */
+static nadir_status extend(nadir_context *context, const nadir_problem *problem,
+                           const nadir_verified_solver *solver, bool transposed, const double *r,
+                           double length, nadir_solve_basis *basis)
+{
+    nadir_status status = NADIR_OK;
+    const int k = basis->rank;
+    const int64_t n = problem->states;
+    NADIR_NEW(context, basis->Q[k], n);
+    NADIR_NEW(context, basis->Y[k], n);
+    for (int64_t s = 0; s < n; s++) {
+        basis->Q[k][s] = r[s] / length;
+    }
+    NADIR_CHECK(nadir_verified_solve(context, problem, solver, transposed, basis->Q[k], 0, basis->Y[k],
+                                     &basis->errors[k]));
+    basis->Q_norms[k] = norm_of(context, transposed, n, basis->Q[k]);
+    basis->rank++;
+cleanup:
+    return status;
+}
+
+/*
+ * With A = I - gamma P^pi, F = b - Q t and A Y = Q up to the residuals of the basis, x = Y t has
+ *
+ *     |b - A x| <= |F| + sum of |t_k| residual_k + |A| |rounding of Y t|.
+ *
+ * F: [states] work space. F and x are sums of rank + 1 products each.
+ */
+static void combine(const nadir_context *context, const nadir_verified_solver *solver, bool transposed,
+                    int64_t n, const nadir_solve_basis *basis, const double *b, const double *t, double *F,
+                    double *x, nadir_solve_error *error)
+{
+    const double rounding = nadir_round_error(basis->rank + 4);
+    double of_F = norm_of(context, transposed, n, b);
+    double of_x = 0;
+    double residual = 0;
+    memcpy(F, b, (size_t)n * sizeof *F);
+    memset(x, 0, (size_t)n * sizeof *x);
+    for (int k = 0; k < basis->rank; k++) {
+        for (int64_t s = 0; s < n; s++) {
+            F[s] -= t[k] * basis->Q[k][s];
+            x[s] += t[k] * basis->Y[k][s];
+        }
+        of_F += fabs(t[k]) * basis->Q_norms[k];
+        of_x += fabs(t[k]) * basis->errors[k].largest;
+        residual += fabs(t[k]) * basis->errors[k].residual;
+    }
+    error->largest = norm_of(context, transposed, n, x);
+    error->residual = nadir_round_up(norm_of(context, transposed, n, F) + rounding * of_F + residual +
+                                         (1 + solver->size) * rounding * of_x + error->b_error,
+                                     basis->rank + 16);
+    error->error = nadir_verified_solve_error(solver, error->residual);
+}
+
+nadir_status nadir_verified_solve_near(nadir_context *context, const nadir_problem *problem,
+                                       const nadir_verified_solver *solver, bool transposed, const double *b,
+                                       double b_error, const double *guess, nadir_solve_basis *basis,
+                                       double *x, nadir_solve_error *error)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
+    double t[NADIR_SOLVE_BASIS_LIMIT];
+    double *r = NULL;
+    if (guess != NULL) {
+        memcpy(x, guess, (size_t)n * sizeof *x);
+        return nadir_verified_solve_from(context, problem, solver, transposed, b, b_error, 0, x, error);
+    }
+    if (basis == NULL || basis->rank == NADIR_SOLVE_BASIS_LIMIT) {
+        return nadir_verified_solve(context, problem, solver, transposed, b, b_error, x, error);
+    }
+    NADIR_NEW(context, r, n);
+    project(context, n, basis, b, t, r);
+    const double length = nadir_global_norm_2(context, n, r);
+    if (length > SPAN_TOLERANCE * nadir_global_norm_2(context, n, b)) {
+        NADIR_CHECK(extend(context, problem, solver, transposed, r, length, basis));
+        t[basis->rank - 1] = length;
+    }
+    error->b_error = b_error;
+    combine(context, solver, transposed, n, basis, b, t, r, x, error);
+cleanup:
+    nadir_release(context, r);
     return status;
 }
 

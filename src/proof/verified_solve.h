@@ -38,6 +38,26 @@ nadir_status nadir_verified_solve_from(nadir_context *context, const nadir_probl
                                        const nadir_verified_solver *solver, bool transposed, const double *b,
                                        double b_error, double tolerance, double *x, nadir_solve_error *error);
 
+/* Right-hand sides that were solved for, orthonormal, with their products: others are combinations of them.
+ * One for D, one for D^T. A struct of zeros holds nothing. */
+enum { NADIR_SOLVE_BASIS_LIMIT = 24 };
+typedef struct nadir_solve_basis {
+    int rank;
+    double *Q[NADIR_SOLVE_BASIS_LIMIT]; /* [states] each */
+    double *Y[NADIR_SOLVE_BASIS_LIMIT]; /* [states] each: D Q */
+    nadir_solve_error errors[NADIR_SOLVE_BASIS_LIMIT];
+    double Q_norms[NADIR_SOLVE_BASIS_LIMIT];
+} nadir_solve_basis;
+
+void nadir_solve_basis_clear(nadir_context *context, nadir_solve_basis *basis);
+
+/* nadir_verified_solve from a guess: [states], or else by the basis, which grows where it has to; NULL: there
+ * is none. */
+nadir_status nadir_verified_solve_near(nadir_context *context, const nadir_problem *problem,
+                                       const nadir_verified_solver *solver, bool transposed, const double *b,
+                                       double b_error, const double *guess, nadir_solve_basis *basis,
+                                       double *x, nadir_solve_error *error);
+
 /* residual / gap, rounded up. */
 double nadir_verified_solve_error(const nadir_verified_solver *solver, double residual);
 

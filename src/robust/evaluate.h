@@ -113,12 +113,13 @@ typedef struct nadir_free_run {
     const double *factors; /* [count] */
     double *radii;         /* [count] */
     nadir_evaluation *evaluations;
-    nadir_candidate *candidates;             /* [count] of the search */
-    nadir_known_breakdown known;             /* p > 1: of the ball, or of the L_2 ball that contains it */
-    nadir_uncertainty two;                   /* that ball, */
-    nadir_problem enclosing;                 /* its problem, */
-    double wider;                            /* and by which factor it is wider */
-    nadir_l1_enumeration_bounds *enumerated; /* [count] p = 1 */
+    nadir_candidate *candidates;               /* [count] of the search */
+    nadir_known_breakdown known;               /* p > 1: of the ball, or of the L_2 ball that contains it */
+    nadir_uncertainty two;                     /* that ball, */
+    nadir_problem enclosing;                   /* its problem, */
+    double wider;                              /* and by which factor it is wider */
+    nadir_l1_enumeration_bounds *enumerated;   /* [count] p = 1 */
+    nadir_solve_basis basis, basis_transposed; /* of the right-hand sides of all radii */
     double limit; /* where breakdown is, once a radius was refused; infinity: not known */
 } nadir_free_run;
 

@@ -68,7 +68,8 @@ static nadir_status check_kernel(nadir_free_run *run, int64_t i)
                                               .factor = run->factors[i],
                                               .c = candidate->c,
                                               .k = candidate->k,
-                                              .guess = candidate->g};
+                                              .guess = candidate->g,
+                                              .basis = &run->basis};
     NADIR_CHECK(nadir_rank_one_check_kernel(run->context, run->problem, &question, &check));
     evaluation->upper = check.upper;
     nadir_evaluation_clamp_return(evaluation, check.lower, check.upper);
@@ -105,8 +106,12 @@ static nadir_status bound_by_pair(nadir_free_run *run, const nadir_problem *prob
                                   nadir_evaluation *evaluation)
 {
     nadir_status status = NADIR_OK;
-    const nadir_spectral_question question = {
-        .beta = beta, .c = candidate->c, .k = candidate->k, .guess = candidate->g};
+    const nadir_spectral_question question = {.beta = beta,
+                                              .c = candidate->c,
+                                              .k = candidate->k,
+                                              .guess = candidate->g,
+                                              .basis = &run->basis,
+                                              .basis_transposed = &run->basis_transposed};
     double lambda_high;
     nadir_proof proof;
     NADIR_CHECK(nadir_progress(run->context, "bounds on the penalty", -1));
@@ -343,6 +348,8 @@ static void clear_run(nadir_free_run *run)
     nadir_release(run->context, run->candidates);
     nadir_release(run->context, run->radii);
     nadir_release(run->context, run->enumerated);
+    nadir_solve_basis_clear(run->context, &run->basis);
+    nadir_solve_basis_clear(run->context, &run->basis_transposed);
     nadir_uncertainty_clear(run->context, &run->two);
 }
 

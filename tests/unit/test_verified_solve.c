@@ -1,4 +1,4 @@
-/* Products with D and what they are known to, from nothing and improved from near by. */
+/* Products with D and what they are known to: from nothing, improved from near by, combined from others. */
 #include "support/support.h"
 
 #include "core/random.h"
@@ -88,8 +88,107 @@ static void test_verified_solves(void **state)
     nadir_context_free(context);
 }
 
+/* Combinations of a few vectors, of many sizes, some zero: [COLUMNS * n]. */
+enum { COLUMNS = 24, BASIS = 3 };
+
+static void draw_combinations(int64_t n, const double *basis, nadir_random *random, double *b)
+{
+    for (int j = 0; j < COLUMNS; j++) {
+        const double size = j % 7 == 6 ? 0 : pow(10, (j * 37) % 200 - 100);
+        double factors[BASIS];
+        for (int k = 0; k < BASIS; k++) {
+            factors[k] = pow(1e-3, k) * nadir_random_normal(random);
+        }
+        for (int64_t s = 0; s < n; s++) {
+            double sum = 0;
+            for (int k = 0; k < BASIS; k++) {
+                sum += factors[k] * basis[k * n + s];
+            }
+            b[j * n + s] = size * sum;
+        }
+    }
+}
+
+/* x as `enclosed` has it against products that are solved for one by one, by factors. */
+static void check_products(nadir_context *context, const nadir_problem *exact, bool transposed, double wider,
+                           const double *b, const double *x, const nadir_solve_error *enclosed)
+{
+    const nadir_verified_solver known = nadir_verified_solver_make(context, exact);
+    const int64_t n = exact->states;
+    double *one = test_new(n, sizeof *one);
+    for (int j = 0; j < COLUMNS; j++) {
+        nadir_solve_error alone;
+        double sum = 0;
+        assert_ok(context,
+                  nadir_verified_solve(context, exact, &known, transposed, b + j * n, 0, one, &alone));
+        assert_that(enclosed[j].residual <= wider * alone.residual, "column %d: %g among many, %g alone", j,
+                    enclosed[j].residual, alone.residual);
+        /* roundings that a product may have cannot be fewer in a sum of such */
+        assert_that(enclosed[j].residual >= 0.9 * alone.residual, "column %d: %g among many, %g alone", j,
+                    enclosed[j].residual, alone.residual);
+        for (int64_t s = 0; s < n; s++) {
+            const double off = fabs(x[j * n + s] - one[s]);
+            sum = transposed ? sum + off : fmax(sum, off);
+        }
+        assert_that(sum <= enclosed[j].error + alone.error, "column %d: off by %g of %g", j, sum,
+                    enclosed[j].error);
+    }
+    free(one);
+}
+
+/* Right-hand sides that are combinations of a few: few solves, and each product is known as well as alone; by
+ * an iteration, whose products are off by more than rounding, it is as far off as is said. */
+static void test_combinations(void **state)
+{
+    (void)state;
+    nadir_context *context = test_context();
+    const double radius = 0.1;
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
+    test_problem made[2];
+    for (int i = 0; i < 2; i++) {
+        nadir_model *model = test_golden_model(context, &test_goldens[1], false);
+        made[i] = test_problem_make(context, model, test_golden_policy(context, model), &ball,
+                                    i == 0 ? NULL : "krylov", 1);
+    }
+    const nadir_problem *exact = test_problem_view(&made[0]);
+    const int64_t n = exact->states;
+    double *basis = test_new(BASIS * n, sizeof *basis);
+    double *b = test_new(COLUMNS * n, sizeof *b);
+    double *x = test_new(COLUMNS * n, sizeof *x);
+    nadir_random random = test_random(SEED);
+    for (int64_t i = 0; i < BASIS * n; i++) {
+        basis[i] = nadir_random_normal(&random);
+    }
+    for (int i = 0; i < 4; i++) {
+        const nadir_problem *problem = test_problem_view(&made[i / 2]);
+        const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
+        nadir_solve_error enclosed[COLUMNS] = {{0}};
+        nadir_backend_statistics before;
+        nadir_backend_statistics after;
+        draw_combinations(n, basis, &random, b);
+        nadir_occupancy_statistics(problem->occupancy, &before);
+        nadir_solve_basis made_of = {0};
+        for (int j = 0; j < COLUMNS; j++) {
+            assert_ok(context, nadir_verified_solve_near(context, problem, &known, i % 2 == 1, b + j * n, 0,
+                                                         NULL, &made_of, x + j * n, &enclosed[j]));
+        }
+        nadir_solve_basis_clear(context, &made_of);
+        nadir_occupancy_statistics(problem->occupancy, &after);
+        assert_that(i >= 2 || after.solves - before.solves == BASIS, "%lld solves",
+                    (long long)(after.solves - before.solves));
+        check_products(context, exact, i % 2 == 1, i < 2 ? 16 : 1e6, b, x, enclosed);
+    }
+    free(basis);
+    free(b);
+    free(x);
+    test_problem_clear(&made[0]);
+    test_problem_clear(&made[1]);
+    nadir_context_free(context);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_verified_solves)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_verified_solves),
+                                       cmocka_unit_test(test_combinations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
