@@ -212,21 +212,11 @@ cleanup:
 }
 
 nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *problem,
-                                 nadir_breakdown_proof proof, double beta, double *radius)
+                                 nadir_breakdown_proof proof, bool thorough, double beta, double *radius)
 {
     double norm = INFINITY;
     const nadir_status status =
-        lower_norm(context, problem, NADIR_BREAKDOWN_PRODUCTS, proof, false, beta, &norm);
-    *radius = radius_of_norm(problem, norm);
-    return status;
-}
-
-nadir_status nadir_breakdown_low_thoroughly(nadir_context *context, const nadir_problem *problem,
-                                            double *radius)
-{
-    double norm = INFINITY;
-    const nadir_status status =
-        lower_norm(context, problem, NADIR_BREAKDOWN_PRODUCTS, NADIR_BREAKDOWN_PRODUCTS, true, 0, &norm);
+        lower_norm(context, problem, NADIR_BREAKDOWN_PRODUCTS, proof, thorough, beta, &norm);
     *radius = radius_of_norm(problem, norm);
     return status;
 }
@@ -244,8 +234,8 @@ double nadir_breakdown_for_norm(const nadir_problem *problem, double radius)
 }
 
 /*
- * |Phi D W|_2 by Lanczos iterations, and the cheapest proof that a radius is below breakdown;
-. The estimate proves nothing: bounds that rest on it are numerical, not rigorous.
+ * |Phi D W|_2 by Lanczos iterations, and the cheapest proof that a radius is below breakdown. The estimate
+ * proves nothing: bounds that rest on it are numerical, not rigorous.
  */
 
 /* Of the Lanczos iterations. */

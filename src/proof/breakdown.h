@@ -16,13 +16,10 @@ typedef enum nadir_breakdown_proof {
 
 extern const char *const nadir_breakdown_proof_names[]; /* as files and reports have them */
 
-/* The breakdown radius from this proof and all cheaper ones. */
+/* The breakdown radius from this proof and all cheaper ones. thorough: products take the same steps for every
+ * backend; the bound is about as good as that of any of them. */
 nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *problem,
-                                 nadir_breakdown_proof proof, double beta, double *radius);
-
-/* By products, with the same steps for every backend; the bound is about as good as that of any of them. */
-nadir_status nadir_breakdown_low_thoroughly(nadir_context *context, const nadir_problem *problem,
-                                            double *radius);
+                                 nadir_breakdown_proof proof, bool thorough, double beta, double *radius);
 
 /* From a lower bound on the radius at p = 2, or from the exact one, a lower bound for the problem's own p:
  * 1 <= p <= 2: the same; p > 2: over (number of entries)^(1/2 - 1/p). */

@@ -88,29 +88,6 @@ static void scan_dense(const nadir_context *context, const nadir_matrix *matrix,
     }
 }
 
-static void scan_sparse(const nadir_matrix *matrix, average_scan *scan)
-{
-    const int64_t n = matrix->size;
-    double *stored = scan->work; /* entries of the columns */
-    memset(stored, 0, (size_t)n * sizeof *stored);
-    memset(scan->columns, 0, (size_t)n * sizeof *scan->columns);
-    for (int64_t s = 0; s < n; s++) {
-        const int64_t start = matrix->starts[s];
-        const int64_t count = matrix->starts[s + 1] - start;
-        scan_row(count, matrix->values + start, &scan->sums[s], &scan->squares[s]);
-        for (int64_t i = start; i < start + count; i++) {
-            const int64_t t = matrix->columns[i];
-            const double value = matrix->values[i];
-            scan->minima[t] = stored[t] == 0 || value < scan->minima[t] ? value : scan->minima[t];
-            scan->columns[t] += value;
-            stored[t]++;
-        }
-    }
-    for (int64_t t = 0; t < n; t++) {
-        scan->minima[t] = stored[t] == (double)n ? scan->minima[t] : 0;
-    }
-}
-
 /* Columns of the rows of this process, ghosts included: [width] each. */
 typedef struct column_parts {
     double *sums;
@@ -162,16 +139,16 @@ cleanup:
     return status;
 }
 
-/* scan_sparse with rows on several processes: the parts of ghosts are sent to their owners. */
-static nadir_status scan_distributed(nadir_context *context, const nadir_matrix *matrix,
-                                     const nadir_exchange *exchange, average_scan *scan)
+/* A sparse matrix. With rows on several processes the parts of ghosts are sent to their owners. */
+static nadir_status scan_sparse(nadir_context *context, const nadir_matrix *matrix,
+                                const nadir_exchange *exchange, average_scan *scan)
 {
     nadir_status status = NADIR_OK;
-    const nadir_communication *table = exchange->table;
     const int64_t n = matrix->size;
+    const int64_t width = exchange != NULL ? matrix->width : n;
     double *numbers = NULL;
-    NADIR_NEW_ZERO(context, numbers, 3 * matrix->width);
-    const column_parts parts = {numbers, numbers + matrix->width, numbers + 2 * matrix->width};
+    NADIR_NEW_ZERO(context, numbers, 3 * width);
+    const column_parts parts = {numbers, numbers + width, numbers + 2 * width};
     for (int64_t s = 0; s < n; s++) {
         const int64_t start = matrix->starts[s];
         const int64_t count = matrix->starts[s + 1] - start;
@@ -185,10 +162,17 @@ static nadir_status scan_distributed(nadir_context *context, const nadir_matrix 
         }
     }
     memcpy(scan->columns, parts.sums, (size_t)n * sizeof *numbers);
-    memcpy(scan->work, parts.stored, (size_t)n * sizeof *numbers);
-    table->add(table->self, exchange->plan, parts.sums + n, scan->columns);
-    table->add(table->self, exchange->plan, parts.stored + n, scan->work);
-    NADIR_CHECK(find_distributed_minima(context, exchange, &parts, scan));
+    if (exchange != NULL) {
+        const nadir_communication *table = exchange->table;
+        memcpy(scan->work, parts.stored, (size_t)n * sizeof *numbers);
+        table->add(table->self, exchange->plan, parts.sums + n, scan->columns);
+        table->add(table->self, exchange->plan, parts.stored + n, scan->work);
+        NADIR_CHECK(find_distributed_minima(context, exchange, &parts, scan));
+    } else {
+        for (int64_t t = 0; t < n; t++) {
+            scan->minima[t] = parts.stored[t] == (double)n ? parts.minima[t] : 0;
+        }
+    }
 cleanup:
     nadir_release(context, numbers);
     return status;
@@ -486,16 +470,13 @@ nadir_status nadir_breakdown_by_products(nadir_context *context, const nadir_bre
     double other;
     NADIR_NEW(context, numbers, 7 * n);
     average_scan scan = {numbers, numbers + n, numbers + 2 * n, numbers + 3 * n, numbers + 4 * n};
-    const nadir_exchange *exchange = self->problem->model->exchange;
     if (average->device_matrix != NULL) {
         const nadir_device_matrix_sums wanted = {scan.sums, scan.squares, scan.columns, scan.minima};
         NADIR_CHECK(average->device->matrix_sums(average->device_matrix, context, &wanted));
     } else if (matrix->dense != NULL) {
         scan_dense(context, matrix, &scan);
-    } else if (exchange != NULL) {
-        NADIR_CHECK(scan_distributed(context, matrix, exchange, &scan));
     } else {
-        scan_sparse(matrix, &scan);
+        NADIR_CHECK(scan_sparse(context, matrix, self->problem->model->exchange, &scan));
     }
     *norm = fmin(*norm, bound_by_centring(context, self, &scan));
     if (*norm > GOOD * self->W_largest && self->solver.gap > 0) {

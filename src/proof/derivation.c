@@ -26,7 +26,7 @@ void nadir_derivation_clear(nadir_context *context, nadir_derivation *self)
     nadir_release(context, self->slope);
     nadir_release(context, self->up);
     nadir_release(context, self->down);
-    nadir_release(context, self->inverse);
+    nadir_release(context, self->inverse_weights);
     nadir_release(context, self->up_weighted);
     nadir_release(context, self->down_weighted);
     *self = (nadir_derivation){0};
@@ -220,7 +220,7 @@ nadir_status nadir_derivation_use_weights(nadir_context *context, nadir_derivati
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
-    NADIR_NEW(context, self->inverse, self->perturbable.entries);
+    NADIR_NEW(context, self->inverse_weights, self->perturbable.entries);
     NADIR_NEW(context, self->up_weighted, n * n);
     if (self->down != NULL) {
         NADIR_NEW(context, self->down_weighted, n * n);
@@ -257,9 +257,10 @@ nadir_status nadir_derivation_measure(nadir_context *context, nadir_derivation *
     nadir_status status = NADIR_OK;
     nadir_kappa_matrix_clear(context, &self->matrix); /* it is of other weights */
     if (self->weighted) {
-        nadir_kkt_weigh(&self->star.kkt, &self->below, self->radius, self->inverse);
+        nadir_kkt_weigh(&self->star.kkt, &self->below, self->radius, self->inverse_weights);
     }
-    NADIR_CHECK(nadir_displacement_make(context, &self->star.kkt, self->inverse, &self->displacement));
+    NADIR_CHECK(
+        nadir_displacement_make(context, &self->star.kkt, self->inverse_weights, &self->displacement));
     self->radius_weighted =
         nadir_displacement_radius(context, &self->star.kkt, &self->displacement, &self->below);
     /* weights are 1 up to rounding, or more */
@@ -276,8 +277,8 @@ static nadir_status weigh_tables(nadir_context *context, nadir_derivation *self)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
-    NADIR_CHECK(nadir_sensitivity_weighted(context, &self->perturbable, self->inverse, n, self->star.point.D,
-                                           self->up_weighted));
+    NADIR_CHECK(nadir_sensitivity_weighted(context, &self->perturbable, self->inverse_weights, n,
+                                           self->star.point.D, self->up_weighted));
     for (int64_t i = 0; i < n * n && self->down != NULL; i++) {
         self->down_weighted[i] = fmin(self->down[i], self->up_weighted[i]);
     }
@@ -353,7 +354,8 @@ nadir_status nadir_derivation_pass_around(nadir_context *context, nadir_derivati
     double radius;
     int64_t done;
     NADIR_NEW(context, high, n);
-    NADIR_CHECK(nadir_expansion_point_make(context, self->problem, &self->perturbable, kernel, NULL, &point));
+    NADIR_CHECK(
+        nadir_expansion_point_make(context, self->problem, &self->perturbable, kernel, NULL, NULL, &point));
     NADIR_CHECK(
         nadir_sublevel_radius(context, &point, &self->below, self->beta, tau, v, self->level, &radius));
     self->below.empty = self->below.empty || radius < 0;
@@ -386,7 +388,7 @@ nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *s
     nadir_kappa_matrix_clear(context, &self->matrix);
     NADIR_CHECK(nadir_kappa_matrix_make(context, &self->star.kkt, &self->below,
                                         shared ? &self->star.displacement : &self->displacement,
-                                        shared ? NULL : self->inverse, shared, &self->matrix));
+                                        shared ? NULL : self->inverse_weights, shared, &self->matrix));
     NADIR_CHECK(record(context, self, NADIR_STEP_MATRIX, 1, (double[]){shared ? 1 : 0}));
 cleanup:
     return status;

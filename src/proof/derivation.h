@@ -38,13 +38,13 @@ typedef struct nadir_derivation {
 
     /* P*, once it has been expanded around. */
     nadir_stationary_point star;
-    double *slope;         /* [states] */
-    double *up, *down;     /* [states * states] k^2 at P*; down NULL: as up; up NULL: not expanded */
-    bool tabulated;        /* they are filled */
-    bool weighted;         /* the slack of zeros is made use of */
-    double *inverse;       /* [entries] then: 1 / omega (kkt.h) */
-    double *up_weighted;   /* [states * states] */
-    double *down_weighted; /* [states * states] */
+    double *slope;           /* [states] */
+    double *up, *down;       /* [states * states] k^2 at P*; down NULL: as up; up NULL: not expanded */
+    bool tabulated;          /* they are filled */
+    bool weighted;           /* the slack of zeros is made use of */
+    double *inverse_weights; /* [entries] then: 1 / omega (kkt.h) */
+    double *up_weighted;     /* [states * states] */
+    double *down_weighted;   /* [states * states] */
 
     /* Kernels below the level. */
     bool begun;

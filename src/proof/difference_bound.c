@@ -75,7 +75,7 @@ static nadir_status bound_ball(nadir_context *context, const nadir_problem *prob
                                     effort == NADIR_CERTIFY_STRICT ? NADIR_BREAKDOWN_CHOLESKY
                                     : columns                      ? NADIR_BREAKDOWN_COLUMNS
                                                                    : NADIR_BREAKDOWN_PRODUCTS,
-                                    beta, &breakdown));
+                                    false, beta, &breakdown));
     bound->kappa = nadir_round_up(beta / breakdown, 4);
     bound->reach = nadir_round_up(problem->gamma * beta * norm_W_d(problem, work, &bound->largest_W),
                                   state_roundings(problem));

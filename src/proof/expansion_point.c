@@ -242,27 +242,28 @@ cleanup:
     return status;
 }
 
-static nadir_status make(nadir_context *context, const nadir_problem *problem,
-                         const nadir_perturbable_rows *perturbable, const nadir_kernel *kernel,
-                         const bool *nominal, bool start, nadir_expansion_point *point)
+nadir_status nadir_expansion_point_make(nadir_context *context, const nadir_problem *problem,
+                                        const nadir_perturbable_rows *perturbable, const nadir_kernel *kernel,
+                                        const bool *nominal, const nadir_candidate *start,
+                                        nadir_expansion_point *point)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel_size size;
-    *point = (nadir_expansion_point){.perturbable = perturbable, .problem = *problem};
-    point->problem.kernel = problem->kernel;
+    *point = (nadir_expansion_point){.perturbable = perturbable, .problem = *problem, .start = start};
     point->X = perturbable->phat;
-    if (kernel != NULL && perturbable->own_phat == NULL && !start) {
+    if (kernel != NULL && perturbable->own_phat == NULL && start == NULL) {
         NADIR_CHECK(write_in_place(context, kernel, nominal, point));
     } else if (kernel != NULL) {
-        NADIR_CHECK(write_rows(context, kernel, nominal, start, point));
+        NADIR_CHECK(write_rows(context, kernel, nominal, start != NULL, point));
     }
     if (kernel != NULL) {
-        NADIR_CHECK(start ? nadir_occupancy_perturb(context, problem->occupancy, point->problem.kernel,
-                                                    problem->policy, &point->occupancy)
-                          : nadir_occupancy_create_like(
-                                context, problem->occupancy, point->problem.kernel, problem->policy,
-                                fmin(TOLERANCE, nadir_occupancy_tolerance(problem->occupancy)),
-                                &point->occupancy));
+        NADIR_CHECK(start != NULL
+                        ? nadir_occupancy_perturb(context, problem->occupancy, point->problem.kernel,
+                                                  problem->policy, &point->occupancy)
+                        : nadir_occupancy_create_like(
+                              context, problem->occupancy, point->problem.kernel, problem->policy,
+                              fmin(TOLERANCE, nadir_occupancy_tolerance(problem->occupancy)),
+                              &point->occupancy));
         point->problem.occupancy = point->occupancy;
     }
     nadir_kernel_measure(context, point->problem.kernel, &size);
@@ -273,23 +274,6 @@ cleanup:
     if (status != NADIR_OK) {
         nadir_expansion_point_clear(context, point);
     }
-    return status;
-}
-
-nadir_status nadir_expansion_point_make(nadir_context *context, const nadir_problem *problem,
-                                        const nadir_perturbable_rows *perturbable, const nadir_kernel *kernel,
-                                        const bool *nominal, nadir_expansion_point *point)
-{
-    return make(context, problem, perturbable, kernel, nominal, false, point);
-}
-
-nadir_status nadir_expansion_point_make_near(nadir_context *context, const nadir_problem *problem,
-                                             const nadir_perturbable_rows *perturbable,
-                                             const nadir_candidate *candidate, const bool *nominal,
-                                             nadir_expansion_point *point)
-{
-    const nadir_status status = make(context, problem, perturbable, candidate->kernel, nominal, true, point);
-    point->start = candidate;
     return status;
 }
 

@@ -36,7 +36,7 @@ typedef struct parts {
     const nadir_perturbable_rows *perturbable;
     const nadir_kkt *kkt;
     const nadir_displacement *displacement;
-    const double *inverse;
+    const double *inverse_weights;
     double *q;        /* [count] */
     double *F;        /* [states * states] column t: De_t w_t */
     double *C;        /* [states * states] column s */
@@ -56,13 +56,16 @@ static void clear_parts(nadir_context *context, parts *self)
 
 static nadir_status make_parts(nadir_context *context, const nadir_kkt *kkt,
                                const nadir_occupancy_bounds *bounds, const nadir_displacement *displacement,
-                               const double *inverse, parts *self)
+                               const double *inverse_weights, parts *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
     const int64_t n = perturbable->states;
     const double gamma = kkt->point->problem.gamma;
-    *self = (parts){.perturbable = perturbable, .kkt = kkt, .displacement = displacement, .inverse = inverse};
+    *self = (parts){.perturbable = perturbable,
+                    .kkt = kkt,
+                    .displacement = displacement,
+                    .inverse_weights = inverse_weights};
     NADIR_NEW(context, self->q, perturbable->count);
     NADIR_NEW(context, self->F, n * n);
     NADIR_NEW(context, self->C, n * n);
@@ -94,7 +97,7 @@ static void sum_list(const parts *self, int64_t i, double *c)
     const int64_t n = perturbable->states;
     const int64_t start = perturbable->starts[i];
     const int64_t length = nadir_perturbable_rows_length(perturbable, i);
-    const double *weights = self->inverse != NULL ? self->inverse + start : NULL;
+    const double *weights = self->inverse_weights != NULL ? self->inverse_weights + start : NULL;
     double mass = 0;
     for (int64_t j = 0; j < length; j++) {
         mass += weights != NULL ? weights[j] : 1;
@@ -116,14 +119,14 @@ static void sum_rows(const parts *self, const int64_t *rows, int64_t held, doubl
     const nadir_perturbable_rows *perturbable = self->perturbable;
     const int64_t n = perturbable->states;
     for (int64_t k = 0; k < held; k++) {
-        const double *inverse = self->inverse + perturbable->starts[rows[k]];
+        const double *inverse_weights = self->inverse_weights + perturbable->starts[rows[k]];
         double mass = 0;
         for (int64_t j = 0; j < n; j++) {
-            mass += inverse[j];
+            mass += inverse_weights[j];
         }
         const double factor = self->q[rows[k]] / sqrt(mass);
         for (int64_t j = 0; j < n; j++) {
-            weights[k * n + j] = inverse[j] * factor;
+            weights[k * n + j] = inverse_weights[j] * factor;
         }
     }
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (blasint)n, (blasint)held, (blasint)n, 1, self->F,
@@ -196,7 +199,8 @@ static nadir_status make_gram(nadir_context *context, const parts *self, bool un
             for (int64_t j = 0;
                  j < nadir_perturbable_rows_length(perturbable, i) && self->kkt->unvisited[s] == unvisited;
                  j++) {
-                const double weight = self->inverse != NULL ? self->inverse[perturbable->starts[i] + j] : 1;
+                const double weight =
+                    self->inverse_weights != NULL ? self->inverse_weights[perturbable->starts[i] + j] : 1;
                 total[nadir_perturbable_rows_column(perturbable, i, j)] += self->q[i] * self->q[i] * weight;
             }
         }
@@ -211,7 +215,8 @@ static nadir_status make_gram(nadir_context *context, const parts *self, bool un
                 G, (blasint)n);
     nadir_blas_restore(before);
     *off = self->roundings * trace(n, G);
-    if (perturbable->columns != NULL || self->inverse != NULL) { /* otherwise columns are centred already */
+    if (perturbable->columns != NULL ||
+        self->inverse_weights != NULL) { /* otherwise columns are centred already */
         NADIR_NEW(context, block, 2 * n * BLOCK);
         take_means(context, self, unvisited, block, G);
         *off *= 3;
@@ -362,7 +367,7 @@ static bool has_unvisited(const nadir_kkt *kkt, const nadir_occupancy_bounds *bo
 
 nadir_status nadir_kappa_matrix_make(nadir_context *context, const nadir_kkt *kkt,
                                      const nadir_occupancy_bounds *bounds,
-                                     const nadir_displacement *displacement, const double *inverse,
+                                     const nadir_displacement *displacement, const double *inverse_weights,
                                      bool shared, nadir_kappa_matrix *matrix)
 {
     nadir_status status = NADIR_OK;
@@ -371,7 +376,7 @@ nadir_status nadir_kappa_matrix_make(nadir_context *context, const nadir_kkt *kk
     double *S = NULL;
     *matrix = (nadir_kappa_matrix){
         .states = n, .is_unvisited = kkt->unvisited, .shared = shared, .proven = INFINITY};
-    NADIR_CHECK(make_parts(context, kkt, bounds, displacement, inverse, &self));
+    NADIR_CHECK(make_parts(context, kkt, bounds, displacement, inverse_weights, &self));
     NADIR_NEW(context, S, 3 * n);
     NADIR_NEW(context, matrix->trial, n * n);
     NADIR_NEW_ZERO(context, matrix->rest, n * n);

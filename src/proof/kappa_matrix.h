@@ -22,11 +22,11 @@ typedef struct nadir_kappa_matrix {
     double theta, theta_unvisited;      /* by these numbers */
 } nadir_kappa_matrix;
 
-/* inverse: the weights of the displacement, [entries]; NULL for all one. shared: all rows allow all states,
- * and inverse is NULL. */
+/* inverse_weights: the weights of the displacement, [entries]; NULL for all one. shared: all rows allow all states,
+ * and inverse_weights is NULL. */
 nadir_status nadir_kappa_matrix_make(nadir_context *context, const nadir_kkt *kkt,
                                      const nadir_occupancy_bounds *bounds,
-                                     const nadir_displacement *displacement, const double *inverse,
+                                     const nadir_displacement *displacement, const double *inverse_weights,
                                      bool shared, nadir_kappa_matrix *matrix);
 void nadir_kappa_matrix_clear(nadir_context *context, nadir_kappa_matrix *matrix);
 

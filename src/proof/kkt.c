@@ -13,7 +13,6 @@
 
 void nadir_kkt_clear(nadir_context *context, nadir_kkt *kkt)
 {
-    nadir_release(context, kkt->change);
     nadir_release(context, kkt->slack);
     nadir_release(context, kkt->unvisited);
     nadir_release(context, kkt->w_unvisited);
@@ -62,10 +61,9 @@ cleanup:
     return status;
 }
 
-/* slack: [entries of row i], at most g - min g where X = 0; *square grows by |Delta / alpha|^2 of the row.
- * Returns at least its part of e_s, with rounding, the error of the row sum and what centring Delta costs. */
-static double find_slack(const nadir_kkt *kkt, const row_values *self, int64_t i, double d, double *slack,
-                         double *square)
+/* The slack of row i: at most g - min g where X = 0; *square grows by |Delta / alpha|^2 of the row. Returns at
+ * least its part of e_s, with rounding, the error of the row sum and what centring Delta costs. */
+static double find_slack(const nadir_kkt *kkt, const row_values *self, int64_t i, double d, double *square)
 {
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
     const nadir_expansion_point *point = kkt->point;
@@ -75,13 +73,11 @@ static double find_slack(const nadir_kkt *kkt, const row_values *self, int64_t i
     const double force = point->problem.gamma * d * perturbable->pi[i];
     const double hold = 2 * kkt->tau / alpha;
     const double *X = point->X + start;
+    double *slack = kkt->slack + start;
     double lowest = INFINITY;
     double widest = 0;
     for (int64_t j = 0; j < length; j++) {
         const double change = (X[j] - perturbable->phat[start + j]) / alpha;
-        if (kkt->change != NULL) {
-            kkt->change[start + j] = change;
-        }
         slack[j] = hold * change + force * self->v[nadir_perturbable_rows_column(perturbable, i, j)];
         lowest = slack[j] < lowest ? slack[j] : lowest;
         widest = fabs(change) > widest ? fabs(change) : widest;
@@ -106,10 +102,9 @@ static double find_slack(const nadir_kkt *kkt, const row_values *self, int64_t i
 /* A fixed number of parts: sums do not depend on the number of threads. */
 enum { PARTS = 64 };
 
-/* Slack, change and ratio = e_s / d(s) of states first .. end - 1; returns their part of |Delta|^2. slack:
- * work space for one row where slacks are not kept, else NULL. */
+/* Slack and ratio = e_s / d(s) of states first .. end - 1; returns their part of |Delta|^2. */
 static double find_slacks_of(const nadir_kkt *kkt, const row_values *self, int64_t first, int64_t end,
-                             double *slack, double *ratio, bool *bounded)
+                             double *ratio)
 {
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
     double distance = 0;
@@ -117,11 +112,7 @@ static double find_slacks_of(const nadir_kkt *kkt, const row_values *self, int64
         const double d = kkt->point->d[s];
         double e = 0;
         for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
-            double *row_slack = slack != NULL ? slack : kkt->slack + perturbable->starts[i];
-            e += find_slack(kkt, self, i, d, row_slack, &distance);
-            for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, i) && !*bounded; j++) {
-                *bounded = row_slack[j] > 0;
-            }
+            e += find_slack(kkt, self, i, d, &distance);
         }
         ratio[s] = kkt->unvisited[s] || perturbable->first[s] == perturbable->first[s + 1]
                        ? 0
@@ -130,26 +121,22 @@ static double find_slacks_of(const nadir_kkt *kkt, const row_values *self, int64
     return distance;
 }
 
-/* The same of all states; returns a lower bound on |Delta|^2. slack: [PARTS * longest] work space, or
- * NULL. */
-static double find_slacks(const nadir_context *context, nadir_kkt *kkt, const row_values *self,
-                          int64_t longest, double *slack, double *ratio)
+/* The same of all states; returns a lower bound on |Delta|^2. */
+static double find_slacks(const nadir_context *context, const nadir_kkt *kkt, const row_values *self,
+                          double *ratio)
 {
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
     const int threads = nadir_threads_for(context, 4 * perturbable->entries);
     double distances[PARTS] = {0};
-    bool bounded[PARTS] = {0};
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int part = 0; part < PARTS; part++) {
         const int64_t first = perturbable->states * part / PARTS;
         const int64_t end = perturbable->states * (part + 1) / PARTS;
-        distances[part] = find_slacks_of(kkt, self, first, end, slack != NULL ? slack + part * longest : NULL,
-                                         ratio, &bounded[part]);
+        distances[part] = find_slacks_of(kkt, self, first, end, ratio);
     }
     double distance = 0;
     for (int part = 0; part < PARTS; part++) {
         distance += distances[part];
-        kkt->bounded = kkt->bounded || bounded[part];
     }
     const double entries = (double)nadir_global_count(context, perturbable->entries);
     /* a sum over all entries, rounded down */
@@ -244,48 +231,19 @@ static double uncentred(const nadir_context *context, const nadir_kkt *kkt)
     return 4 * kkt->tau * kkt->point->sum_off * kkt->beta * sqrt(nadir_allreduce_sum(context, sum));
 }
 
-/* Allocates the slack of all entries or, if brief, work space for the longest row of each part. */
-static nadir_status make_slack(nadir_context *context, bool brief, nadir_kkt *kkt, int64_t *most,
-                               double **room)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_perturbable_rows *perturbable = kkt->perturbable;
-    int64_t longest = 0;
-    *most = 0;
-    if (!brief) {
-        NADIR_NEW(context, kkt->slack, perturbable->entries);
-        return NADIR_OK;
-    }
-    for (int64_t i = 0; i < perturbable->count; i++) {
-        longest = nadir_perturbable_rows_length(perturbable, i) > longest
-                      ? nadir_perturbable_rows_length(perturbable, i)
-                      : longest;
-    }
-    *most = longest;
-    NADIR_NEW(context, *room, PARTS * longest);
-cleanup:
-    return status;
-}
-
-static nadir_status make(nadir_context *context, nadir_expansion_point *point, nadir_sensitivity *sensitivity,
-                         const nadir_occupancy_bounds *bounds, double beta, double tau, const bool *unvisited,
-                         nadir_displacement *brief, nadir_kkt *kkt)
+nadir_status nadir_kkt_make(nadir_context *context, nadir_expansion_point *point,
+                            nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *bounds, double beta,
+                            double tau, const bool *unvisited, nadir_kkt *kkt)
 {
     nadir_status status = NADIR_OK;
     const nadir_perturbable_rows *perturbable = point->perturbable;
     const int64_t n = perturbable->states;
     row_values run = {0};
     double *ratio = NULL;
-    double *slack = NULL;
-    int64_t longest;
     double lacking;
-    nadir_displacement own = {.norms_alone = true};
-    nadir_displacement *displacement = brief != NULL ? brief : &own;
+    nadir_displacement displacement = {.norms_alone = true};
     *kkt = (nadir_kkt){.perturbable = perturbable, .point = point, .beta = beta, .tau = tau};
-    if (brief == NULL) {
-        NADIR_NEW(context, kkt->change, perturbable->entries);
-    }
-    NADIR_CHECK(make_slack(context, brief != NULL, kkt, &longest, &slack));
+    NADIR_NEW(context, kkt->slack, perturbable->entries);
     NADIR_NEW(context, kkt->unvisited, n);
     NADIR_NEW(context, kkt->w_unvisited, n);
     NADIR_NEW(context, run.v, nadir_model_width(point->problem.model));
@@ -293,44 +251,27 @@ static nadir_status make(nadir_context *context, nadir_expansion_point *point, n
     memcpy(kkt->unvisited, unvisited, (size_t)n * sizeof *unvisited);
     raise_occupancies(kkt);
     NADIR_CHECK(solve_value(context, kkt, &run));
-    const double distance = find_slacks(context, kkt, &run, longest, slack, ratio);
+    const double distance = find_slacks(context, kkt, &run, ratio);
     NADIR_CHECK(find_unvisited_w(context, kkt, sensitivity, &run));
     NADIR_CHECK(nadir_occupancy_bounds_most(context, bounds, ratio, &lacking));
-    NADIR_CHECK(nadir_displacement_make(context, kkt, NULL, displacement));
+    NADIR_CHECK(nadir_displacement_make(context, kkt, NULL, &displacement));
     /* tau (beta^2 - |Delta|^2): beta^2 rounded up, |Delta|^2 is a lower bound; then all sums of the error */
     const double unused = tau * fmax(nadir_round_up(beta * beta, 4) - distance, 0);
-    kkt->error = nadir_round_up(kkt->error + lacking + unused + drift(context, kkt, displacement) +
+    kkt->error = nadir_round_up(kkt->error + lacking + unused + drift(context, kkt, &displacement) +
                                     uncentred(context, kkt),
                                 NADIR_PROOF_ROUNDINGS);
 cleanup:
-    nadir_displacement_clear(context, &own);
+    nadir_displacement_clear(context, &displacement);
     nadir_release(context, run.v);
     nadir_release(context, ratio);
-    nadir_release(context, slack);
     if (status != NADIR_OK) {
         nadir_kkt_clear(context, kkt);
     }
     return status;
 }
 
-nadir_status nadir_kkt_make(nadir_context *context, nadir_expansion_point *point,
-                            nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *bounds, double beta,
-                            double tau, const bool *unvisited, nadir_kkt *kkt)
-{
-    return make(context, point, sensitivity, bounds, beta, tau, unvisited, NULL, kkt);
-}
-
-nadir_status nadir_kkt_make_brief(nadir_context *context, nadir_expansion_point *point,
-                                  nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *bounds,
-                                  double beta, double tau, const bool *unvisited, nadir_kkt *kkt,
-                                  nadir_displacement *displacement)
-{
-    displacement->norms_alone = true;
-    return make(context, point, sensitivity, bounds, beta, tau, unvisited, displacement, kkt);
-}
-
 void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds, double radius,
-                     double *inverse)
+                     double *inverse_weights)
 {
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
     for (int64_t s = 0; s < perturbable->states; s++) {
@@ -344,7 +285,7 @@ void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds,
                 const double most = nadir_round_up(
                     fmin(fmin(1, perturbable->phat[e] + alpha * kkt->beta), alpha * radius), 8);
                 const double above = most > 0 ? gain * kkt->slack[e] / most : 0;
-                inverse[e] = nadir_round_up(1 / (1 + above), 8);
+                inverse_weights[e] = nadir_round_up(1 / (1 + above), 8);
             }
         }
     }
@@ -363,13 +304,12 @@ void nadir_displacement_clear(nadir_context *context, nadir_displacement *displa
 /* Delta / alpha of an entry. */
 static double change_of(const nadir_kkt *kkt, int64_t entry, double alpha)
 {
-    return kkt->change != NULL ? kkt->change[entry]
-                               : (kkt->point->X[entry] - kkt->perturbable->phat[entry]) / alpha;
+    return (kkt->point->X[entry] - kkt->perturbable->phat[entry]) / alpha;
 }
 
-/* direction (unless NULL): (Delta / alpha - c) inverse of one row, which sums to zero; returns its part of
+/* direction (unless NULL): (Delta / alpha - c) inverse_weights of one row, which sums to zero; returns its part of
  * n_s^2. */
-static double displace_row(const nadir_kkt *kkt, const double *inverse, int64_t i, double *direction)
+static double displace_row(const nadir_kkt *kkt, const double *inverse_weights, int64_t i, double *direction)
 {
     const int64_t start = kkt->perturbable->starts[i];
     const int64_t end = kkt->perturbable->starts[i + 1];
@@ -378,14 +318,14 @@ static double displace_row(const nadir_kkt *kkt, const double *inverse, int64_t 
     double mean = 0;
     double square = 0;
     for (int64_t e = start; e < end; e++) {
-        const double weight = inverse != NULL ? inverse[e] : 1;
+        const double weight = inverse_weights != NULL ? inverse_weights[e] : 1;
         mass += weight;
         mean += weight * change_of(kkt, e, alpha);
     }
     mean /= mass;
     for (int64_t e = start; e < end; e++) {
         const double far = change_of(kkt, e, alpha) - mean;
-        const double weighted = far * (inverse != NULL ? inverse[e] : 1);
+        const double weighted = far * (inverse_weights != NULL ? inverse_weights[e] : 1);
         square += far * weighted;
         if (direction != NULL) {
             direction[e] = weighted;
@@ -394,8 +334,8 @@ static double displace_row(const nadir_kkt *kkt, const double *inverse, int64_t 
     return square;
 }
 
-nadir_status nadir_displacement_make(nadir_context *context, const nadir_kkt *kkt, const double *inverse,
-                                     nadir_displacement *displacement)
+nadir_status nadir_displacement_make(nadir_context *context, const nadir_kkt *kkt,
+                                     const double *inverse_weights, nadir_displacement *displacement)
 {
     nadir_status status = NADIR_OK;
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
@@ -411,7 +351,7 @@ nadir_status nadir_displacement_make(nadir_context *context, const nadir_kkt *kk
     for (int64_t s = 0; s < perturbable->states; s++) {
         double square = 0;
         for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
-            square += displace_row(kkt, inverse, i, displacement->direction);
+            square += displace_row(kkt, inverse_weights, i, displacement->direction);
         }
         const double n = sqrt(square);
         if (displacement->direction != NULL) {
@@ -472,11 +412,8 @@ nadir_status nadir_stationary_point_make(nadir_context *context, const nadir_pro
     const double *d = source == NADIR_OCCUPANCY_COLUMNS ? NULL : candidate->d;
     NADIR_NEW(context, self->unvisited, perturbable->states);
     NADIR_CHECK(nadir_expansion_point_unvisited(context, problem, candidate->kernel, d, self->unvisited));
-    NADIR_CHECK(source == NADIR_OCCUPANCY_NEAR
-                    ? nadir_expansion_point_make_near(context, problem, perturbable, candidate,
-                                                      self->unvisited, point)
-                    : nadir_expansion_point_make(context, problem, perturbable, candidate->kernel,
-                                                 self->unvisited, point));
+    NADIR_CHECK(nadir_expansion_point_make(context, problem, perturbable, candidate->kernel, self->unvisited,
+                                           source == NADIR_OCCUPANCY_NEAR ? candidate : NULL, point));
     NADIR_CHECK(source == NADIR_OCCUPANCY_COLUMNS ? nadir_expansion_point_columns(context, point)
                                                   : nadir_expansion_point_occupancy(context, point));
     NADIR_CHECK(nadir_sensitivity_make(context, perturbable, point->X, &self->sensitivity));

@@ -33,11 +33,9 @@ typedef struct nadir_kkt {
     double beta, tau;             /* tau > 0 */
     double J;                     /* mu . v */
     double error;                 /* as above */
-    double *change;               /* [entries] Delta / alpha; NULL if brief */
-    double *slack;                /* [entries] at most g - min g where P* = 0, else 0; NULL if brief */
+    double *slack;                /* [entries] at most g - min g where P* = 0, else 0 */
     bool *unvisited;              /* [states] */
     double *w_unvisited;          /* [states] w_s of unvisited states, else 0 */
-    bool bounded;                 /* some entry is zero and has slack */
 } nadir_kkt;
 
 /* point: with its occupancy or columns; rows of unvisited states are nominal in it. unvisited: [states],
@@ -45,13 +43,6 @@ typedef struct nadir_kkt {
 nadir_status nadir_kkt_make(nadir_context *context, nadir_expansion_point *point,
                             nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *bounds, double beta,
                             double tau, const bool *unvisited, nadir_kkt *kkt);
-/* The same together with the displacement, norms alone, and without arrays of entries: neither weights nor
- * other displacements can be computed from it. */
-struct nadir_displacement;
-nadir_status nadir_kkt_make_brief(nadir_context *context, nadir_expansion_point *point,
-                                  nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *bounds,
-                                  double beta, double tau, const bool *unvisited, nadir_kkt *kkt,
-                                  struct nadir_displacement *displacement);
 void nadir_kkt_clear(nadir_context *context, nadir_kkt *kkt);
 
 /*
@@ -62,7 +53,7 @@ void nadir_kkt_clear(nadir_context *context, nadir_kkt *kkt);
  * where P* = 0, 0 <= delta <= u = min(1, Phat + alpha beta, alpha radius), so that delta >= delta^2 / u.
  */
 void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds, double radius,
-                     double *inverse);
+                     double *inverse_weights);
 
 /*
  * The displacement Delta = P* - Phat of a candidate, state by state, as other kernels feel
@@ -83,9 +74,9 @@ typedef struct nadir_displacement {
     bool norms_alone;  /* in: directions are not needed and stay NULL */
 } nadir_displacement;
 
-/* inverse: [entries] 1 / omega; NULL for all one. Computed anew in place. */
-nadir_status nadir_displacement_make(nadir_context *context, const nadir_kkt *kkt, const double *inverse,
-                                     nadir_displacement *displacement);
+/* inverse_weights: [entries] 1 / omega; NULL for all one. Computed anew in place. */
+nadir_status nadir_displacement_make(nadir_context *context, const nadir_kkt *kkt,
+                                     const double *inverse_weights, nadir_displacement *displacement);
 void nadir_displacement_clear(nadir_context *context, nadir_displacement *displacement);
 
 /* At least |delta|, in the norm with weights, of every kernel P within the bounds on occupancies that has J_P

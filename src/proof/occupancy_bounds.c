@@ -363,7 +363,7 @@ nadir_status nadir_occupancy_bounds_pass(nadir_context *context, const nadir_pro
 {
     nadir_status status = NADIR_OK;
     nadir_expansion_point point = {0};
-    NADIR_CHECK(nadir_expansion_point_make(context, problem, perturbable, NULL, NULL, &point));
+    NADIR_CHECK(nadir_expansion_point_make(context, problem, perturbable, NULL, NULL, NULL, &point));
     nadir_occupancy_bounds_limit(context, problem, radius, bounds);
     NADIR_CHECK(
         nadir_occupancy_bounds_pass_around(context, &point, NULL, radius, passes, settled, bounds, done));

@@ -106,10 +106,11 @@ void nadir_sensitivity_coarse(const nadir_perturbable_rows *perturbable, int64_t
 /*
  * The same for both signs with weights omega >= 1 on the entries, lengths being sqrt(sum omega delta^2):
  * both[t * states + s] is at least sum over rows of (alpha pi)^2 min over c of sum of (g - c)^2 / omega.
- * inverse: [entries] 1 / omega.
+ * inverse_weights: [entries] 1 / omega.
  */
 nadir_status nadir_sensitivity_weighted(nadir_context *context, const nadir_perturbable_rows *perturbable,
-                                        const double *inverse, int64_t count, const double *g, double *both);
+                                        const double *inverse_weights, int64_t count, const double *g,
+                                        double *both);
 
 /*
  * A kernel X of the set around which the occupancies of others are bounded, entry by
@@ -146,16 +147,13 @@ typedef struct nadir_expansion_point {
 } nadir_expansion_point;
 
 /* X is the kernel (NULL: the nominal one) without entries that are negative or not allowed, its rows scaled
- * to sum to one. Rows of states in `nominal`, [states] (NULL: none), become nominal. */
+ * to sum to one. Rows of states in `nominal`, [states] (NULL: none), become nominal. start: a candidate of this
+ * kernel, which must outlive the point, for value and occupancy alone: solves start from its v and d and use
+ * the factors of the nominal operator (nadir_occupancy_perturb); NULL: the point has an operator of its own. */
 nadir_status nadir_expansion_point_make(nadir_context *context, const nadir_problem *problem,
                                         const nadir_perturbable_rows *perturbable, const nadir_kernel *kernel,
-                                        const bool *nominal, nadir_expansion_point *point);
-/* The same for the kernel of a candidate, which must outlive it, for value and occupancy alone: solves start
- * from v and d of the candidate and use the factors of the nominal operator (nadir_occupancy_perturb). */
-nadir_status nadir_expansion_point_make_near(nadir_context *context, const nadir_problem *problem,
-                                             const nadir_perturbable_rows *perturbable,
-                                             const nadir_candidate *candidate, const bool *nominal,
-                                             nadir_expansion_point *point);
+                                        const bool *nominal, const nadir_candidate *start,
+                                        nadir_expansion_point *point);
 void nadir_expansion_point_clear(nadir_context *context, nadir_expansion_point *point);
 
 /* Computes d, and in `off` its error, without columns. */

@@ -228,9 +228,8 @@ static nadir_status start(nadir_context *context, const nadir_occupancy_bounds *
     NADIR_CHECK(nadir_stationary_point_make(context, self->problem, self->perturbable, candidate,
                                             NADIR_OCCUPANCY_OWN, &self->star));
     nadir_expansion_point_shift(&self->star.point);
-    NADIR_CHECK(nadir_kkt_make_brief(context, &self->star.point, &self->star.sensitivity, bounds, self->beta,
-                                     candidate->tau, self->star.unvisited, &self->star.kkt,
-                                     &self->star.displacement));
+    self->star.displacement.norms_alone = true;
+    NADIR_CHECK(nadir_stationary_point_kkt(context, bounds, self->beta, candidate->tau, &self->star));
     nadir_sensitivity_clear(context, &self->star.sensitivity);
     /* two kernels of the ball, each in it up to rounding */
     self->radius = nadir_round_up(2 * self->beta, NADIR_PROOF_ROUNDINGS);
@@ -500,7 +499,8 @@ static nadir_status fill(nadir_context *context, nadir_kappa_path *kappa_path)
     NADIR_CHECK(nadir_occupancy_bounds_pass(context, problem, &kappa_path->perturbable, kappa_path->beta,
                                             NADIR_OCCUPANCY_PASSES, NADIR_OCCUPANCY_SETTLED,
                                             &kappa_path->bounds, &passes));
-    NADIR_CHECK(nadir_expansion_point_make(context, problem, &kappa_path->perturbable, NULL, NULL, &point));
+    NADIR_CHECK(
+        nadir_expansion_point_make(context, problem, &kappa_path->perturbable, NULL, NULL, NULL, &point));
     NADIR_CHECK(nadir_expansion_point_columns(context, &point));
     NADIR_NEW(context, kappa_path->root, n * n);
     NADIR_NEW(context, kappa_path->slope, n);

@@ -321,13 +321,13 @@ void nadir_sensitivity_coarse(const nadir_perturbable_rows *perturbable, int64_t
 /* ------------------------------------------------------------------------------------------- weights */
 
 /* sum of (g - c)^2 / omega of one row with a list of successors, c the mean. */
-static double weighted_square(const nadir_perturbable_rows *perturbable, int64_t i, const double *inverse,
-                              const double *g)
+static double weighted_square(const nadir_perturbable_rows *perturbable, int64_t i,
+                              const double *inverse_weights, const double *g)
 {
     const int64_t start = perturbable->starts[i];
     const int64_t length = perturbable->starts[i + 1] - start;
     const int32_t *columns = perturbable->columns + start;
-    const double *weights = inverse + start;
+    const double *weights = inverse_weights + start;
     double mass = 0;
     double mean = 0;
     double square = 0;
@@ -344,7 +344,7 @@ static double weighted_square(const nadir_perturbable_rows *perturbable, int64_t
 }
 
 static void weigh_lists(nadir_context *context, const nadir_perturbable_rows *perturbable,
-                        const double *inverse, int64_t count, const double *g, double *both)
+                        const double *inverse_weights, int64_t count, const double *g, double *both)
 {
     const int64_t n = perturbable->states;
     const int threads = nadir_threads_for(context, 4 * count * perturbable->entries);
@@ -353,7 +353,8 @@ static void weigh_lists(nadir_context *context, const nadir_perturbable_rows *pe
         for (int64_t s = 0; s < n; s++) {
             double sum = 0;
             for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
-                sum += row_square(perturbable, i) * weighted_square(perturbable, i, inverse, g + t * n);
+                sum +=
+                    row_square(perturbable, i) * weighted_square(perturbable, i, inverse_weights, g + t * n);
             }
             /* two sums over the entries of rows; DBL_MIN pays for underflow */
             both[t * n + s] = nadir_round_up(sum, 2 * (double)(2 * n + 64)) + DBL_MIN;
@@ -363,8 +364,8 @@ static void weigh_lists(nadir_context *context, const nadir_perturbable_rows *pe
 
 /* both = sum of (alpha pi)^2 sum of g^2 / omega, by one product of matrices. room, sums: [states * count],
  * [states * states] work space. */
-static void weigh_squares(const nadir_perturbable_rows *perturbable, const double *inverse, int64_t count,
-                          const double *g, double *room, double *sums, double *both)
+static void weigh_squares(const nadir_perturbable_rows *perturbable, const double *inverse_weights,
+                          int64_t count, const double *g, double *room, double *sums, double *both)
 {
     const int64_t n = perturbable->states;
     for (int64_t e = 0; e < n * count; e++) {
@@ -373,7 +374,7 @@ static void weigh_squares(const nadir_perturbable_rows *perturbable, const doubl
     memset(sums, 0, (size_t)(n * n) * sizeof *sums);
     for (int64_t s = 0; s < n; s++) {
         for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
-            cblas_daxpy((blasint)n, row_square(perturbable, i), inverse + perturbable->starts[i], 1,
+            cblas_daxpy((blasint)n, row_square(perturbable, i), inverse_weights + perturbable->starts[i], 1,
                         sums + s * n, 1);
         }
     }
@@ -383,8 +384,9 @@ static void weigh_squares(const nadir_perturbable_rows *perturbable, const doubl
 
 /* both -= sum of (alpha pi)^2 (sum of g / omega)^2 / sum of 1 / omega, over the rows of states first .. end -
  * 1. means: [rows * count] work space. */
-static void take_means(const nadir_perturbable_rows *perturbable, const double *inverse, int64_t count,
-                       const double *g, int64_t first, int64_t end, double *means, double *both)
+static void take_means(const nadir_perturbable_rows *perturbable, const double *inverse_weights,
+                       int64_t count, const double *g, int64_t first, int64_t end, double *means,
+                       double *both)
 {
     const int64_t n = perturbable->states;
     const int64_t begin = perturbable->first[first];
@@ -393,12 +395,13 @@ static void take_means(const nadir_perturbable_rows *perturbable, const double *
         return;
     }
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (blasint)rows, (blasint)count, (blasint)n, 1,
-                inverse + perturbable->starts[begin], (blasint)n, g, (blasint)n, 0, means, (blasint)rows);
+                inverse_weights + perturbable->starts[begin], (blasint)n, g, (blasint)n, 0, means,
+                (blasint)rows);
     for (int64_t s = first; s < end; s++) {
         for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
             double mass = 0;
             for (int64_t j = 0; j < n; j++) {
-                mass += inverse[perturbable->starts[i] + j];
+                mass += inverse_weights[perturbable->starts[i] + j];
             }
             const double factor = row_square(perturbable, i) / mass;
             for (int64_t t = 0; t < count; t++) {
@@ -412,7 +415,7 @@ static void take_means(const nadir_perturbable_rows *perturbable, const double *
 /* Rows that allow all states. The error of the first part is n + A + 3 roundings of itself; that of the
  * second, by Cauchy and Schwarz, 2 n + 8 roundings of the first part, which is the larger one. */
 static nadir_status weigh_rows(nadir_context *context, const nadir_perturbable_rows *perturbable,
-                               const double *inverse, int64_t count, const double *g, double *both)
+                               const double *inverse_weights, int64_t count, const double *g, double *both)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = perturbable->states;
@@ -429,10 +432,11 @@ static nadir_status weigh_rows(nadir_context *context, const nadir_perturbable_r
     NADIR_NEW(context, sums, n * n);
     NADIR_NEW(context, means, BLOCK * most * count);
     const int before = nadir_blas_threads(nadir_threads_for_blas(context, count * perturbable->entries));
-    weigh_squares(perturbable, inverse, count, g, room, sums, both);
+    weigh_squares(perturbable, inverse_weights, count, g, room, sums, both);
     memcpy(room, both, (size_t)(n * count) * sizeof *room);
     for (int64_t first = 0; first < n; first += BLOCK) {
-        take_means(perturbable, inverse, count, g, first, first + BLOCK < n ? first + BLOCK : n, means, both);
+        take_means(perturbable, inverse_weights, count, g, first, first + BLOCK < n ? first + BLOCK : n,
+                   means, both);
     }
     nadir_blas_restore(before);
     for (int64_t e = 0; e < n * count; e++) {
@@ -446,11 +450,12 @@ cleanup:
 }
 
 nadir_status nadir_sensitivity_weighted(nadir_context *context, const nadir_perturbable_rows *perturbable,
-                                        const double *inverse, int64_t count, const double *g, double *both)
+                                        const double *inverse_weights, int64_t count, const double *g,
+                                        double *both)
 {
     if (perturbable->columns == NULL) {
-        return weigh_rows(context, perturbable, inverse, count, g, both);
+        return weigh_rows(context, perturbable, inverse_weights, count, g, both);
     }
-    weigh_lists(context, perturbable, inverse, count, g, both);
+    weigh_lists(context, perturbable, inverse_weights, count, g, both);
     return NADIR_OK;
 }

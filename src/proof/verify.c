@@ -225,7 +225,7 @@ static nadir_status find_by_norm(nadir_verify_run *run, const char *how, double 
     NADIR_CHECK(nadir_free_enclosing_ball(run->context, problem, &two, &enclosing, &wider));
     for (int proof = 0; proof < 3; proof++) {
         if (strcmp(how, nadir_breakdown_proof_names[proof]) == 0) {
-            NADIR_CHECK(nadir_breakdown_low(run->context, &enclosing, (nadir_breakdown_proof)proof,
+            NADIR_CHECK(nadir_breakdown_low(run->context, &enclosing, (nadir_breakdown_proof)proof, false,
                                             wider * radius, &low));
         }
     }
@@ -236,7 +236,7 @@ static nadir_status find_by_norm(nadir_verify_run *run, const char *how, double 
     *found = nadir_breakdown_for_norm(problem, low);
     if (strcmp(how, nadir_breakdown_proof_names[NADIR_BREAKDOWN_PRODUCTS]) == 0 &&
         *found < claimed * (1 - AGREEMENT)) {
-        NADIR_CHECK(nadir_breakdown_low_thoroughly(run->context, &enclosing, &low));
+        NADIR_CHECK(nadir_breakdown_low(run->context, &enclosing, NADIR_BREAKDOWN_PRODUCTS, true, 0, &low));
         *found = fmax(*found, nadir_breakdown_for_norm(problem, low));
     }
 cleanup:

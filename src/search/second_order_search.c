@@ -41,14 +41,15 @@ static nadir_status begin(nadir_context *context, search *self)
     return nadir_derivation_begin(context, self->derivation);
 }
 
-static bool has_many_zeros(const nadir_derivation *derivation)
+/* Whether at least this share of the entries, and one of them, are zero in P* and have slack. */
+static bool has_zeros(const nadir_derivation *derivation, double share)
 {
     const int64_t entries = derivation->perturbable.entries;
     int64_t count = 0;
     for (int64_t e = 0; e < entries; e++) {
         count += derivation->star.kkt.slack[e] > 0;
     }
-    return (double)count >= MANY * (double)entries && count > 0;
+    return (double)count >= share * (double)entries && count > 0;
 }
 
 /* Whether slopes show all that is needed. */
@@ -213,7 +214,7 @@ static nadir_status prove_briefly(nadir_context *context, search *self, double w
         NADIR_CHECK(begin(context, self));
     }
     NADIR_CHECK(nadir_derivation_tabulate(context, derivation, false));
-    if (has_many_zeros(derivation)) {
+    if (has_zeros(derivation, MANY)) {
         NADIR_CHECK(nadir_derivation_use_weights(context, derivation));
     }
     NADIR_CHECK(tighten_and_conclude(context, self));
@@ -232,12 +233,12 @@ static nadir_status prove_fully(nadir_context *context, search *self, int rounds
         nadir_derivation_set_passes(context, derivation, NADIR_OCCUPANCY_PASSES, NADIR_OCCUPANCY_SETTLED));
     self->nominal = true;
     NADIR_CHECK(begin(context, self));
-    if (!derivation->weighted && has_many_zeros(derivation)) {
+    if (!derivation->weighted && has_zeros(derivation, MANY)) {
         NADIR_CHECK(nadir_derivation_use_weights(context, derivation));
     }
     NADIR_CHECK(tighten(context, self));
     NADIR_CHECK(conclude(context, self));
-    if (!derivation->weighted && derivation->star.kkt.bounded && certificate->lower < wanted) {
+    if (!derivation->weighted && has_zeros(derivation, 0) && certificate->lower < wanted) {
         NADIR_CHECK(nadir_derivation_use_weights(context, derivation));
         NADIR_CHECK(tighten(context, self));
         NADIR_CHECK(conclude(context, self));

@@ -107,7 +107,7 @@ void test_stage_make(nadir_context *context, const nadir_problem *problem, doubl
     assert_ok(context, nadir_occupancy_bounds_make(context, problem, &stage->bounds));
     test_bound_occupancies(context, problem, &stage->perturbable, beta, &stage->bounds);
     assert_ok(context, nadir_expansion_point_make(context, problem, &stage->perturbable, attack->kernel,
-                                                  unvisited, &stage->star));
+                                                  unvisited, NULL, &stage->star));
     assert_ok(context, nadir_expansion_point_columns(context, &stage->star));
     assert_ok(context,
               nadir_sensitivity_make(context, &stage->perturbable, stage->star.X, &stage->sensitivity));

@@ -26,7 +26,8 @@ static void check_proofs(nadir_context *context, const nadir_problem *problem, l
     double before = 0;
     for (int proof = NADIR_BREAKDOWN_PRODUCTS; proof <= NADIR_BREAKDOWN_CHOLESKY; proof++) {
         double low = NAN;
-        assert_ok(context, nadir_breakdown_low(context, problem, (nadir_breakdown_proof)proof, 0, &low));
+        assert_ok(context,
+                  nadir_breakdown_low(context, problem, (nadir_breakdown_proof)proof, false, 0, &low));
         assert_that((long double)low <= truth, "%s proves %.17g, the truth is %.17Lg", proof_names[proof],
                     low, truth);
         assert_that(low >= before, "%s proves %g, cheaper ones %g", proof_names[proof], low, before);
@@ -73,7 +74,8 @@ static void test_golden_radii(void **state)
         assert_ok(context, nadir_breakdown_estimate(context, test_problem_view(&made), &exact, &converged));
         assert_true(converged);
         assert_that(fabs(exact / radii[i] - 1) < 1e-9, "%.17g instead of %.12g", exact, radii[i]);
-        assert_ok(context, nadir_breakdown_low(context, &made.problem, NADIR_BREAKDOWN_CHOLESKY, 0, &low));
+        assert_ok(context,
+                  nadir_breakdown_low(context, &made.problem, NADIR_BREAKDOWN_CHOLESKY, false, 0, &low));
         assert_that(low <= radii[i] * (1 + 1e-11) && low > radii[i] * (1 - 1e-9), "cholesky: %.17g", low);
         test_problem_clear(&made);
     }
@@ -166,7 +168,7 @@ static void test_norms_and_backends(void **state)
         double exact = NAN;
         bool converged = false;
         test_note("p=%g, %s", p, backends[i / 5]);
-        assert_ok(context, nadir_breakdown_low(context, problem, NADIR_BREAKDOWN_CHOLESKY, 0, &low));
+        assert_ok(context, nadir_breakdown_low(context, problem, NADIR_BREAKDOWN_CHOLESKY, false, 0, &low));
         assert_ok(context, nadir_breakdown_estimate(context, problem, &exact, &converged));
         first = i == 0 ? exact : first;
         assert_true(converged && low <= exact * (1 + 1e-9));
@@ -202,7 +204,8 @@ static void test_extremes(void **state)
         const nadir_problem *problem = test_problem_view(&made);
         test_note("case %d", i);
         for (int proof = NADIR_BREAKDOWN_PRODUCTS; proof <= NADIR_BREAKDOWN_CHOLESKY; proof++) {
-            assert_ok(context, nadir_breakdown_low(context, problem, (nadir_breakdown_proof)proof, 1, &low));
+            assert_ok(context,
+                      nadir_breakdown_low(context, problem, (nadir_breakdown_proof)proof, false, 1, &low));
             assert_that(i == 3 ? low >= 0 && isfinite(low) : isinf(low), "%g", low);
         }
         if (i < 3) {
@@ -237,8 +240,9 @@ static void test_scarce_memory(void **state)
             double found;
             bool converged;
             scarce.left = allowed;
-            status = kind == 0 ? nadir_breakdown_low(context, problem, NADIR_BREAKDOWN_CHOLESKY, 0, &found)
-                               : nadir_breakdown_estimate(context, problem, &found, &converged);
+            status = kind == 0
+                         ? nadir_breakdown_low(context, problem, NADIR_BREAKDOWN_CHOLESKY, false, 0, &found)
+                         : nadir_breakdown_estimate(context, problem, &found, &converged);
             assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
             /* the operator keeps room to work in */
             assert_that(scarce.blocks <= before + 8, "%d blocks", (int)(scarce.blocks - before));

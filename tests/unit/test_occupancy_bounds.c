@@ -315,7 +315,8 @@ static void test_pass(void **state)
         test_system_solve(&system, true, problem->mu, d);
         assert_ok(context, nadir_perturbable_rows_make(context, problem, &perturbable));
         assert_ok(context, nadir_occupancy_bounds_make(context, problem, &bounds));
-        assert_ok(context, nadir_expansion_point_make(context, problem, &perturbable, NULL, NULL, &centre));
+        assert_ok(context,
+                  nadir_expansion_point_make(context, problem, &perturbable, NULL, NULL, NULL, &centre));
         assert_ok(context, nadir_expansion_point_columns(context, &centre));
         assert_ok(context, nadir_sensitivity_make(context, &perturbable, centre.X, &sensitivity));
         assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, up + n * n));
@@ -464,7 +465,8 @@ static void test_series(void **state)
         double y[5];
         double up[25];
         assert_ok(context, nadir_perturbable_rows_make(context, problem, &perturbable));
-        assert_ok(context, nadir_expansion_point_make(context, problem, &perturbable, NULL, NULL, &centre));
+        assert_ok(context,
+                  nadir_expansion_point_make(context, problem, &perturbable, NULL, NULL, NULL, &centre));
         assert_ok(context, nadir_expansion_point_columns(context, &centre));
         assert_ok(context, nadir_sensitivity_make(context, &perturbable, centre.X, &sensitivity));
         assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, n, centre.D, up, NULL));

@@ -59,7 +59,7 @@ static void truth_clear(truth *made)
 static double low_of(const truth *at, nadir_breakdown_proof proof)
 {
     double low = NAN;
-    assert_ok(at->context, nadir_breakdown_low(at->context, at->problem, proof, at->beta, &low));
+    assert_ok(at->context, nadir_breakdown_low(at->context, at->problem, proof, false, at->beta, &low));
     return low;
 }
 
