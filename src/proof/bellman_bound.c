@@ -6,7 +6,6 @@
 
 #include "core/round.h"
 #include "linalg/distributed.h"
-#include "linalg/threads.h"
 #include "linalg/vector.h"
 #include "sets/lmo_by_state.h"
 #include "solve/bellman.h"
@@ -39,26 +38,17 @@ static policy_size measure_policy(const nadir_context *context, const nadir_mode
     return size;
 }
 
-/* max_s of v - Lv without rounding; infinite where that is no number. products: [rows] Phat v, or NULL. */
+/* max_s of v - Lv without rounding; infinite where that is no number. products: [rows] Phat v. */
 static double largest_fall(const nadir_context *context, const nadir_problem *problem, const double *v,
                            const double *products, const double *taken)
 {
     const nadir_model *model = problem->model;
     const double *pi = problem->policy->probabilities;
-    const nadir_kernel_vector vector = nadir_kernel_prepare(context, problem->kernel, v);
-    const int threads = nadir_threads_for(context, model->nonzeros);
     double most = -INFINITY;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : most)
     for (int64_t s = 0; s < model->states; s++) {
         double next = 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            double product = 0;
-            if (products != NULL) {
-                product = products[row];
-            } else {
-                nadir_kernel_multiply_rows(problem->kernel, &vector, row, row + 1, &product);
-            }
-            next += pi[row] * (problem->rewards[row] + problem->gamma * product);
+            next += pi[row] * (problem->rewards[row] + problem->gamma * products[row]);
         }
         const double fall = v[s] - (next - taken[s]);
         most = fmax(most, isnan(fall) ? INFINITY : fall);
@@ -73,10 +63,8 @@ nadir_status nadir_bellman_bound(nadir_context *context, const nadir_problem *pr
     double *products = NULL;
     double error;
     nadir_kernel_size size;
-    if (nadir_kernel_is_on_device(context, problem->kernel)) { /* all at once, by a device */
-        NADIR_NEW(context, products, problem->rows);
-        nadir_kernel_multiply(context, problem->kernel, v, products);
-    }
+    NADIR_NEW(context, products, problem->rows);
+    nadir_kernel_multiply(context, problem->kernel, v, products);
     nadir_kernel_measure(context, problem->kernel, &size);
     const policy_size pi = measure_policy(context, problem->model, problem->policy);
     const double largest = nadir_global_largest(context, problem->states, v);

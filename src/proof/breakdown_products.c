@@ -88,67 +88,17 @@ static void scan_dense(const nadir_context *context, const nadir_matrix *matrix,
     }
 }
 
-/* Columns of the rows of this process, ghosts included: [width] each. */
-typedef struct column_parts {
-    double *sums;
-    double *minima;
-    double *stored;
-} column_parts;
-
-/* The minima of the columns that are stored in every row, over all processes: scan->minima, zero elsewhere.
- * scan->work: how many entries each column has. */
-static nadir_status find_distributed_minima(nadir_context *context, const nadir_exchange *exchange,
-                                            const column_parts *parts, const average_scan *scan)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_communication *table = context->communication;
-    nadir_reduction *operations = NULL;
-    double *places = NULL;
-    double *minima = NULL;
-    int64_t own = 0;
-    for (int64_t t = 0; t < exchange->count; t++) {
-        scan->minima[t] = 0;
-        own += scan->work[t] == (double)exchange->total;
-    }
-    const int64_t full = nadir_global_count(context, own);
-    NADIR_NEW(context, operations, full);
-    NADIR_NEW(context, places, own + full);
-    NADIR_NEW(context, minima, full);
-    int64_t to = 0;
-    for (int64_t t = 0; t < exchange->count; t++) {
-        if (scan->work[t] == (double)exchange->total) {
-            places[to++] = (double)(exchange->first + t);
-        }
-    }
-    NADIR_CHECK(table->gather(table->self, context, own, places, places + own));
-    for (int64_t i = 0; i < full; i++) {
-        operations[i] = NADIR_REDUCE_MINIMUM;
-        minima[i] = parts->minima[nadir_exchange_column(exchange, (int64_t)places[own + i])];
-    }
-    NADIR_CHECK(table->reduce(table->self, context, full, operations, minima));
-    for (int64_t i = 0; i < full; i++) {
-        const int64_t place = (int64_t)places[own + i] - exchange->first;
-        if (place >= 0 && place < exchange->count) {
-            scan->minima[place] = minima[i];
-        }
-    }
-cleanup:
-    nadir_release(context, operations);
-    nadir_release(context, places);
-    nadir_release(context, minima);
-    return status;
-}
-
-/* A sparse matrix. With rows on several processes the parts of ghosts are sent to their owners. */
+/* A sparse matrix. With rows on several processes the sums of ghosts are sent to their owners, and minima are
+ * taken to be 0: those that matter are raised to the minima of D. */
 static nadir_status scan_sparse(nadir_context *context, const nadir_matrix *matrix,
                                 const nadir_exchange *exchange, average_scan *scan)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = matrix->size;
     const int64_t width = exchange != NULL ? matrix->width : n;
-    double *numbers = NULL;
-    NADIR_NEW_ZERO(context, numbers, 3 * width);
-    const column_parts parts = {numbers, numbers + width, numbers + 2 * width};
+    double *sums = NULL;
+    NADIR_NEW_ZERO(context, sums, 2 * width);
+    double *stored = sums + width; /* entries of the columns */
     for (int64_t s = 0; s < n; s++) {
         const int64_t start = matrix->starts[s];
         const int64_t count = matrix->starts[s + 1] - start;
@@ -156,25 +106,22 @@ static nadir_status scan_sparse(nadir_context *context, const nadir_matrix *matr
         for (int64_t i = start; i < start + count; i++) {
             const int64_t t = matrix->columns[i];
             const double value = matrix->values[i];
-            parts.minima[t] = parts.stored[t] == 0 || value < parts.minima[t] ? value : parts.minima[t];
-            parts.sums[t] += value;
-            parts.stored[t]++;
+            if (t < n) {
+                scan->minima[t] = stored[t] == 0 || value < scan->minima[t] ? value : scan->minima[t];
+            }
+            sums[t] += value;
+            stored[t]++;
         }
     }
-    memcpy(scan->columns, parts.sums, (size_t)n * sizeof *numbers);
+    memcpy(scan->columns, sums, (size_t)n * sizeof *sums);
     if (exchange != NULL) {
-        const nadir_communication *table = exchange->table;
-        memcpy(scan->work, parts.stored, (size_t)n * sizeof *numbers);
-        table->add(table->self, exchange->plan, parts.sums + n, scan->columns);
-        table->add(table->self, exchange->plan, parts.stored + n, scan->work);
-        NADIR_CHECK(find_distributed_minima(context, exchange, &parts, scan));
-    } else {
-        for (int64_t t = 0; t < n; t++) {
-            scan->minima[t] = parts.stored[t] == (double)n ? parts.minima[t] : 0;
-        }
+        exchange->table->add(exchange->table->self, exchange->plan, sums + n, scan->columns);
+    }
+    for (int64_t t = 0; t < n; t++) {
+        scan->minima[t] = exchange == NULL && stored[t] == (double)n ? scan->minima[t] : 0;
     }
 cleanup:
-    nadir_release(context, numbers);
+    nadir_release(context, sums);
     return status;
 }
 

@@ -201,18 +201,18 @@ nadir_status nadir_derivation_tabulate(nadir_context *context, nadir_derivation 
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
+    nadir_sensitivity all = {0}; /* all entries count as positive */
     if (coarse) {
-        nadir_sensitivity_coarse(&self->perturbable, n, self->star.point.D, self->up);
-    } else {
-        if (!self->star.sensitivity.symmetric && self->down == NULL) {
-            NADIR_NEW(context, self->down, n * n);
-        }
-        NADIR_CHECK(nadir_sensitivity_tables(context, &self->star.sensitivity, n, self->star.point.D,
-                                             self->up, self->down));
+        NADIR_CHECK(nadir_sensitivity_make(context, &self->perturbable, NULL, &all));
+    } else if (!self->star.sensitivity.symmetric && self->down == NULL) {
+        NADIR_NEW(context, self->down, n * n);
     }
+    NADIR_CHECK(nadir_sensitivity_tables(context, coarse ? &all : &self->star.sensitivity, n,
+                                         self->star.point.D, self->up, coarse ? NULL : self->down));
     self->tabulated = true;
     NADIR_CHECK(record(context, self, NADIR_STEP_TABULATE, 1, (double[]){coarse ? 1 : 0}));
 cleanup:
+    nadir_sensitivity_clear(context, &all);
     return status;
 }
 

@@ -244,7 +244,11 @@ static nadir_status bound_remainder(nadir_context *context, const nadir_problem 
         NADIR_NEW(context, work, 5 * n);
         double *width = work + 3 * n;
         double *response = work + 4 * n;
-        nadir_occupancy_range_width(problem, range, width);
+        for (int64_t s = 0; s < n; s++) { /* at least |d_P - d| of every kernel of the set */
+            const double change = fmax(range->high[s] - problem->d[s], problem->d[s] - range->low[s]);
+            width[s] =
+                nadir_round_above(nadir_round_up(change + problem->d_error, 8), fabs(problem->d[s]), 4);
+        }
         NADIR_CHECK(nadir_row_response(context, problem, problem->v, problem->v_error, work, response));
         const double total = nadir_row_response_total(problem, width, response, work);
         *most = fmin(*most, nadir_round_up(problem->gamma * total, 4));

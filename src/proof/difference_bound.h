@@ -73,10 +73,6 @@ nadir_status nadir_perturbation_seminorm(nadir_context *context, const nadir_pro
 nadir_status nadir_occupancy_range_make(nadir_context *context, const nadir_problem *problem,
                                         nadir_occupancy_bounds *range);
 
-/* At least |d_P(t) - d(t)| of every kernel of the set: [states]. */
-void nadir_occupancy_range_width(const nadir_problem *problem, const nadir_occupancy_bounds *range,
-                                 double *width);
-
 /* response(s, x) for every s, rounded up, where x is known to `error`. work: [3 * states]; response:
  * [states]. */
 nadir_status nadir_row_response(nadir_context *context, const nadir_problem *problem, const double *x,

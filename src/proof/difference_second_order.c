@@ -545,12 +545,3 @@ cleanup:
     nadir_release(context, responses);
     return status;
 }
-
-void nadir_occupancy_range_width(const nadir_problem *problem, const nadir_occupancy_bounds *range,
-                                 double *width)
-{
-    for (int64_t s = 0; s < problem->states; s++) {
-        const double change = fmax(range->high[s] - problem->d[s], problem->d[s] - range->low[s]);
-        width[s] = nadir_round_above(nadir_round_up(change + problem->d_error, 8), fabs(problem->d[s]), 4);
-    }
-}

@@ -277,23 +277,12 @@ cleanup:
     return status;
 }
 
-/* x = D b, or D^T b, with a bound on its error; from `start`, [states], unless that is NULL. */
-static nadir_status solve(nadir_context *context, const nadir_expansion_point *point, bool transposed,
-                          const double *b, const double *start, double *x, nadir_solve_error *enclosed)
-{
-    if (start == NULL) {
-        return nadir_verified_solve(context, &point->problem, &point->known, transposed, b, 0, x, enclosed);
-    }
-    memcpy(x, start, (size_t)point->perturbable->states * sizeof *x);
-    return nadir_verified_solve_from(context, &point->problem, &point->known, transposed, b, 0, 0, x,
-                                     enclosed);
-}
-
 nadir_status nadir_expansion_point_value(nadir_context *context, const nadir_expansion_point *point,
                                          double *v, nadir_solve_error *enclosed)
 {
     const double *start = point->start != NULL ? point->start->v : NULL;
-    return solve(context, point, false, point->problem.R, start, v, enclosed);
+    return nadir_verified_solve_near(context, &point->problem, &point->known, false, point->problem.R, 0,
+                                     start, NULL, v, enclosed);
 }
 
 /* One column x of D: subtracts its mean, d = mu . x, and `off`, rounded up: residual, rounding of the shift,
@@ -327,7 +316,8 @@ nadir_status nadir_expansion_point_occupancy(nadir_context *context, nadir_expan
     NADIR_NEW(context, point->d, 2 * n);
     point->off = point->d + n;
     const double *start = point->start != NULL ? point->start->d : NULL;
-    NADIR_CHECK(solve(context, point, true, point->problem.mu, start, point->d, &enclosed));
+    NADIR_CHECK(nadir_verified_solve_near(context, &point->problem, &point->known, true, point->problem.mu, 0,
+                                          start, NULL, point->d, &enclosed));
     point->shared = enclosed.error; /* in the 1-norm */
     for (int64_t s = 0; s < n; s++) {
         point->off[s] = enclosed.error + fmax(-point->d[s], 0);

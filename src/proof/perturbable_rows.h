@@ -88,7 +88,8 @@ typedef struct nadir_sensitivity {
     double *negative;                    /* [threads * states] */
 } nadir_sensitivity;
 
-/* X is kept, not copied. */
+/* X is kept, not copied. NULL, where rows allow all states: all entries count as positive, which is cheaper
+ * and gives larger bounds. */
 nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_perturbable_rows *perturbable,
                                     const double *X, nadir_sensitivity *sensitivity);
 void nadir_sensitivity_clear(nadir_context *context, nadir_sensitivity *sensitivity);
@@ -97,11 +98,6 @@ void nadir_sensitivity_clear(nadir_context *context, nadir_sensitivity *sensitiv
  * zero. Rounding is included: no true number is above. down: may be NULL if it is symmetric. */
 nadir_status nadir_sensitivity_tables(nadir_context *context, nadir_sensitivity *sensitivity, int64_t count,
                                       const double *g, double *up, double *down);
-
-/* A bound of the same, for both signs, that is cheap: all entries count as positive. Rows allow all states.
- */
-void nadir_sensitivity_coarse(const nadir_perturbable_rows *perturbable, int64_t count, const double *g,
-                              double *both);
 
 /*
  * The same for both signs with weights omega >= 1 on the entries, lengths being sqrt(sum omega delta^2):

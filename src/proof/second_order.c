@@ -122,13 +122,6 @@ cleanup:
     return status;
 }
 
-static void conclude(const norms *self, double kappa, nadir_certificate *proof)
-{
-    const double level = nadir_stationary_point_level(&self->star);
-    proof->kappa = isnan(proof->kappa) ? kappa : fmin(proof->kappa, kappa);
-    nadir_certificate_offer(proof, level, NADIR_PROOF_RIGOROUS, "second-order");
-}
-
 nadir_status nadir_kappa_by_norms_prove(nadir_context *context, const nadir_problem *problem,
                                         const nadir_perturbable_rows *perturbable,
                                         const nadir_occupancy_bounds *bounds, double beta,
@@ -160,7 +153,9 @@ nadir_status nadir_kappa_by_norms_prove(nadir_context *context, const nadir_prob
     NADIR_CHECK(measure(&self));
     const double kappa = kappa_of(&self, self.G_nominal, self.G_star);
     if (kappa <= 0.5) {
-        conclude(&self, kappa, proof);
+        proof->kappa = isnan(proof->kappa) ? kappa : fmin(proof->kappa, kappa);
+        nadir_certificate_offer(proof, nadir_stationary_point_level(&self.star), NADIR_PROOF_RIGOROUS,
+                                "second-order");
     }
 cleanup:
     nadir_stationary_point_clear(context, &self.star);
@@ -203,11 +198,11 @@ typedef struct large {
     nadir_stationary_point star; /* P* */
     double radius;
     double *spread; /* [states] and ghosts; several processes */
-    nadir_lmo_device remote;
-    nadir_vec place; /* of the vectors of products */
-    const double *y; /* [states] that rows of K are weighted by */
-    const double *w; /* [states] */
-    double *work;    /* [2 * states] */
+    nadir_lmo_device device_rows;
+    nadir_vec vectors_on; /* host or device */
+    const double *y;      /* [states] that rows of K are weighted by */
+    const double *w;      /* [states] */
+    double *work;         /* [2 * states] */
 } large;
 
 static void clear(nadir_context *context, large *self)
@@ -215,7 +210,7 @@ static void clear(nadir_context *context, large *self)
     nadir_occupancy_bounds_clear(context, &self->bounds);
     nadir_stationary_point_clear(context, &self->star);
     nadir_release(context, self->spread);
-    nadir_lmo_device_close(&self->remote);
+    nadir_lmo_device_close(&self->device_rows);
 }
 
 static nadir_status start(nadir_context *context, const nadir_occupancy_bounds *bounds,
@@ -241,7 +236,7 @@ static nadir_status start(nadir_context *context, const nadir_occupancy_bounds *
                             .q = set->q};
     if (self->problem->model->dense == NULL && set->domain == NADIR_DOMAIN_SUPPORT) {
         NADIR_CHECK(nadir_lmo_device_open(context, &rows, NADIR_DEVICE_ALL_ROWS, self->problem->gamma,
-                                          self->problem->policy->probabilities, &self->remote));
+                                          self->problem->policy->probabilities, &self->device_rows));
     }
 cleanup:
     return status;
@@ -296,8 +291,8 @@ static void add_rows(const large *self, const double *z, double *sums)
 static nadir_status apply_rows(nadir_context *context, const large *self, const double *z, double *y)
 {
     const nadir_exchange *exchange = self->perturbable->exchange;
-    if (self->remote.step != NULL) {
-        return nadir_lmo_device_centred(context, &self->remote, self->y, z, y);
+    if (self->device_rows.step != NULL) {
+        return nadir_lmo_device_centred(context, &self->device_rows, self->y, z, y);
     }
     if (exchange == NULL) {
         add_rows(self, z, y);
@@ -319,39 +314,39 @@ static nadir_status apply(nadir_context *context, void *user, const double *x, d
     const int64_t n = self->perturbable->states;
     double *z = self->work;
     double *r = self->work + n;
-    NADIR_CHECK(nadir_vec_multiply(&self->place, n, self->w, x, r));
-    NADIR_CHECK(nadir_occupancy_solve_vec(&self->place, occupancy, false, r, ROUGH, z));
+    NADIR_CHECK(nadir_vec_multiply(&self->vectors_on, n, self->w, x, r));
+    NADIR_CHECK(nadir_occupancy_solve_vec(&self->vectors_on, occupancy, false, r, ROUGH, z));
     NADIR_CHECK(apply_rows(context, self, z, r));
-    NADIR_CHECK(nadir_occupancy_solve_vec(&self->place, occupancy, true, r, ROUGH, y));
-    NADIR_CHECK(nadir_vec_multiply(&self->place, n, self->w, y, y));
+    NADIR_CHECK(nadir_occupancy_solve_vec(&self->vectors_on, occupancy, true, r, ROUGH, y));
+    NADIR_CHECK(nadir_vec_multiply(&self->vectors_on, n, self->w, y, y));
 cleanup:
     return status;
 }
 
-/* The largest eigenvalue, with all vectors in self->place. */
+/* The largest eigenvalue, with all vectors in self->vectors_on. */
 static nadir_status search(nadir_context *context, large *self, const double *y, const double *w,
                            double enough, nadir_largest *square)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->perturbable->states;
-    const bool there = self->place.device != NULL;
-    const int64_t numbers = (there ? 4 : 2) * n;
+    const bool on_device = self->vectors_on.device != NULL;
+    const int64_t numbers = (on_device ? 4 : 2) * n;
     nadir_random random = context->random;
     double *room = NULL;
-    NADIR_CHECK(nadir_vec_allocate(&self->place, numbers, &room));
+    NADIR_CHECK(nadir_vec_allocate(&self->vectors_on, numbers, &room));
     self->work = room;
     self->y = y;
     self->w = w;
-    if (there) {
-        NADIR_CHECK(nadir_vec_copy(&self->place, n, y, room + 2 * n));
-        NADIR_CHECK(nadir_vec_copy(&self->place, n, w, room + 3 * n));
+    if (on_device) {
+        NADIR_CHECK(nadir_vec_copy(&self->vectors_on, n, y, room + 2 * n));
+        NADIR_CHECK(nadir_vec_copy(&self->vectors_on, n, w, room + 3 * n));
         self->y = room + 2 * n;
         self->w = room + 3 * n;
     }
-    NADIR_CHECK(nadir_lanczos_largest(&self->place, n, apply, self, &random, enough, HOPELESS * HOPELESS,
+    NADIR_CHECK(nadir_lanczos_largest(&self->vectors_on, n, apply, self, &random, enough, HOPELESS * HOPELESS,
                                       TOLERANCE, PRODUCTS, square));
 cleanup:
-    nadir_vec_release(&self->place, numbers, room);
+    nadir_vec_release(&self->vectors_on, numbers, room);
     return status;
 }
 
@@ -363,11 +358,12 @@ static nadir_status bound_norm(nadir_context *context, large *self, const double
     nadir_status status = NADIR_OK;
     const double share = enough / SAFETY;
     nadir_largest square;
-    self->place = self->remote.step != NULL ? nadir_occupancy_vec(context, self->star.point.problem.occupancy)
-                                            : nadir_vec_host(context);
+    self->vectors_on = self->device_rows.step != NULL
+                           ? nadir_occupancy_vec(context, self->star.point.problem.occupancy)
+                           : nadir_vec_host(context);
     status = search(context, self, y, w, share * share, &square);
-    if (status == NADIR_ERROR_MEMORY && self->place.device != NULL) {
-        self->place = nadir_vec_host(context);
+    if (status == NADIR_ERROR_MEMORY && self->vectors_on.device != NULL) {
+        self->vectors_on = nadir_vec_host(context);
         status = search(context, self, y, w, share * share, &square);
     }
     NADIR_CHECK(status);
@@ -475,11 +471,8 @@ static nadir_status fill_table(nadir_context *context, const nadir_kappa_path *k
     nadir_status status = NADIR_OK;
     const nadir_perturbable_rows *perturbable = &kappa_path->perturbable;
     nadir_sensitivity sensitivity = {0};
-    if (perturbable->columns == NULL) {
-        nadir_sensitivity_coarse(perturbable, perturbable->states, point->D, table);
-        return NADIR_OK;
-    }
-    NADIR_CHECK(nadir_sensitivity_make(context, perturbable, point->X, &sensitivity));
+    NADIR_CHECK(nadir_sensitivity_make(context, perturbable, perturbable->columns != NULL ? point->X : NULL,
+                                       &sensitivity));
     NADIR_CHECK(nadir_sensitivity_tables(context, &sensitivity, perturbable->states, point->D, table, NULL));
 cleanup:
     nadir_sensitivity_clear(context, &sensitivity);

@@ -76,12 +76,11 @@ static void list_positive(nadir_sensitivity *sensitivity)
         for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1] && sensitivity->starts != NULL;
              i++) {
             int64_t next = sensitivity->starts[i];
-            const double *row = sensitivity->X + perturbable->starts[i];
             if (sensitivity->starts[i + 1] == next) {
                 sensitivity->full[s] += row_square(perturbable, i);
             }
             for (int64_t j = 0; next < sensitivity->starts[i + 1]; j++) {
-                if (row[j] > 0) {
+                if (sensitivity->X[perturbable->starts[i] + j] > 0) {
                     sensitivity->positive[next++] = (int32_t)j;
                 }
             }
@@ -112,7 +111,8 @@ nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_perturba
         NADIR_NEW(context, sensitivity->starts, perturbable->count + 1);
         sensitivity->starts[0] = 0;
         for (int64_t i = 0; i < perturbable->count; i++) {
-            sensitivity->starts[i + 1] = sensitivity->starts[i] + count_few(perturbable, X, i);
+            sensitivity->starts[i + 1] =
+                sensitivity->starts[i] + (X != NULL ? count_few(perturbable, X, i) : 0);
         }
     }
     sensitivity->symmetric = is_symmetric(sensitivity);
@@ -121,11 +121,8 @@ nadir_status nadir_sensitivity_make(nadir_context *context, const nadir_perturba
     sensitivity->threads = nadir_threads_for(context, 16 * perturbable->states * perturbable->states);
     NADIR_NEW_ZERO(context, sensitivity->rising, sensitivity->threads);
     NADIR_NEW_ZERO(context, sensitivity->falling, sensitivity->threads);
-    if (count_listed(sensitivity) > 0) {
-        NADIR_NEW_ZERO(context, sensitivity->negative, sensitivity->threads * perturbable->states);
-    } else { /* no sorting is needed, which saves memory on large models */
-        NADIR_NEW(context, sensitivity->negative, sensitivity->threads * perturbable->states);
-    }
+    NADIR_NEW_ZERO(context, sensitivity->negative, sensitivity->threads * perturbable->states);
+    /* without lists no sorting is needed, which saves memory on large models */
     for (int part = 0; part < sensitivity->threads && count_listed(sensitivity) > 0; part++) {
         NADIR_CHECK(nadir_value_order_make(context, perturbable->states, sensitivity->negative,
                                            &sensitivity->rising[part]));
@@ -295,27 +292,6 @@ nadir_status nadir_sensitivity_tables(nadir_context *context, nadir_sensitivity 
                                 down != NULL ? down + t * n : NULL) != NADIR_OK;
     }
     return failures == 0 ? NADIR_OK : NADIR_ERROR_ARGUMENT;
-}
-
-void nadir_sensitivity_coarse(const nadir_perturbable_rows *perturbable, int64_t count, const double *g,
-                              double *both)
-{
-    const int64_t n = perturbable->states;
-    /* two sums over all states, squared */
-    const double factor = 1 + nadir_round_error(2 * (double)(2 * n + 64));
-    for (int64_t t = 0; t < count; t++) {
-        double whole = 0;
-        for (int64_t j = 0; j < n; j++) {
-            whole += g[t * n + j] * g[t * n + j];
-        }
-        for (int64_t s = 0; s < n; s++) {
-            double sum = 0;
-            for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
-                sum += row_square(perturbable, i);
-            }
-            both[t * n + s] = sum * whole * factor + DBL_MIN;
-        }
-    }
 }
 
 /* ------------------------------------------------------------------------------------------- weights */

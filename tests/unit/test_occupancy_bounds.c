@@ -174,7 +174,10 @@ static void test_sensitivities(void **state)
         assert_ok(context, nadir_sensitivity_make(context, &perturbable, X, &sensitivity));
         assert_ok(context, nadir_sensitivity_tables(context, &sensitivity, 1, g, up, down));
         if (perturbable.columns == NULL) {
-            nadir_sensitivity_coarse(&perturbable, 1, g, coarse);
+            nadir_sensitivity all;
+            assert_ok(context, nadir_sensitivity_make(context, &perturbable, NULL, &all));
+            assert_ok(context, nadir_sensitivity_tables(context, &all, 1, g, coarse, NULL));
+            nadir_sensitivity_clear(context, &all);
         }
         for (int64_t s = 0; s < S; s++) {
             bool allowed[S] = {false};
