@@ -105,11 +105,11 @@ static nadir_status keep_proof_pair(nadir_context *context, const nadir_problem 
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     const nadir_candidate *candidate = &evaluation->candidate;
-    if (strcmp(evaluation->bound, "spectral") == 0 && evaluation->enclosing == NULL) {
+    if (evaluation->bound == NADIR_BOUND_SPECTRAL && evaluation->enclosing == NULL) {
         NADIR_NEW(context, evaluation->enclosing, 2 * n);
         memcpy(evaluation->enclosing, candidate->c, (size_t)n * sizeof *candidate->c);
         memcpy(evaluation->enclosing + n, candidate->k, (size_t)n * sizeof *candidate->k);
-        evaluation->bound = "enclosing-ball";
+        evaluation->bound = NADIR_BOUND_ENCLOSING_BALL;
     }
 cleanup:
     return status;
@@ -170,7 +170,7 @@ static nadir_status certify(nadir_context *context, const nadir_problem *problem
     const double begun = nadir_clock_seconds();
     const nadir_evaluation before = *evaluation;
     const bool from_kernel =
-        strcmp(before.bound, "second-order") == 0 || strcmp(before.bound, "lagrangian") == 0;
+        before.bound == NADIR_BOUND_SECOND_ORDER || before.bound == NADIR_BOUND_LAGRANGIAN;
     NADIR_CHECK(check_kernel(context, problem, factor, evaluation));
     evaluation->lower = before.lower;
     evaluation->proof = before.proof;

@@ -12,6 +12,7 @@
 #include "linalg/vector.h"
 
 #include <math.h>
+#include <string.h>
 
 static void operator_clear(nadir_context *context, nadir_breakdown_operator *self)
 {
@@ -221,7 +222,25 @@ nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *pr
     return status;
 }
 
-const char *const nadir_breakdown_proof_names[] = {"products", "columns", "cholesky"};
+static const char *const proof_names[] = {
+    [NADIR_BREAKDOWN_PRODUCTS] = "products",       [NADIR_BREAKDOWN_COLUMNS] = "columns",
+    [NADIR_BREAKDOWN_CHOLESKY] = "cholesky",       [NADIR_BREAKDOWN_LANCZOS] = "lanczos",
+    [NADIR_BREAKDOWN_ENUMERATION] = "enumeration", [NADIR_BREAKDOWN_CONTRACTION] = "contraction",
+};
+
+const char *nadir_breakdown_proof_name(nadir_breakdown_proof proof)
+{
+    return proof_names[proof];
+}
+
+nadir_breakdown_proof nadir_breakdown_proof_find(const char *name)
+{
+    int proof = NADIR_BREAKDOWN_CONTRACTION;
+    while (proof > NADIR_BREAKDOWN_NONE && (name == NULL || strcmp(name, proof_names[proof]) != 0)) {
+        proof--;
+    }
+    return (nadir_breakdown_proof)proof;
+}
 
 double nadir_breakdown_for_norm(const nadir_problem *problem, double radius)
 {

@@ -7,14 +7,20 @@
 
 #include "proof/verified_solve.h"
 
-/* How a bound on |Phi D W|_2 was made, cheapest first. */
+/* How a breakdown radius is known. Bounds on |Phi D W|_2 come first, the cheapest before the others. */
 typedef enum nadir_breakdown_proof {
-    NADIR_BREAKDOWN_PRODUCTS, /* a pass over P^pi and a few solves */
-    NADIR_BREAKDOWN_COLUMNS,  /* D formed, quotient bound on (D - 1 r^T) W with r its column minima */
-    NADIR_BREAKDOWN_CHOLESKY  /* D formed, I / beta^2 - N^T N factored, N = gamma Phi D W */
+    NADIR_BREAKDOWN_NONE,
+    NADIR_BREAKDOWN_PRODUCTS,    /* a pass over P^pi and a few solves */
+    NADIR_BREAKDOWN_COLUMNS,     /* D formed, quotient bound on (D - 1 r^T) W with r its column minima */
+    NADIR_BREAKDOWN_CHOLESKY,    /* D formed, I / beta^2 - N^T N factored, N = gamma Phi D W */
+    NADIR_BREAKDOWN_LANCZOS,     /* an estimate */
+    NADIR_BREAKDOWN_ENUMERATION, /* p = 1: halfrange of columns (nadir_l1_breakdown_low) */
+    NADIR_BREAKDOWN_CONTRACTION  /* rectangular sets (nadir_rectangular_free_bound) */
 } nadir_breakdown_proof;
 
-extern const char *const nadir_breakdown_proof_names[]; /* as files and reports have them */
+/* Its name in files and reports, NULL: none; and back, NONE where there is no proof of this name. */
+const char *nadir_breakdown_proof_name(nadir_breakdown_proof proof);
+nadir_breakdown_proof nadir_breakdown_proof_find(const char *name);
 
 /* The breakdown radius from this proof and all cheaper ones. thorough: products take the same steps for every
  * backend; the bound is about as good as that of any of them. */

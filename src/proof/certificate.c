@@ -2,6 +2,35 @@
 #include "proof/certificate.h"
 
 #include <math.h>
+#include <string.h>
+
+static const char *const bound_names[] = {
+    [NADIR_BOUND_NONE] = "none",
+    [NADIR_BOUND_NOMINAL] = "nominal",
+    [NADIR_BOUND_REWARDS] = "rewards",
+    [NADIR_BOUND_SPECTRAL] = "spectral",
+    [NADIR_BOUND_ENUMERATION] = "enumeration",
+    [NADIR_BOUND_ENCLOSING_BALL] = "enclosing-ball",
+    [NADIR_BOUND_FREE_DOMAIN] = "free-domain",
+    [NADIR_BOUND_BELLMAN] = "bellman",
+    [NADIR_BOUND_CONTRACTION] = "contraction",
+    [NADIR_BOUND_LAGRANGIAN] = "lagrangian",
+    [NADIR_BOUND_SECOND_ORDER] = "second-order",
+};
+
+const char *nadir_bound_name(nadir_bound bound)
+{
+    return bound_names[bound];
+}
+
+nadir_bound nadir_bound_find(const char *name)
+{
+    int bound = NADIR_BOUND_SECOND_ORDER;
+    while (bound > NADIR_BOUND_NONE && (name == NULL || strcmp(name, bound_names[bound]) != 0)) {
+        bound--;
+    }
+    return (nadir_bound)bound;
+}
 
 void nadir_candidate_clear(nadir_context *context, nadir_candidate *candidate)
 {
@@ -17,7 +46,7 @@ void nadir_candidate_clear(nadir_context *context, nadir_candidate *candidate)
 nadir_status nadir_certificate_make(nadir_context *context, int64_t states, nadir_certificate *certificate)
 {
     nadir_status status = NADIR_OK;
-    *certificate = (nadir_certificate){.lower = -INFINITY, .bound = "none", .kappa = NAN};
+    *certificate = (nadir_certificate){.lower = -INFINITY, .kappa = NAN};
     NADIR_NEW(context, certificate->d_bar, states);
 cleanup:
     return status;
@@ -31,7 +60,7 @@ void nadir_certificate_clear(nadir_context *context, nadir_certificate *certific
     *certificate = (nadir_certificate){0};
 }
 
-void nadir_certificate_offer(nadir_certificate *certificate, double lower, nadir_proof how, const char *bound)
+void nadir_certificate_offer(nadir_certificate *certificate, double lower, nadir_proof how, nadir_bound bound)
 {
     if (lower > certificate->lower) {
         certificate->lower = lower;

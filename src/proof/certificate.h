@@ -36,10 +36,29 @@ void nadir_candidate_clear(nadir_context *context, nadir_candidate *candidate);
 /* How sure a bound is. Numerical: a number in it is a converged estimate, not a bound. */
 typedef enum nadir_proof { NADIR_PROOF_NONE, NADIR_PROOF_NUMERICAL, NADIR_PROOF_RIGOROUS } nadir_proof;
 
+/* Which proof gave a bound. */
+typedef enum nadir_bound {
+    NADIR_BOUND_NONE,
+    NADIR_BOUND_NOMINAL,
+    NADIR_BOUND_REWARDS,
+    NADIR_BOUND_SPECTRAL,
+    NADIR_BOUND_ENUMERATION,
+    NADIR_BOUND_ENCLOSING_BALL,
+    NADIR_BOUND_FREE_DOMAIN,
+    NADIR_BOUND_BELLMAN,
+    NADIR_BOUND_CONTRACTION,
+    NADIR_BOUND_LAGRANGIAN,
+    NADIR_BOUND_SECOND_ORDER
+} nadir_bound;
+
+/* Its name in results and files, and back; NONE where there is no proof of this name, or the name is NULL. */
+const char *nadir_bound_name(nadir_bound bound);
+nadir_bound nadir_bound_find(const char *name);
+
 typedef struct nadir_certificate {
     double lower;      /* J_U >= lower; -infinity: nothing proven */
     nadir_proof proof; /* rigorous, or numerical where kappa is an estimate by Lanczos */
-    const char *bound; /* "second-order", "lagrangian" or "none" */
+    nadir_bound bound; /* second-order, lagrangian or none */
     double kappa;      /* at most 1/2 proves that P* is the worst; NaN: not computed */
     double tau;        /* of the Lagrangian bound */
     bool hopeless;     /* norms show kappa to be far above 1/2 */
@@ -56,7 +75,7 @@ void nadir_certificate_clear(nadir_context *context, nadir_certificate *certific
 
 /* Takes a proven lower bound if it is better than the one at hand. */
 void nadir_certificate_offer(nadir_certificate *certificate, double lower, nadir_proof how,
-                             const char *bound);
+                             nadir_bound bound);
 
 /*
  * What is known of a worst kernel beside the kernel: the ball, and the numbers that let anyone

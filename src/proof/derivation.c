@@ -139,7 +139,7 @@ static nadir_status offer_lagrangian(nadir_context *context, nadir_derivation *s
         }
         memcpy(certificate->v_tau, v, (size_t)n * sizeof *v);
         certificate->tau = tau;
-        nadir_certificate_offer(certificate, lower, NADIR_PROOF_RIGOROUS, "lagrangian");
+        nadir_certificate_offer(certificate, lower, NADIR_PROOF_RIGOROUS, NADIR_BOUND_LAGRANGIAN);
     }
 cleanup:
     return status;
@@ -377,7 +377,7 @@ nadir_status nadir_derivation_conclude(nadir_context *context, nadir_derivation 
     nadir_certificate *certificate = self->certificate;
     if (self->below.empty || self->kappa <= 0.5) {
         certificate->kappa = self->below.empty ? certificate->kappa : self->kappa;
-        nadir_certificate_offer(certificate, self->level, NADIR_PROOF_RIGOROUS, "second-order");
+        nadir_certificate_offer(certificate, self->level, NADIR_PROOF_RIGOROUS, NADIR_BOUND_SECOND_ORDER);
     }
     return record(context, self, NADIR_STEP_CONCLUDE, 0, NULL);
 }
@@ -409,7 +409,7 @@ nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_deriv
     const double loss = nadir_round_up(fmin(by_kappa, tau * radius * radius / 4), NADIR_PROOF_ROUNDINGS);
     const double numbers[] = {isfinite(kappa) ? kappa : 0, matrix->theta, matrix->theta_unvisited};
     certificate->kappa = isnan(certificate->kappa) ? kappa : fmin(certificate->kappa, kappa);
-    nadir_certificate_offer(certificate, self->level - loss, NADIR_PROOF_RIGOROUS, "second-order");
+    nadir_certificate_offer(certificate, self->level - loss, NADIR_PROOF_RIGOROUS, NADIR_BOUND_SECOND_ORDER);
     return record(context, self, NADIR_STEP_CONCLUDE_KAPPA, 3, numbers);
 }
 

@@ -73,24 +73,28 @@ static double find_slack(const nadir_kkt *kkt, const row_values *self, int64_t i
     const double force = point->problem.gamma * d * perturbable->pi[i];
     const double hold = 2 * kkt->tau / alpha;
     const double *X = point->X + start;
-    double *slack = kkt->slack + start;
+    const double *phat = perturbable->phat + start;
     double lowest = INFINITY;
     double widest = 0;
     for (int64_t j = 0; j < length; j++) {
-        const double change = (X[j] - perturbable->phat[start + j]) / alpha;
-        slack[j] = hold * change + force * self->v[nadir_perturbable_rows_column(perturbable, i, j)];
-        lowest = slack[j] < lowest ? slack[j] : lowest;
+        const double change = (X[j] - phat[j]) / alpha;
+        const double g = hold * change + force * self->v[nadir_perturbable_rows_column(perturbable, i, j)];
+        lowest = g < lowest ? g : lowest;
         widest = fabs(change) > widest ? fabs(change) : widest;
         *square += change * change;
     }
-    const double size = hold * widest + force * self->range; /* of a slack's terms */
+    const double size = hold * widest + force * self->range; /* of the terms of g */
     const double rounding = nadir_round_error(8) * size + nadir_round_error(2) * force * self->largest;
     double lack = 0;
     for (int64_t j = 0; j < length; j++) {
-        const double above = slack[j] - lowest;
+        const double change = (X[j] - phat[j]) / alpha;
+        const double g = hold * change + force * self->v[nadir_perturbable_rows_column(perturbable, i, j)];
+        const double above = g - lowest;
         const double sure = above - 2 * rounding;
         lack += X[j] * above;
-        slack[j] = X[j] > 0 || !(sure > 0) ? 0 : sure;
+        if (kkt->slack != NULL) {
+            kkt->slack[start + j] = X[j] > 0 || !(sure > 0) ? 0 : sure;
+        }
     }
     /* a sum over the entries of the row */
     lack *= 1 + nadir_round_error((double)(length + 8));
@@ -243,7 +247,9 @@ nadir_status nadir_kkt_make(nadir_context *context, nadir_expansion_point *point
     double lacking;
     nadir_displacement displacement = {.norms_alone = true};
     *kkt = (nadir_kkt){.perturbable = perturbable, .point = point, .beta = beta, .tau = tau};
-    NADIR_NEW(context, kkt->slack, perturbable->entries);
+    if (point->D != NULL) {
+        NADIR_NEW(context, kkt->slack, perturbable->entries);
+    }
     NADIR_NEW(context, kkt->unvisited, n);
     NADIR_NEW(context, kkt->w_unvisited, n);
     NADIR_NEW(context, run.v, nadir_model_width(point->problem.model));
@@ -426,6 +432,7 @@ nadir_status nadir_stationary_point_kkt(nadir_context *context, const nadir_occu
 {
     nadir_status status = NADIR_OK;
     nadir_kkt_clear(context, &self->kkt);
+    self->displacement.norms_alone = self->point.D == NULL;
     NADIR_CHECK(nadir_kkt_make(context, &self->point, &self->sensitivity, bounds, beta, tau, self->unvisited,
                                &self->kkt));
     NADIR_CHECK(nadir_displacement_make(context, &self->kkt, NULL, &self->displacement));

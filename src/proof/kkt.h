@@ -33,9 +33,9 @@ typedef struct nadir_kkt {
     double beta, tau;             /* tau > 0 */
     double J;                     /* mu . v */
     double error;                 /* as above */
-    double *slack;                /* [entries] at most g - min g where P* = 0, else 0 */
-    bool *unvisited;              /* [states] */
-    double *w_unvisited;          /* [states] w_s of unvisited states, else 0 */
+    double *slack;   /* [entries] at most g - min g where P* = 0, else 0; NULL: the point has no columns */
+    bool *unvisited; /* [states] */
+    double *w_unvisited; /* [states] w_s of unvisited states, else 0 */
 } nadir_kkt;
 
 /* point: with its occupancy or columns; rows of unvisited states are nominal in it. unvisited: [states],

@@ -155,7 +155,7 @@ nadir_status nadir_kappa_by_norms_prove(nadir_context *context, const nadir_prob
     if (kappa <= 0.5) {
         proof->kappa = isnan(proof->kappa) ? kappa : fmin(proof->kappa, kappa);
         nadir_certificate_offer(proof, nadir_stationary_point_level(&self.star), NADIR_PROOF_RIGOROUS,
-                                "second-order");
+                                NADIR_BOUND_SECOND_ORDER);
     }
 cleanup:
     nadir_stationary_point_clear(context, &self.star);
@@ -223,7 +223,6 @@ static nadir_status start(nadir_context *context, const nadir_occupancy_bounds *
     NADIR_CHECK(nadir_stationary_point_make(context, self->problem, self->perturbable, candidate,
                                             NADIR_OCCUPANCY_OWN, &self->star));
     nadir_expansion_point_shift(&self->star.point);
-    self->star.displacement.norms_alone = true;
     NADIR_CHECK(nadir_stationary_point_kkt(context, bounds, self->beta, candidate->tau, &self->star));
     nadir_sensitivity_clear(context, &self->star.sensitivity);
     /* two kernels of the ball, each in it up to rounding */
@@ -415,7 +414,7 @@ nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_
         nadir_displacement_radius(context, &self.star.kkt, &self.star.displacement, &self.bounds);
     const double loss =
         self.bounds.empty ? 0 : nadir_round_up(self.star.kkt.tau * far * far / 4, NADIR_PROOF_ROUNDINGS);
-    nadir_certificate_offer(proof, level - loss, NADIR_PROOF_RIGOROUS, "second-order");
+    nadir_certificate_offer(proof, level - loss, NADIR_PROOF_RIGOROUS, NADIR_BOUND_SECOND_ORDER);
     if (self.bounds.empty || !(level - loss < level)) {
         goto cleanup;
     }
@@ -427,7 +426,7 @@ nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_
         const double lost =
             kappa <= 0.5 ? 0 : 2 * self.star.kkt.tau * (kappa - 0.5) * self.radius * self.radius;
         proof->kappa = kappa;
-        nadir_certificate_offer(proof, level - lost, NADIR_PROOF_NUMERICAL, "second-order");
+        nadir_certificate_offer(proof, level - lost, NADIR_PROOF_NUMERICAL, NADIR_BOUND_SECOND_ORDER);
     }
 cleanup:
     clear(context, &self);
@@ -583,7 +582,7 @@ nadir_status nadir_kappa_path_prove(nadir_context *context, const nadir_kappa_pa
     const double level =
         nadir_round_below(star->kkt.J - star->kkt.error - drift, fabs(star->kkt.J) + drift, 2);
     proof->kappa = kappa;
-    nadir_certificate_offer(proof, level, NADIR_PROOF_RIGOROUS, "second-order");
+    nadir_certificate_offer(proof, level, NADIR_PROOF_RIGOROUS, NADIR_BOUND_SECOND_ORDER);
 cleanup:
     nadir_release(context, work);
     return status;

@@ -212,7 +212,8 @@ nadir_status nadir_verify_conclude(nadir_verify_run *run, nadir_verify_result *r
 
 /* By a proof at p = 2, or by the estimate. What products show hangs on the backend, which may have been
  * another one in the evaluation. */
-static nadir_status find_by_norm(nadir_verify_run *run, const char *how, double claimed, double *found)
+static nadir_status find_by_norm(nadir_verify_run *run, nadir_breakdown_proof how, double claimed,
+                                 double *found)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = &run->asked.problem;
@@ -223,19 +224,14 @@ static nadir_status find_by_norm(nadir_verify_run *run, const char *how, double 
     double low = 0;
     bool converged = false;
     NADIR_CHECK(nadir_free_enclosing_ball(run->context, problem, &two, &enclosing, &wider));
-    for (int proof = 0; proof < 3; proof++) {
-        if (strcmp(how, nadir_breakdown_proof_names[proof]) == 0) {
-            NADIR_CHECK(nadir_breakdown_low(run->context, &enclosing, (nadir_breakdown_proof)proof, false,
-                                            wider * radius, &low));
-        }
-    }
-    if (strcmp(how, "lanczos") == 0) {
+    if (how >= NADIR_BREAKDOWN_PRODUCTS && how <= NADIR_BREAKDOWN_CHOLESKY) {
+        NADIR_CHECK(nadir_breakdown_low(run->context, &enclosing, how, false, wider * radius, &low));
+    } else if (how == NADIR_BREAKDOWN_LANCZOS) {
         NADIR_CHECK(nadir_breakdown_estimate(run->context, &enclosing, &low, &converged));
         low = converged ? low * (1 + ESTIMATE) : 0;
     }
     *found = nadir_breakdown_for_norm(problem, low);
-    if (strcmp(how, nadir_breakdown_proof_names[NADIR_BREAKDOWN_PRODUCTS]) == 0 &&
-        *found < claimed * (1 - AGREEMENT)) {
+    if (how == NADIR_BREAKDOWN_PRODUCTS && *found < claimed * (1 - AGREEMENT)) {
         NADIR_CHECK(nadir_breakdown_low(run->context, &enclosing, NADIR_BREAKDOWN_PRODUCTS, true, 0, &low));
         *found = fmax(*found, nadir_breakdown_for_norm(problem, low));
     }
@@ -244,7 +240,8 @@ cleanup:
     return status;
 }
 
-static nadir_status find_breakdown(nadir_verify_run *run, const char *how, double claimed, double *found)
+static nadir_status find_breakdown(nadir_verify_run *run, nadir_breakdown_proof how, double claimed,
+                                   double *found)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = &run->asked.problem;
@@ -256,12 +253,12 @@ static nadir_status find_breakdown(nadir_verify_run *run, const char *how, doubl
         return NADIR_OK; /* there is none */
     }
     if (set->set != NADIR_SET_NONRECT) {
-        if (strcmp(how, "contraction") == 0 && run->witness.v != NULL) {
+        if (how == NADIR_BREAKDOWN_CONTRACTION && run->witness.v != NULL) {
             NADIR_CHECK(nadir_rectangular_free_bound(run->context, problem, 1, run->witness.v, &exact, &lower,
                                                      found));
             *found *= set->radius;
         }
-    } else if (strcmp(how, "enumeration") == 0) {
+    } else if (how == NADIR_BREAKDOWN_ENUMERATION) {
         NADIR_CHECK(set->p == 1 ? nadir_l1_breakdown_low(run->context, problem, claimed, found) : NADIR_OK);
     } else {
         NADIR_CHECK(find_by_norm(run, how, claimed, found));
@@ -280,7 +277,7 @@ static nadir_status check_breakdown(nadir_verify_run *run)
     if (isnan(claimed)) {
         return NADIR_OK;
     }
-    const nadir_status status = find_breakdown(run, how, claimed, &found);
+    const nadir_status status = find_breakdown(run, nadir_breakdown_proof_find(how), claimed, &found);
     if (status != NADIR_OK && !is_finding(status)) {
         return status;
     }

@@ -11,7 +11,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 /* What a proof has to go by, and what comes of it. */
 typedef struct bound {
@@ -47,8 +46,12 @@ static double wanted_penalty(const bound *self)
 /* D may be formed where the evaluation did it, whatever the size. */
 static bool may_form_columns(const bound *self)
 {
-    const char *proof = self->run->witness.breakdown_proof;
-    return proof != NULL && strcmp(proof, nadir_breakdown_proof_names[NADIR_BREAKDOWN_PRODUCTS]) != 0;
+    return nadir_breakdown_proof_find(self->run->witness.breakdown_proof) > NADIR_BREAKDOWN_PRODUCTS;
+}
+
+static nadir_status prove_nothing(bound *self)
+{
+    return lack(self, "there is no proof of this name");
 }
 
 static nadir_status prove_nominal(bound *self)
@@ -230,34 +233,31 @@ nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double en
                                 nadir_proof *proof, const char **reason)
 {
     static const struct {
-        const char *name;
         nadir_status (*prove)(bound *self);
         bool free; /* of the free domain, whichever it is */
     } kinds[] = {
-        {"nominal", prove_nominal, false},         {"rewards", prove_rewards, false},
-        {"spectral", prove_spectral, true},        {"enumeration", prove_enumeration, true},
-        {"enclosing-ball", prove_enclosing, true}, {"free-domain", prove_free, true},
-        {"bellman", prove_rectangular, false},     {"contraction", prove_rectangular, false},
-        {"lagrangian", prove_valid, false},        {"second-order", prove_valid, false},
+        [NADIR_BOUND_NONE] = {prove_nothing, false},
+        [NADIR_BOUND_NOMINAL] = {prove_nominal, false},
+        [NADIR_BOUND_REWARDS] = {prove_rewards, false},
+        [NADIR_BOUND_SPECTRAL] = {prove_spectral, true},
+        [NADIR_BOUND_ENUMERATION] = {prove_enumeration, true},
+        [NADIR_BOUND_ENCLOSING_BALL] = {prove_enclosing, true},
+        [NADIR_BOUND_FREE_DOMAIN] = {prove_free, true},
+        [NADIR_BOUND_BELLMAN] = {prove_rectangular, false},
+        [NADIR_BOUND_CONTRACTION] = {prove_rectangular, false},
+        [NADIR_BOUND_LAGRANGIAN] = {prove_valid, false},
+        [NADIR_BOUND_SECOND_ORDER] = {prove_valid, false},
     };
+    const nadir_bound kind = nadir_bound_find(run->witness.bound);
     nadir_uncertainty set = run->asked.uncertainty;
     nadir_problem problem = run->asked.problem;
-    bound self = {.run = run,
-                  .problem = &problem,
-                  .claimed = claimed,
-                  .enough = enough,
-                  .lower = -INFINITY,
-                  .reason = "there is no proof of this name"};
-    nadir_status status = NADIR_OK;
+    bound self = {.run = run, .problem = &problem, .claimed = claimed, .enough = enough, .lower = -INFINITY};
     problem.uncertainty = &set;
-    for (size_t i = 0; run->witness.bound != NULL && i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(run->witness.bound, kinds[i].name) == 0) {
-            set.domain = kinds[i].free ? NADIR_DOMAIN_FREE : set.domain;
-            const bool room =
-                set.idle || set.domain != NADIR_DOMAIN_FREE || nadir_free_rewards_fit(run->context, &problem);
-            status = room ? kinds[i].prove(&self) : lack(&self, "the rewards leave no room for a proof");
-        }
-    }
+    set.domain = kinds[kind].free ? NADIR_DOMAIN_FREE : set.domain;
+    const bool room =
+        set.idle || set.domain != NADIR_DOMAIN_FREE || nadir_free_rewards_fit(run->context, &problem);
+    const nadir_status status =
+        room ? kinds[kind].prove(&self) : lack(&self, "the rewards leave no room for a proof");
     *lower = self.lower;
     *proof = isinf(self.lower) ? NADIR_PROOF_NONE : self.proof;
     *reason = self.reason;

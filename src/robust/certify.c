@@ -20,7 +20,7 @@ static void clear_proofs(nadir_valid_run *run)
 {
     nadir_derivation_clear(run->context, &run->derivation);
     nadir_certificate_clear(run->context, &run->proof);
-    run->proof = (nadir_certificate){.lower = -INFINITY, .bound = "none", .kappa = NAN};
+    run->proof = (nadir_certificate){.lower = -INFINITY, .kappa = NAN};
 }
 
 void nadir_valid_run_clear(nadir_valid_run *run)
@@ -326,7 +326,7 @@ static nadir_status take_free_bound(nadir_valid_run *run)
     if (free->refused) {
         return NADIR_OK;
     }
-    nadir_evaluation_take_bound(run->evaluation, free->lower, free->proof, "free-domain");
+    nadir_evaluation_take_bound(run->evaluation, free->lower, free->proof, NADIR_BOUND_FREE_DOMAIN);
     if (run->problem->uncertainty->p == 2 && free->candidate.c != NULL &&
         run->evaluation->enclosing == NULL) {
         NADIR_CHECK(nadir_evaluation_keep_pair(run->context, run->problem->states, free->candidate.c,

@@ -40,7 +40,7 @@ static nadir_status evaluate_nominal(nadir_context *context, const nadir_problem
     evaluation->lower = problem->sign > 0 ? check.lower : -check.upper;
     evaluation->upper = problem->sign > 0 ? check.upper : -check.lower;
     evaluation->scale = nadir_global_largest(context, problem->states, problem->v);
-    evaluation->bound = "nominal";
+    evaluation->bound = NADIR_BOUND_NOMINAL;
     evaluation->proof =
         nadir_evaluation_is_close(problem, settings, evaluation) ? NADIR_PROOF_RIGOROUS : NADIR_PROOF_NONE;
     evaluation->breakdown = NAN;
@@ -68,7 +68,7 @@ static nadir_status evaluate_rectangular(nadir_context *context, const nadir_pro
     if (settings->certify != NADIR_CERTIFY_OFF) {
         double lower;
         NADIR_CHECK(nadir_rectangular_check(context, problem, factor, evaluation->candidate.v, &lower));
-        nadir_evaluation_take_bound(evaluation, lower, NADIR_PROOF_RIGOROUS, "bellman");
+        nadir_evaluation_take_bound(evaluation, lower, NADIR_PROOF_RIGOROUS, NADIR_BOUND_BELLMAN);
     }
     evaluation->certify_time = nadir_clock_seconds() - found;
 cleanup:
@@ -150,7 +150,7 @@ nadir_status nadir_valid_take_free(nadir_valid_run *run, bool *done)
         *evaluation = *free;
         *free = (nadir_evaluation){.refused = true};
         evaluation->breakdown = NAN;
-        evaluation->breakdown_proof = NULL;
+        evaluation->breakdown_proof = NADIR_BREAKDOWN_NONE;
     }
 cleanup:
     return status;

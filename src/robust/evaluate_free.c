@@ -38,7 +38,6 @@ static void set_breakdown(const nadir_free_run *run, nadir_evaluation *evaluatio
 {
     const nadir_problem *problem = run->problem;
     const nadir_known_breakdown *known = &run->known;
-    static const char *const names[] = {"products", "columns", "cholesky"};
     const bool exact = run->settings->certify == NADIR_CERTIFY_STRICT && !isnan(known->estimate);
     evaluation->breakdown = nadir_breakdown_for_norm(problem, exact ? known->estimate : known->low);
     const bool iterated =
@@ -48,7 +47,7 @@ static void set_breakdown(const nadir_free_run *run, nadir_evaluation *evaluatio
     if (!exact && shown > largest_of(run->count, run->radii)) {
         evaluation->breakdown = shown;
     }
-    evaluation->breakdown_proof = exact ? "lanczos" : names[known->proof];
+    evaluation->breakdown_proof = exact ? NADIR_BREAKDOWN_LANCZOS : known->proof;
 }
 
 /* The candidate becomes that of the evaluation. Proves that its kernel lies in the set, and bounds its return.
@@ -82,14 +81,14 @@ static nadir_status check_kernel(nadir_free_run *run, int64_t i)
     evaluation->minimum = check.minimum;
     evaluation->lower = -INFINITY;
     evaluation->proof = NADIR_PROOF_NONE;
-    evaluation->bound = "none";
+    evaluation->bound = NADIR_BOUND_NONE;
     evaluation->kappa = NAN;
 cleanup:
     return status;
 }
 
 /* lower <- J - lambda_high, rounded down. */
-static void set_lower(const nadir_problem *problem, double lambda_high, nadir_proof proof, const char *bound,
+static void set_lower(const nadir_problem *problem, double lambda_high, nadir_proof proof, nadir_bound bound,
                       nadir_evaluation *evaluation)
 {
     if (!isinf(lambda_high)) {
@@ -102,7 +101,7 @@ static void set_lower(const nadir_problem *problem, double lambda_high, nadir_pr
 /* The bound on the penalty of an L_2 ball from the pair of a candidate. wanted: how far above its lambda the
  * bound may be, as a share. */
 static nadir_status bound_by_pair(nadir_free_run *run, const nadir_problem *problem, double beta,
-                                  const nadir_candidate *candidate, double wanted, const char *name,
+                                  const nadir_candidate *candidate, double wanted, nadir_bound name,
                                   nadir_evaluation *evaluation)
 {
     nadir_status status = NADIR_OK;
@@ -161,7 +160,7 @@ nadir_status nadir_free_bound_spectral(nadir_free_run *run)
     for (int64_t i = run->count - 1; i >= 0 && run->settings->certify != NADIR_CERTIFY_OFF; i--) {
         nadir_evaluation *evaluation = &run->evaluations[i];
         NADIR_CHECK(bound_by_pair(run, run->problem, run->radii[i], &evaluation->candidate,
-                                  0.5 * run->settings->width, "spectral", evaluation));
+                                  0.5 * run->settings->width, NADIR_BOUND_SPECTRAL, evaluation));
     }
     for (int64_t i = 0; i < run->count; i++) {
         set_breakdown(run, &run->evaluations[i]);
@@ -190,11 +189,11 @@ nadir_status nadir_free_bound_l1(nadir_free_run *run)
         nadir_evaluation *evaluation = &run->evaluations[i];
         double lambda_high;
         evaluation->breakdown = run->enumerated[i].breakdown_low;
-        evaluation->breakdown_proof = "enumeration";
+        evaluation->breakdown_proof = NADIR_BREAKDOWN_ENUMERATION;
         if (run->settings->certify != NADIR_CERTIFY_OFF) {
             NADIR_CHECK(nadir_l1_bound(run->context, run->problem, run->radii[i],
                                        evaluation->candidate.lambda, &lambda_high));
-            set_lower(run->problem, lambda_high, NADIR_PROOF_RIGOROUS, "enumeration", evaluation);
+            set_lower(run->problem, lambda_high, NADIR_PROOF_RIGOROUS, NADIR_BOUND_ENUMERATION, evaluation);
         }
     }
 cleanup:
@@ -232,7 +231,7 @@ static nadir_status bound_open(nadir_free_run *run, int64_t open, const int64_t 
     for (int64_t j = open - 1; j >= 0; j--) {
         nadir_evaluation *evaluation = &run->evaluations[which[j]];
         NADIR_CHECK(bound_by_pair(run, &run->enclosing, radii[j], &candidates[j], run->settings->width,
-                                  "enclosing-ball", evaluation));
+                                  NADIR_BOUND_ENCLOSING_BALL, evaluation));
         NADIR_CHECK(nadir_evaluation_keep_pair(run->context, run->problem->states, candidates[j].c,
                                                candidates[j].k, evaluation));
     }
@@ -288,11 +287,13 @@ nadir_status nadir_free_bound_rectangular(nadir_free_run *run)
         NADIR_CHECK(nadir_rectangular_free_bound(run->context, run->problem, run->factors[i],
                                                  evaluation->candidate.v, &exact, &lower, &breakdown_factor));
         evaluation->breakdown = breakdown_factor * run->problem->uncertainty->radius;
-        evaluation->breakdown_proof = "contraction";
+        evaluation->breakdown_proof = NADIR_BREAKDOWN_CONTRACTION;
         if (run->settings->certify != NADIR_CERTIFY_OFF) {
             evaluation->lower = lower;
             evaluation->proof = exact ? NADIR_PROOF_RIGOROUS : NADIR_PROOF_NONE;
-            evaluation->bound = exact ? "bellman" : isinf(lower) ? "none" : "contraction";
+            evaluation->bound = exact          ? NADIR_BOUND_BELLMAN
+                                : isinf(lower) ? NADIR_BOUND_NONE
+                                               : NADIR_BOUND_CONTRACTION;
         }
     }
 cleanup:

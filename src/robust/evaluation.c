@@ -71,7 +71,7 @@ nadir_status nadir_evaluation_check_valid(nadir_context *context, const nadir_pr
     evaluation->upper = fmin(evaluation->upper, high);
     evaluation->minimum = membership.minimum;
     evaluation->proof = NADIR_PROOF_NONE;
-    evaluation->bound = isfinite(evaluation->lower) ? "rewards" : "none";
+    evaluation->bound = isfinite(evaluation->lower) ? NADIR_BOUND_REWARDS : NADIR_BOUND_NONE;
 cleanup:
     nadir_release(context, v);
     return status;
@@ -106,13 +106,13 @@ bool nadir_evaluation_is_close(const nadir_problem *problem, const nadir_robust_
 }
 
 void nadir_evaluation_take_bound(nadir_evaluation *evaluation, double lower, nadir_proof proof,
-                                 const char *bound)
+                                 nadir_bound bound)
 {
     if (lower > evaluation->lower) {
         evaluation->lower = lower;
         evaluation->proof = proof;
         evaluation->bound = bound;
-    } else if (proof != NADIR_PROOF_NONE && strcmp(evaluation->bound, "rewards") == 0) {
+    } else if (proof != NADIR_PROOF_NONE && evaluation->bound == NADIR_BOUND_REWARDS) {
         evaluation->proof = NADIR_PROOF_RIGOROUS; /* as good as proofs get: rewards that hardly differ */
     }
 }

@@ -5,6 +5,7 @@
 #define NADIR_ROBUST_EVALUATION_H
 
 #include "proof/bellman_bound.h"
+#include "proof/breakdown.h"
 #include "proof/certificate.h"
 #include "sets/uncertainty.h"
 #include "solve/value.h"
@@ -14,15 +15,15 @@ typedef struct nadir_evaluation {
     bool refused; /* free domain, at or past breakdown: only `breakdown` is set, to the breakdown radius or to
                      one that is at or past it */
     nadir_candidate candidate;
-    double lower;                /* no kernel of the set has a smaller return; -infinity: nothing is known */
-    double upper;                /* the return of the kernel found is not above */
-    bool vague;                  /* of its own return nothing is known: `upper` is the nominal kernel's */
-    nadir_proof proof;           /* of `lower` */
-    const char *bound;           /* which proof */
-    double breakdown;            /* proven, or exact: see nadir_robust; NaN: not of the free domain */
-    const char *breakdown_proof; /* how it was made; NULL: not of the free domain */
-    double kappa;                /* NaN: none */
-    double scale;                /* what the width of the bounds is measured by; 0: the penalty */
+    double lower;      /* no kernel of the set has a smaller return; -infinity: nothing is known */
+    double upper;      /* the return of the kernel found is not above */
+    bool vague;        /* of its own return nothing is known: `upper` is the nominal kernel's */
+    nadir_proof proof; /* of `lower` */
+    nadir_bound bound; /* which proof */
+    double breakdown;  /* proven, or exact: see nadir_robust; NaN: not of the free domain */
+    nadir_breakdown_proof breakdown_proof; /* how it was made; NONE: not of the free domain */
+    double kappa;                          /* NaN: none */
+    double scale;                          /* what the width of the bounds is measured by; 0: the penalty */
     double *enclosing; /* [2 states] owned: c and k of the worst kernel of a larger L_2 ball; NULL: none */
     double *d_bar;     /* [states] owned: what no kernel's occupancy exceeds; NULL: none */
     double *steps;     /* [steps_count] owned: the derivation of `lower` (proof/derivation.h); NULL: none */
@@ -65,7 +66,7 @@ void nadir_evaluation_clamp_return(nadir_evaluation *evaluation, double low, dou
 
 /* Another lower bound, if it is better. */
 void nadir_evaluation_take_bound(nadir_evaluation *evaluation, double lower, nadir_proof proof,
-                                 const char *bound);
+                                 nadir_bound bound);
 
 /* How far apart bounds may be for the settings, relative to the penalty of the candidate; and whether these
  * are that close. */

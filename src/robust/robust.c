@@ -145,7 +145,7 @@ static nadir_robust make_refusal(const nadir_setup *setup, double factor, const 
         .lower_bound = -INFINITY,
         .upper_bound = INFINITY,
         .certificate = nadir_proof_name(NADIR_PROOF_NONE),
-        .bound = "none",
+        .bound = nadir_bound_name(NADIR_BOUND_NONE),
         .kappa = NAN,
         .stationarity_gap = NAN,
         .set = set->asked,
@@ -170,7 +170,7 @@ static margin margin_of(const nadir_problem *problem, const nadir_robust_setting
 {
     const double open = evaluation->upper - evaluation->candidate.J;
     const bool rounding = !evaluation->vague && open > 0 && open <= NADIR_RETURN_ROUNDING * problem->largest;
-    const bool exact = strcmp(evaluation->bound, "rewards") == 0 || !isfinite(problem->J_error);
+    const bool exact = evaluation->bound == NADIR_BOUND_REWARDS || !isfinite(problem->J_error);
     margin added = {.below = exact ? 0 : problem->J_error, .above = rounding ? open / 2 : 0};
     const double both = added.below + added.above;
     if (both > 0 && nadir_evaluation_is_close(problem, settings, evaluation)) {
@@ -207,7 +207,7 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *s
         .certified = settings->certify != NADIR_CERTIFY_OFF && evaluation->proof != NADIR_PROOF_NONE &&
                      nadir_evaluation_is_close(problem, settings, evaluation),
         .certificate = nadir_proof_name(evaluation->proof),
-        .bound = evaluation->bound,
+        .bound = nadir_bound_name(evaluation->bound),
         .kappa = evaluation->kappa,
         .stationarity_gap =
             set->domain == NADIR_DOMAIN_FREE ? NAN : candidate->gap, /* no linear steps there */

@@ -93,19 +93,19 @@ static void set_proof(const nadir_worst *worst, nadir_witness *witness)
     const nadir_candidate *candidate = &evaluation->candidate;
     const nadir_uncertainty *set = &worst->uncertainty;
     const bool rectangular = set->set != NADIR_SET_NONRECT;
-    const bool second_order = strcmp(worst->result.bound, "second-order") == 0;
+    const bool second_order = evaluation->bound == NADIR_BOUND_SECOND_ORDER;
     if (set->domain == NADIR_DOMAIN_FREE) {
         witness->lambda = candidate->lambda;
         witness->breakdown_low = evaluation->breakdown;
-        witness->breakdown_proof = evaluation->breakdown_proof;
-    } else if (second_order || strcmp(worst->result.bound, "lagrangian") == 0) {
+        witness->breakdown_proof = nadir_breakdown_proof_name(evaluation->breakdown_proof);
+    } else if (second_order || evaluation->bound == NADIR_BOUND_LAGRANGIAN) {
         witness->tau = candidate->tau;
         witness->d_bar = evaluation->d_bar;
         witness->steps = evaluation->steps;
         witness->steps_count = evaluation->steps_count;
         witness->kappa = second_order ? evaluation->kappa : NAN;
     }
-    if (strcmp(worst->result.bound, "spectral") == 0) {
+    if (evaluation->bound == NADIR_BOUND_SPECTRAL) {
         witness->c = candidate->c;
         witness->k = candidate->k;
     }

@@ -152,7 +152,7 @@ static void judge_as_large(fight *made, tally *sums)
     nadir_occupancy_bounds_limit(context, problem, made->radius, &bounds);
     for (int i = 0; i < made->count; i++) {
         const nadir_candidate *attack = &made->attacks[i];
-        nadir_certificate proof = {.lower = -INFINITY, .bound = "none", .kappa = NAN};
+        nadir_certificate proof = {.lower = -INFINITY, .kappa = NAN};
         if (attack->tau > 0 && isfinite(attack->tau)) {
             assert_ok(context, nadir_second_order_prove_large(context, problem, &perturbable, &bounds,
                                                               made->radius, attack, &proof));
@@ -262,7 +262,7 @@ static void judge(fight *made, tally *sums)
         const double penalty = made->problem->J - made->lowest;
         assert_that(made->lowest >= proof.lower - 1e-13 * made->scale,
                     "%.17g is below the lower bound %.17g (%s, kappa %g) of attack %d, %.17g", made->lowest,
-                    proof.lower, proof.bound, proof.kappa, i, attack->J);
+                    proof.lower, nadir_bound_name(proof.bound), proof.kappa, i, attack->J);
         const bool worst = attack->J <= made->lowest + 1e-9 * made->scale;
         sums->attacks++;
         sums->proven += proof.lower >= attack->J - 1e-6 * penalty;
