@@ -11,8 +11,8 @@ typedef struct nadir_kappa_matrix {
     const bool *is_unvisited; /* [states] */
     bool shared;              /* `rest` is G, with C C^T in it */
     double *rest;             /* E E^T or G */
-    double *middle;           /* sym(C Y) */
-    double *spread;           /* C H^2 C^T; shared: C Y^2 C^T */
+    double *middle;           /* sym(C M), M = (1 + L) / 2 */
+    double *spread;           /* C H^2 C^T, H = (1 - L) / 2; shared: C M^2 C^T */
     double *low;              /* C L C^T, L = low / high; NULL unless shared */
     double *unvisited;        /* K_N K_N^T; NULL: all states are visited */
     double rest_off, middle_off, spread_off, low_off, unvisited_off;
@@ -37,7 +37,7 @@ void nadir_kappa_matrix_clear(nadir_context *context, nadir_kappa_matrix *matrix
  * For all kernels P within the bounds on occupancies, with delta = P - P* in the norm of the displacement and
  * Delta, d, n, w as in kkt.h,
  *
- *     sum over t of |d_P(t) / d(t) - 1| <Delta_t, delta_t>  <=  kappa |delta|^2,
+ *     sum over t of (d_P(t) / d(t) - 1) <Delta_t, delta_t>  <=  kappa |delta|^2,
  *
  * so that J_P >= J* - error + 2 tau (1/2 - kappa) |delta|^2: kappa <= 1/2 proves J_U >= J* - error. See
  * kappa_matrix.c for the quadratic form.
