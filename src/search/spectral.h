@@ -2,7 +2,7 @@
  * spectral.h: the worst kernel of the non-rectangular L_2 ball on the free domain: F(lambda) = beta
  * sigma_max(E_lambda), exactly solvable.
  *
- * See spectral.c for the method. Many radii share one subspace, and their systems are solved together.
+ * See spectral.c for the methods. Many radii share one subspace.
  */
 #ifndef NADIR_SEARCH_SPECTRAL_H
 #define NADIR_SEARCH_SPECTRAL_H
@@ -14,7 +14,7 @@
 typedef enum nadir_spectral_method {
     NADIR_SPECTRAL_NEWTON,       /* the default: the root of f on a growing subspace, in closed form there */
     NADIR_SPECTRAL_BISECT,       /* bisection on f(lambda) = F(lambda) - lambda */
-    NADIR_SPECTRAL_BEST_RESPONSE /* b and k in turn */
+    NADIR_SPECTRAL_BEST_RESPONSE /* nadir_best_response_solve */
 } nadir_spectral_method;
 
 /* candidates: [count] of zeros; filled with c, k, lambda, J, method, stop_reason, converged, iterations, and
@@ -58,13 +58,13 @@ typedef struct nadir_spectral_subspace {
     double h[NADIR_SPECTRAL_SUBSPACE_LIMIT];
     double M[NADIR_SPECTRAL_SUBSPACE_LIMIT *
              NADIR_SPECTRAL_SUBSPACE_LIMIT]; /* column j at j * NADIR_SPECTRAL_SUBSPACE_LIMIT */
-    /* M = V diag(m) V^T, V^T a and V^T h, made by nadir_spectral_subspace_diagonalise. */
+    /* M = V diag(m) V^T, V^T a and V^T h. */
     double m[NADIR_SPECTRAL_SUBSPACE_LIMIT]; /* rising */
     double V[NADIR_SPECTRAL_SUBSPACE_LIMIT * NADIR_SPECTRAL_SUBSPACE_LIMIT];
     double Va[NADIR_SPECTRAL_SUBSPACE_LIMIT];
     double Vh[NADIR_SPECTRAL_SUBSPACE_LIMIT];
-    double work[NADIR_SPECTRAL_SUBSPACE_LIMIT * (NADIR_SPECTRAL_SUBSPACE_LIMIT + 1) +
-                NADIR_SYMMETRIC_WORK(NADIR_SPECTRAL_SUBSPACE_LIMIT)]; /* for other eigenproblems */
+    double work[NADIR_SPECTRAL_SUBSPACE_LIMIT * NADIR_SPECTRAL_SUBSPACE_LIMIT +
+                NADIR_SYMMETRIC_WORK(NADIR_SPECTRAL_SUBSPACE_LIMIT)];
 } nadir_spectral_subspace;
 
 /* Of dimension 0. */
@@ -72,7 +72,7 @@ nadir_status nadir_spectral_subspace_create(nadir_context *context, const nadir_
                                             nadir_spectral_subspace **subspace);
 void nadir_spectral_subspace_free(nadir_context *context, nadir_spectral_subspace *subspace);
 
-/* The span of W d, diagonalised; the subspace is not idle. work: [states]. */
+/* The span of W d; the subspace is not idle. work: [states]. */
 nadir_status nadir_spectral_subspace_begin(nadir_context *context, nadir_spectral_subspace *subspace,
                                            double *work);
 
@@ -80,13 +80,10 @@ nadir_status nadir_spectral_subspace_begin(nadir_context *context, nadir_spectra
 double nadir_spectral_subspace_reduce(const nadir_context *context, const nadir_spectral_subspace *subspace,
                                       double *x);
 
-/* Takes `count` more vectors, orthonormal and orthogonal to the subspace, at the price of as many accurate
- * solves. The limit must not be exceeded. x: [states * count], overwritten. */
+/* Takes one more vector, of norm 1 and orthogonal to the subspace, at the price of an accurate solve. The
+ * limit must not be exceeded. x: [states], overwritten. */
 nadir_status nadir_spectral_subspace_append(nadir_context *context, nadir_spectral_subspace *subspace,
-                                            int count, double *x);
-
-/* To be called when the subspace has changed. */
-nadir_status nadir_spectral_subspace_diagonalise(nadir_context *context, nadir_spectral_subspace *subspace);
+                                            double *x);
 
 /* A unit vector of the subspace and its image, at one l. */
 typedef struct nadir_spectral_subspace_point {
@@ -97,16 +94,11 @@ typedef struct nadir_spectral_subspace_point {
     double s[NADIR_SPECTRAL_SUBSPACE_LIMIT]; /* unit vector, in terms of X */
 } nadir_spectral_subspace_point;
 
-/* The worst kernel with c in the subspace. NADIR_ERROR_ILL_POSED, with a number, when the radius is at or
- * past breakdown. */
+/* The worst kernel with c in the subspace. NADIR_ERROR_ILL_POSED when the radius is at or past breakdown. */
 nadir_status nadir_spectral_subspace_root(nadir_context *context, const nadir_spectral_subspace *subspace,
                                           double beta, nadir_spectral_subspace_point *point);
 
-/* The largest singular value of E_lambda X. */
-nadir_status nadir_spectral_subspace_top(nadir_context *context, nadir_spectral_subspace *subspace, double l,
-                                         nadir_spectral_subspace_point *point);
-
-/* x = X s; y = E_lambda x / |E_lambda x|; g = Phi D W x. [states] each; x and g may be NULL: not wanted. */
+/* x = X s; y = E_lambda x / |E_lambda x|; g = Phi D W x. [states] each. */
 void nadir_spectral_subspace_expand(const nadir_context *context, const nadir_spectral_subspace *subspace,
                                     const nadir_spectral_subspace_point *point, double *x, double *y,
                                     double *g);
@@ -115,41 +107,9 @@ void nadir_spectral_subspace_expand(const nadir_context *context, const nadir_sp
 double nadir_spectral_subspace_residual(const nadir_context *context, const nadir_spectral_subspace *subspace,
                                         const nadir_spectral_subspace_point *point, double *r);
 
-/* Shrinks the basis to half the limit: W d, then the vectors of `count` points, then the eigenvectors of M
- * with the largest eigenvalues. The subspace is diagonalised before, and is not afterwards. */
+/* Shrinks the basis to half the limit: W d, then the vector of the point, then the eigenvectors of M with the
+ * largest eigenvalues. The subspace is to be appended to before it is used. */
 void nadir_spectral_subspace_compress(const nadir_context *context, nadir_spectral_subspace *subspace,
-                                      int count, const nadir_spectral_subspace_point *const *points);
-
-/* --------------------------------------------------------------------------- what the methods share */
-
-/* Why a search stopped. */
-typedef enum nadir_spectral_stop {
-    NADIR_SPECTRAL_STOP_TOLERANCE,
-    NADIR_SPECTRAL_STOP_STABLE, /* what is left is rounding */
-    NADIR_SPECTRAL_STOP_ITERATIONS
-} nadir_spectral_stop;
-
-/* One call of nadir_spectral_solve. */
-typedef struct nadir_spectral {
-    nadir_context *context;
-    const nadir_problem *problem;
-    const char *method;
-    double tolerance;
-    int64_t iterations_limit;
-    nadir_spectral_subspace *subspace; /* not idle */
-} nadir_spectral;
-
-/* Fills the candidate, but for its kernel, with x, k and g = D W x up to a constant, [states] each, x a unit
- * vector; x and g are overwritten. */
-nadir_status nadir_spectral_finish(const nadir_spectral *run, double beta, double *x, const double *k,
-                                   double *g, nadir_spectral_stop stop, int64_t iterations,
-                                   nadir_candidate *candidate);
-
-/* About D^T y for `count` vectors y, as accurately as a search for directions needs. */
-nadir_status nadir_spectral_transposed(const nadir_spectral *run, int64_t count, const double *y, double *w);
-
-/* One radius, not zero. */
-nadir_status nadir_spectral_bisect(const nadir_spectral *run, double beta, nadir_candidate *candidate);
-nadir_status nadir_spectral_alternate(const nadir_spectral *run, double beta, nadir_candidate *candidate);
+                                      const nadir_spectral_subspace_point *point);
 
 #endif

@@ -100,35 +100,6 @@ static void add_image(const nadir_context *context, nadir_spectral_subspace *sub
     subspace->size++;
 }
 
-nadir_status nadir_spectral_subspace_append(nadir_context *context, nadir_spectral_subspace *subspace,
-                                            int count, double *x)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_problem *problem = subspace->problem;
-    const int64_t n = problem->states;
-    for (int i = 0; i < count; i++) {
-        const int j = subspace->size + i;
-        double *column = x + i * n;
-        if (subspace->x[j] == NULL) {
-            NADIR_NEW(context, subspace->x[j], n);
-        }
-        if (subspace->z[j] == NULL) {
-            NADIR_NEW(context, subspace->z[j], n);
-        }
-        memcpy(subspace->x[j], column, (size_t)n * sizeof *x);
-        subspace->a[j] = nadir_blocks_dot(context, n, subspace->Wd, column);
-        for (int64_t s = 0; s < n; s++) {
-            column[s] *= problem->uncertainty->W[s];
-        }
-    }
-    NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, count, x, x, NULL));
-    for (int i = 0; i < count; i++) {
-        add_image(context, subspace, x + i * n);
-    }
-cleanup:
-    return status;
-}
-
 /* s <- V^T s, or V s. */
 static void rotate(const nadir_spectral_subspace *subspace, bool transposed, const double *from, double *to)
 {
@@ -144,29 +115,47 @@ static void rotate(const nadir_spectral_subspace *subspace, bool transposed, con
     }
 }
 
-static nadir_status eigen(nadir_context *context, int size, double *matrix, double *values, double *work)
+static nadir_status diagonalise(nadir_context *context, nadir_spectral_subspace *subspace)
 {
-    return nadir_symmetric_eigen(size, matrix, values, work)
-               ? NADIR_OK
-               : nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
-                            "the search for the worst kernel met numbers that are not finite");
-}
-
-nadir_status nadir_spectral_subspace_diagonalise(nadir_context *context, nadir_spectral_subspace *subspace)
-{
-    nadir_status status = NADIR_OK;
     const int size = subspace->size;
     double *packed = subspace->work;
     for (int j = 0; j < size; j++) {
         memcpy(packed + j * size, subspace->M + j * LIMIT, (size_t)size * sizeof *packed);
     }
-    NADIR_CHECK(eigen(context, size, packed, subspace->m, packed + LIMIT * LIMIT));
+    if (!nadir_symmetric_eigen(size, packed, subspace->m, packed + LIMIT * LIMIT)) {
+        return nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
+                          "the search for the worst kernel met numbers that are not finite");
+    }
     for (int j = 0; j < size; j++) {
         memcpy(subspace->V + j * LIMIT, packed + j * size, (size_t)size * sizeof *packed);
         subspace->m[j] = subspace->m[j] > 0 ? subspace->m[j] : 0; /* rounding */
     }
     rotate(subspace, true, subspace->a, subspace->Va);
     rotate(subspace, true, subspace->h, subspace->Vh);
+    return NADIR_OK;
+}
+
+nadir_status nadir_spectral_subspace_append(nadir_context *context, nadir_spectral_subspace *subspace,
+                                            double *x)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = subspace->problem;
+    const int64_t n = problem->states;
+    const int j = subspace->size;
+    if (subspace->x[j] == NULL) {
+        NADIR_NEW(context, subspace->x[j], n);
+    }
+    if (subspace->z[j] == NULL) {
+        NADIR_NEW(context, subspace->z[j], n);
+    }
+    memcpy(subspace->x[j], x, (size_t)n * sizeof *x);
+    subspace->a[j] = nadir_blocks_dot(context, n, subspace->Wd, x);
+    for (int64_t s = 0; s < n; s++) {
+        x[s] *= problem->uncertainty->W[s];
+    }
+    NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, x, x, NULL));
+    add_image(context, subspace, x);
+    NADIR_CHECK(diagonalise(context, subspace));
 cleanup:
     return status;
 }
@@ -174,14 +163,10 @@ cleanup:
 nadir_status nadir_spectral_subspace_begin(nadir_context *context, nadir_spectral_subspace *subspace,
                                            double *work)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = subspace->problem->states;
     const double square = nadir_blocks_dot(context, n, subspace->Wd, subspace->Wd);
     nadir_blocks_scale(context, n, 1 / sqrt(square), subspace->Wd, work);
-    NADIR_CHECK(nadir_spectral_subspace_append(context, subspace, 1, work));
-    NADIR_CHECK(nadir_spectral_subspace_diagonalise(context, subspace));
-cleanup:
-    return status;
+    return nadir_spectral_subspace_append(context, subspace, work);
 }
 
 /* ---------------------------------------------------------------------------------------------------------
@@ -214,27 +199,12 @@ static void complete(const nadir_spectral_subspace *subspace, const double *s,
     rotate(subspace, false, unit, point->s);
 }
 
-/* Phi D W X has the squared singular values of M + h h^T. */
-static nadir_status refuse(nadir_context *context, const nadir_spectral_subspace *subspace, double beta)
+static nadir_status refuse(nadir_context *context, double beta)
 {
-    nadir_status status = NADIR_OK;
-    const int size = subspace->size;
-    double *sum = NULL;
-    double values[LIMIT];
-    NADIR_NEW(context, sum, size * size + NADIR_SYMMETRIC_WORK(size));
-    for (int j = 0; j < size; j++) {
-        for (int i = 0; i < size; i++) {
-            sum[j * size + i] = subspace->M[j * LIMIT + i] + subspace->h[i] * subspace->h[j];
-        }
-    }
-    NADIR_CHECK(eigen(context, size, sum, values, sum + size * size));
-    status = nadir_fail(context, NADIR_ERROR_ILL_POSED,
-                        "the radius %.10g is at or past breakdown, which is at %.10g or before; choose a "
-                        "smaller radius, or another domain",
-                        beta, 1 / (subspace->problem->gamma * sqrt(values[size - 1])));
-cleanup:
-    nadir_release(context, sum);
-    return status;
+    return nadir_fail(context, NADIR_ERROR_ILL_POSED,
+                      "the radius %.10g is at or past breakdown: a kernel of the ball makes I - gamma P "
+                      "singular; choose a smaller radius, or another domain",
+                      beta);
 }
 
 nadir_status nadir_spectral_subspace_root(nadir_context *context, const nadir_spectral_subspace *subspace,
@@ -249,7 +219,7 @@ nadir_status nadir_spectral_subspace_root(nadir_context *context, const nadir_sp
     for (int i = 0; i < size; i++) {
         const double t = 1 - reach * reach * subspace->m[i];
         if (!(t > 0)) {
-            return refuse(context, subspace, beta);
+            return refuse(context, beta);
         }
         aTa += subspace->Va[i] * subspace->Va[i] / t;
         aTh += subspace->Va[i] * subspace->Vh[i] / t;
@@ -258,7 +228,7 @@ nadir_status nadir_spectral_subspace_root(nadir_context *context, const nadir_sp
     /* (1 - h T^-1 h) l^2 + 2 (a T^-1 h) l - a T^-1 a = 0 */
     const double quadratic = 1 - reach * reach * hTh;
     if (!(quadratic > 0)) {
-        return refuse(context, subspace, beta);
+        return refuse(context, beta);
     }
     const double linear = reach * aTh;
     point->l = reach * aTa / (linear + sqrt(linear * linear + quadratic * aTa));
@@ -269,49 +239,17 @@ nadir_status nadir_spectral_subspace_root(nadir_context *context, const nadir_sp
     return NADIR_OK;
 }
 
-nadir_status nadir_spectral_subspace_top(nadir_context *context, nadir_spectral_subspace *subspace, double l,
-                                         nadir_spectral_subspace_point *point)
-{
-    nadir_status status = NADIR_OK;
-    const int size = subspace->size;
-    double *matrix = subspace->work;
-    double values[LIMIT];
-    for (int j = 0; j < size; j++) {
-        const double bj = subspace->Va[j] - l * subspace->Vh[j];
-        for (int i = 0; i < size; i++) {
-            const double bi = subspace->Va[i] - l * subspace->Vh[i];
-            matrix[j * size + i] = bi * bj + (i == j ? l * l * subspace->m[j] : 0);
-        }
-    }
-    NADIR_CHECK(eigen(context, size, matrix, values, matrix + LIMIT * LIMIT));
-    point->l = l;
-    double *s = matrix + (size - 1) * size;
-    complete(subspace, s, point);
-    if (point->along < 0) { /* of both signs the one that costs */
-        for (int i = 0; i < size; i++) {
-            s[i] = -s[i];
-        }
-        complete(subspace, s, point);
-    }
-cleanup:
-    return status;
-}
-
 /* ---------------------------------------------------------------------------------------------------------
  * From the subspace to the states
  */
 
-/* result <- first times v_hat (0: none) + sum over j of factor s_j vectors[j]. */
-static void combine(const nadir_context *context, const nadir_spectral_subspace *subspace, double first,
-                    double factor, const double *s, double *const *vectors, double *result)
+/* result <- sum over j of s_j vectors[j]. */
+static void combine(const nadir_context *context, const nadir_spectral_subspace *subspace, const double *s,
+                    double *const *vectors, double *result)
 {
-    const int64_t n = subspace->problem->states;
-    double factors[LIMIT];
-    for (int j = 0; j < subspace->size; j++) {
-        factors[j] = factor * s[j];
-    }
-    nadir_blocks_scale(context, n, first, subspace->v_hat, result);
-    (void)nadir_blocks_add_many(context, n, subspace->size, columns(vectors), factors, result);
+    memset(result, 0, (size_t)subspace->problem->states * sizeof *result);
+    (void)nadir_blocks_add_many(context, subspace->problem->states, subspace->size, columns(vectors), s,
+                                result);
 }
 
 void nadir_spectral_subspace_expand(const nadir_context *context, const nadir_spectral_subspace *subspace,
@@ -322,17 +260,11 @@ void nadir_spectral_subspace_expand(const nadir_context *context, const nadir_sp
     for (int j = 0; j < subspace->size; j++) {
         hs += subspace->h[j] * point->s[j];
     }
-    if (x != NULL) {
-        combine(context, subspace, 0, 1, point->s, subspace->x, x);
-    }
-    if (g != NULL) { /* Z s for both */
-        combine(context, subspace, 0, 1, point->s, subspace->z, g);
-        for (int64_t s = 0; s < subspace->problem->states; s++) {
-            y[s] = point->along * subspace->v_hat[s] - point->l / point->theta * g[s];
-            g[s] += hs * subspace->v_hat[s];
-        }
-    } else {
-        combine(context, subspace, point->along, -point->l / point->theta, point->s, subspace->z, y);
+    combine(context, subspace, point->s, subspace->x, x);
+    combine(context, subspace, point->s, subspace->z, g);
+    for (int64_t s = 0; s < subspace->problem->states; s++) {
+        y[s] = point->along * subspace->v_hat[s] - point->l / point->theta * g[s];
+        g[s] += hs * subspace->v_hat[s];
     }
 }
 
@@ -414,18 +346,15 @@ static void turn_columns(int64_t count, int size, int keep, const double *K, dou
 }
 
 void nadir_spectral_subspace_compress(const nadir_context *context, nadir_spectral_subspace *subspace,
-                                      int count, const nadir_spectral_subspace_point *const *points)
+                                      const nadir_spectral_subspace_point *point)
 {
     const int64_t n = subspace->problem->states;
     const int size = subspace->size;
-    const int most = LIMIT / 2 < size ? LIMIT / 2 : size;
     double *K = subspace->work;
     const double first[LIMIT] = {1};
     int keep = add_direction(size, first, 0, K);
-    for (int i = 0; i < count && keep < most; i++) {
-        keep = add_direction(size, points[i]->s, keep, K);
-    }
-    for (int j = size - 1; j >= 0 && keep < most; j--) {
+    keep = add_direction(size, point->s, keep, K);
+    for (int j = size - 1; j >= 0 && keep < LIMIT / 2; j--) {
         keep = add_direction(size, subspace->V + j * LIMIT, keep, K);
     }
     turn_columns(n, size, keep, K, subspace->x);
