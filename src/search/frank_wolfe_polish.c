@@ -58,86 +58,26 @@ static double row_slack(const nadir_frank_wolfe *self, nadir_explicit *kernel, i
     return mean - smallest;
 }
 
-/* The same of a row that has the successors of the nominal one, domain support. own: its values there. */
-static double stored_slack(const nadir_frank_wolfe *self, const double *own, int64_t row, double weight,
-                           double tau)
+/* The same of a row that is stored at the entries of the nominal one. own: its values there; all: entries that
+ * are nominally zero are allowed, too. */
+static double stored_slack(const nadir_frank_wolfe *self, const double *own, bool all, int64_t row,
+                           double weight, double tau)
 {
     const nadir_problem *problem = self->problem;
     const nadir_row nominal = nadir_model_row(problem->model, row);
     const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
     const double hold = 2 * tau / (scale * scale);
     const double force = weight * self->order.range;
-    const int64_t start = problem->model->row_starts[row];
     double smallest = INFINITY;
     double mean = 0;
-    nadir_prefetch(self->order.x, problem->model->columns, start, start + nominal.count,
-                   nadir_prefetch_entries(problem->states, problem->model->row_starts[problem->rows]));
     for (int64_t i = 0; i < nominal.count; i++) {
-        const double x = self->order.x[nominal.columns[i]];
+        const double x = self->order.x[nadir_row_column(&nominal, i)];
         const double g = force * x + hold * (own[i] - nominal.values[i]);
-        const double allowed = nominal.values[i] > 0 ? g : INFINITY;
+        const double allowed = all || nominal.values[i] > 0 ? g : INFINITY;
         mean += own[i] * g;
         smallest = allowed < smallest ? allowed : smallest;
     }
     return mean - smallest;
-}
-
-/* Four numbers at once: vector types of GCC and Clang. */
-typedef double four __attribute__((vector_size(4 * sizeof(double))));
-typedef int64_t four_mask __attribute__((vector_size(4 * sizeof(double))));
-
-/* The same of a dense row, whose states are all allowed. */
-static inline __attribute__((always_inline)) double
-slack_of_all(const nadir_frank_wolfe *self, const double *own, int64_t row, double weight, double tau)
-{
-    enum { LANES = 4 };
-    const nadir_problem *problem = self->problem;
-    const double *nominal = nadir_model_row(problem->model, row).values;
-    const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
-    const double hold = 2 * tau / (scale * scale);
-    const double *x = self->order.x;
-    const double force = weight * self->order.range;
-    four low = {INFINITY, INFINITY, INFINITY, INFINITY};
-    four mean = {0};
-    int64_t t = 0;
-    for (; t + LANES <= problem->states; t += LANES) {
-        four value;
-        four p;
-        four p_nominal;
-        memcpy(&value, x + t, sizeof value);
-        memcpy(&p, own + t, sizeof p);
-        memcpy(&p_nominal, nominal + t, sizeof p_nominal);
-        const four g = force * value + hold * (p - p_nominal);
-        const four_mask lower = g < low;
-        low = (four)(((four_mask)g & lower) | ((four_mask)low & ~lower));
-        mean += p * g;
-    }
-    for (; t < problem->states; t++) {
-        const double g = force * x[t] + hold * (own[t] - nominal[t]);
-        low[0] = g < low[0] ? g : low[0];
-        mean[0] += own[t] * g;
-    }
-    return (mean[0] + mean[1]) + (mean[2] + mean[3]) - fmin(fmin(low[0], low[1]), fmin(low[2], low[3]));
-}
-
-#if defined __x86_64__
-/* The same, for processors that take four numbers at once. */
-__attribute__((target("avx2"))) static double
-slack_of_all_wide(const nadir_frank_wolfe *self, const double *own, int64_t row, double weight, double tau)
-{
-    return slack_of_all(self, own, row, weight, tau);
-}
-#endif
-
-static double dense_slack(const nadir_frank_wolfe *self, const double *own, int64_t row, double weight,
-                          double tau)
-{
-#if defined __x86_64__
-    if (__builtin_cpu_supports("avx2")) {
-        return slack_of_all_wide(self, own, row, weight, tau);
-    }
-#endif
-    return slack_of_all(self, own, row, weight, tau);
 }
 
 /* The sum of e_s of a kernel whose value and occupancy are those of `current`, with the multiplier tau. */
@@ -147,7 +87,6 @@ static nadir_status total_slack(nadir_context *context, nadir_frank_wolfe *self,
     nadir_status status = NADIR_OK;
     const bool support = self->problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
     const nadir_model *model = self->problem->model;
-    const bool dense = model->dense != NULL && !support;
     const nadir_lmo_weights weights = nadir_frank_wolfe_weights(self);
     nadir_explicit kernel = {0};
     double *p = NULL;
@@ -169,11 +108,11 @@ static nadir_status total_slack(nadir_context *context, nadir_frank_wolfe *self,
             if (nadir_uncertainty_scale(self->problem->uncertainty, row) == 0 || weight == 0) {
                 continue;
             }
-            const double *whole = dense ? nadir_explicit_dense_row(&kernel, row) : NULL;
-            const double *stored = support ? nadir_kernel_on_support(own, row) : NULL;
-            *total += whole != NULL    ? dense_slack(self, whole, row, weight, tau)
-                      : stored != NULL ? stored_slack(self, stored, row, weight, tau)
-                                       : row_slack(self, &kernel, row, weight, tau, p);
+            const double *stored = support                ? nadir_kernel_on_support(own, row)
+                                   : model->dense != NULL ? nadir_explicit_dense_row(&kernel, row)
+                                                          : NULL;
+            *total += stored != NULL ? stored_slack(self, stored, !support, row, weight, tau)
+                                     : row_slack(self, &kernel, row, weight, tau, p);
         }
     }
     *total = nadir_allreduce_sum(context, *total);
