@@ -60,8 +60,6 @@ bool nadir_response_allows_inexact(const nadir_response *response);
 nadir_status nadir_minmax_prepare(nadir_context *context, nadir_minmax *minmax, nadir_response *first);
 /* The operator that preconditions the solves of inexact responses; NULL before nadir_minmax_prepare. */
 nadir_occupancy *nadir_minmax_base(const nadir_minmax *minmax);
-/* The search that inexact responses are steps of; NULL before nadir_minmax_prepare. */
-const struct nadir_frank_wolfe *nadir_minmax_frank_wolfe(const nadir_minmax *minmax);
 /*
  * One Frank-Wolfe step from warm_v and warm_d, whose linear systems are solved by a few corrections. `solver`
  * and the nominal return are not set; `error` is a bound as far as v and d are exact.

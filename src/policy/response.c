@@ -88,7 +88,7 @@ static nadir_status search(nadir_context *context, nadir_minmax *minmax, const d
         NADIR_CHECK(nadir_frank_wolfe_warm(context, problem, problem->uncertainty->radius, warm_v, warm_d,
                                            tolerance, minmax->iterations_limit, minmax->spare, candidate));
     } else if (can_start_warm(problem->uncertainty)) {
-        NADIR_CHECK(nadir_multistart_run(context, problem, problem->uncertainty->radius, NULL, tolerance,
+        NADIR_CHECK(nadir_multistart_run(context, problem, problem->uncertainty->radius, tolerance,
                                          minmax->iterations_limit, candidate));
     } else {
         nadir_robust_settings settings;
@@ -183,11 +183,6 @@ nadir_occupancy *nadir_minmax_base(const nadir_minmax *minmax)
     return minmax->inexact != NULL ? minmax->inexact->solver->occupancy : NULL;
 }
 
-const struct nadir_frank_wolfe *nadir_minmax_frank_wolfe(const nadir_minmax *minmax)
-{
-    return minmax->inexact != NULL ? minmax->inexact->frank_wolfe : NULL;
-}
-
 bool nadir_response_allows_inexact(const nadir_response *response)
 {
     const nadir_problem *problem = &response->setup.problem;
@@ -223,7 +218,7 @@ nadir_status nadir_minmax_prepare(nadir_context *context, nadir_minmax *minmax, 
         .mu = model->initial,
         .J = NAN,
     };
-    NADIR_CHECK(nadir_frank_wolfe_create(context, &made->problem, NULL, &made->frank_wolfe));
+    NADIR_CHECK(nadir_frank_wolfe_create(context, &made->problem, &made->frank_wolfe));
     made->solver = first->solver;
     first->solver = NULL;
     minmax->inexact = made;

@@ -242,8 +242,7 @@ static nadir_status take_solver(optimization *self)
         NADIR_CHECK(nadir_solver_create(self->context, self->model, self->found, &settings, &self->solver));
     }
     if (current != NULL) {
-        self->warm_start =
-            (nadir_warm_start){current->v, current->d, nadir_minmax_frank_wolfe(&self->ascent.minmax)};
+        self->warm_start = (nadir_warm_start){current->v, current->d};
     }
 cleanup:
     return status;

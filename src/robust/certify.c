@@ -224,9 +224,7 @@ static nadir_status polish(nadir_valid_run *run, double share)
     run->frank_wolfe = NULL;
     return frank_wolfe != NULL
                ? nadir_frank_wolfe_polish_on(run->context, frank_wolfe, wanted, candidate)
-               : nadir_frank_wolfe_polish(run->context, problem, run->beta,
-                                          run->warm_start != NULL ? run->warm_start->search : NULL, wanted,
-                                          candidate);
+               : nadir_frank_wolfe_polish(run->context, problem, run->beta, wanted, candidate);
 }
 
 /* With a warm start norms may prove a rough candidate at once. Where they are far from that, the bound of the
@@ -285,9 +283,9 @@ static nadir_status search_again(nadir_valid_run *run, bool *better)
     memcpy(lagrangian.v, proof->v_tau, (size_t)run->problem->states * sizeof *lagrangian.v);
     NADIR_CHECK(
         nadir_lagrangian_solve(run->context, run->problem, run->beta, proof->d_bar, proof->tau, &lagrangian));
-    NADIR_CHECK(nadir_multistart_again(
-        run->context, run->problem, run->beta, run->warm_start != NULL ? run->warm_start->search : NULL,
-        &lagrangian, settings->tolerance, settings->iterations_limit, &run->evaluation->candidate, better));
+    NADIR_CHECK(nadir_multistart_again(run->context, run->problem, run->beta, &lagrangian,
+                                       settings->tolerance, settings->iterations_limit,
+                                       &run->evaluation->candidate, better));
 cleanup:
     nadir_lagrangian_clear(run->context, &lagrangian);
     return status;

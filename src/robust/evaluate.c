@@ -175,9 +175,9 @@ nadir_valid_run nadir_valid_run_make(nadir_context *context, const nadir_problem
 
 nadir_status nadir_valid_search_cold(nadir_valid_run *run, double tolerance, nadir_candidate *candidate)
 {
-    return nadir_multistart_run(
-        run->context, run->problem, run->beta, run->warm_start != NULL ? run->warm_start->search : NULL,
-        fmax(tolerance, run->settings->tolerance), run->settings->iterations_limit, candidate);
+    return nadir_multistart_run(run->context, run->problem, run->beta,
+                                fmax(tolerance, run->settings->tolerance), run->settings->iterations_limit,
+                                candidate);
 }
 
 bool nadir_valid_is_worse(const nadir_valid_run *run, const nadir_candidate *candidate,
@@ -209,7 +209,7 @@ static nadir_status search_warm(nadir_valid_run *run, nadir_frank_wolfe **frank_
 {
     nadir_status status = NADIR_OK;
     const nadir_warm_start *warm_start = run->warm_start;
-    NADIR_CHECK(nadir_frank_wolfe_create(run->context, run->problem, warm_start->search, frank_wolfe));
+    NADIR_CHECK(nadir_frank_wolfe_create(run->context, run->problem, frank_wolfe));
     NADIR_CHECK(nadir_frank_wolfe_from(run->context, *frank_wolfe, run->beta, warm_start->v, warm_start->d,
                                        run->settings->tolerance, run->settings->iterations_limit,
                                        &run->evaluation->candidate));

@@ -16,8 +16,7 @@
 
 /* What an earlier search of a similar problem found: where the search for the worst kernel may start. */
 typedef struct nadir_warm_start {
-    const double *v, *d;             /* [states] about its value and occupancy */
-    const nadir_frank_wolfe *search; /* whose row solutions are about those of the worst kernel; or NULL */
+    const double *v, *d; /* [states] about its value and occupancy */
 } nadir_warm_start;
 
 /* One radius, that of the set times `factor`. evaluation: of zeros. warm_start: NULL: none; used by the

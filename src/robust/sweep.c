@@ -46,7 +46,7 @@ static nadir_status backfill(sweep *self, int64_t from)
                                         .distance = self->runs[j + 1].beta};
         const double begun = nadir_clock_seconds();
         NADIR_CHECK(nadir_lagrangian_kernel_in_ball(self->context, self->problem, run->beta, &worse, &start));
-        NADIR_CHECK(nadir_frank_wolfe_run(self->context, self->problem, run->beta, start, NULL,
+        NADIR_CHECK(nadir_frank_wolfe_run(self->context, self->problem, run->beta, start,
                                           self->settings->tolerance, self->settings->iterations_limit,
                                           &candidate));
         run->evaluation->robust_time += nadir_clock_seconds() - begun;

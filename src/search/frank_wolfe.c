@@ -61,12 +61,11 @@ static void point_clear(nadir_context *context, nadir_frank_wolfe_point *made)
 }
 
 nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem *problem, double beta,
-                                     const nadir_frank_wolfe *warm_start, nadir_frank_wolfe *self)
+                                     nadir_frank_wolfe *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
     self->problem = problem;
-    self->warm_start = warm_start;
     self->beta = beta;
     self->order.exchange = problem->model->exchange;
     self->order.unsorted =
@@ -82,9 +81,6 @@ nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem
     self->order.unsorted =
         self->order.unsorted || (self->device_lmo.step != NULL && self->device_lmo.off_support);
     NADIR_NEW(context, self->work, 2 * problem->states);
-    if (warm_start != NULL) {
-        self->budget.step = warm_start->budget.step;
-    }
 cleanup:
     return status;
 }
@@ -368,12 +364,12 @@ cleanup:
 }
 
 nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *problem, double beta,
-                                   const nadir_kernel *start, const nadir_frank_wolfe *warm_start,
-                                   double tolerance, int64_t iterations_limit, nadir_candidate *candidate)
+                                   const nadir_kernel *start, double tolerance, int64_t iterations_limit,
+                                   nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
     nadir_frank_wolfe self = {0};
-    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, warm_start, &self));
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, &self));
     self.rough = tolerance >= ROUGH && problem->model->dense != NULL;
     if (start != NULL) {
         NADIR_CHECK(nadir_kernel_mix(context, problem->model, start, start, 0, &self.current.kernel));
@@ -394,12 +390,12 @@ cleanup:
 }
 
 nadir_status nadir_frank_wolfe_create(nadir_context *context, const nadir_problem *problem,
-                                      const nadir_frank_wolfe *warm_start, nadir_frank_wolfe **frank_wolfe)
+                                      nadir_frank_wolfe **frank_wolfe)
 {
     nadir_status status = NADIR_OK;
     nadir_frank_wolfe *made = NULL;
     NADIR_NEW_ZERO(context, made, 1);
-    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, 0, warm_start, made));
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, 0, made));
     *frank_wolfe = made;
     made = NULL;
 cleanup:
@@ -474,7 +470,7 @@ nadir_status nadir_frank_wolfe_warm(nadir_context *context, const nadir_problem 
 {
     nadir_status status = NADIR_OK;
     nadir_frank_wolfe *frank_wolfe = NULL;
-    NADIR_CHECK(nadir_frank_wolfe_create(context, problem, NULL, &frank_wolfe));
+    NADIR_CHECK(nadir_frank_wolfe_create(context, problem, &frank_wolfe));
     nadir_frank_wolfe_exchange_kernels(frank_wolfe, spare);
     status = nadir_frank_wolfe_from(context, frank_wolfe, beta, v, d, tolerance, iterations_limit, candidate);
     nadir_frank_wolfe_exchange_kernels(frank_wolfe, spare);
@@ -485,18 +481,13 @@ cleanup:
 
 /* --------------------------------------------------------------------- linear problem of a step */
 
-/* Row by row, from the last answer of each, or from those of another search. */
+/* Row by row, from the last answer of each. */
 static nadir_status lmo_each_row(nadir_context *context, nadir_frank_wolfe *self,
                                  const nadir_lmo_weights *weights)
 {
     nadir_status status = NADIR_OK;
-    const int64_t rows = self->problem->rows;
-    const nadir_frank_wolfe *warm_start = self->warm_start;
     if (self->solutions == NULL) {
-        NADIR_NEW_ZERO(context, self->solutions, rows);
-        if (warm_start != NULL && warm_start->solutions != NULL) {
-            memcpy(self->solutions, warm_start->solutions, (size_t)rows * sizeof *self->solutions);
-        }
+        NADIR_NEW_ZERO(context, self->solutions, self->problem->rows);
     }
     NADIR_CHECK(
         nadir_lmo_solve_weighted(context, &self->rows, weights, self->beta, self->solutions, &self->budget));

@@ -18,14 +18,13 @@ typedef struct nadir_frank_wolfe nadir_frank_wolfe;
 
 /* Starts from `start`, a kernel of the set (NULL: the nominal one; not kept), and stops when the stationarity
  * gap is below tolerance times the penalty. candidate: of zeros; all fields but c, k and lambda are set.
- * Reaching the limit is not an error: see `converged`. warm_start: a search of a
- * similar problem, whose row solutions are the start of those here; or NULL. */
+ * Reaching the limit is not an error: see `converged`. */
 nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *problem, double beta,
-                                   const nadir_kernel *start, const nadir_frank_wolfe *warm_start,
-                                   double tolerance, int64_t iterations_limit, nadir_candidate *candidate);
+                                   const nadir_kernel *start, double tolerance, int64_t iterations_limit,
+                                   nadir_candidate *candidate);
 
 nadir_status nadir_frank_wolfe_create(nadir_context *context, const nadir_problem *problem,
-                                      const nadir_frank_wolfe *warm_start, nadir_frank_wolfe **frank_wolfe);
+                                      nadir_frank_wolfe **frank_wolfe);
 void nadir_frank_wolfe_free(nadir_context *context, nadir_frank_wolfe *frank_wolfe);
 
 /* Exchanges the two kernels that steps write over, NULL at first, for spare[2], kernels of the model or
@@ -68,10 +67,9 @@ nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe
  * nominal. The candidate becomes the kernel with the smallest sum. p = 2; nothing is done for other norms.
  */
 nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
-                                      const nadir_frank_wolfe *warm_start, double wanted,
-                                      nadir_candidate *candidate);
+                                      double wanted, nadir_candidate *candidate);
 
-/* The same with the search whose last result the candidate is; no step where it is as stationary already. */
+/* The same with the search whose last result the candidate is. */
 nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wolfe *frank_wolfe,
                                          double wanted, nadir_candidate *candidate);
 
@@ -87,7 +85,6 @@ typedef struct nadir_frank_wolfe_point {
 
 struct nadir_frank_wolfe {
     const nadir_problem *problem;
-    const nadir_frank_wolfe *warm_start; /* whose row solutions are the start; or NULL */
     double beta;
     nadir_kernel_solver solver;
     nadir_frank_wolfe_point current;
@@ -109,7 +106,7 @@ struct nadir_frank_wolfe {
 
 /* rows.order points into the struct: it must stay where it is. A struct of zeros holds nothing. */
 nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem *problem, double beta,
-                                     const nadir_frank_wolfe *warm_start, nadir_frank_wolfe *self);
+                                     nadir_frank_wolfe *self);
 void nadir_frank_wolfe_finish(nadir_context *context, nadir_frank_wolfe *self);
 
 nadir_status nadir_frank_wolfe_point_make(nadir_context *context, int64_t states,
@@ -146,17 +143,15 @@ nadir_status nadir_frank_wolfe_gap(nadir_context *context, nadir_frank_wolfe *se
  */
 
 /* From the nominal kernel and, where the result does not visit a state that some kernel of the set reaches,
- * from kernels of Lagrangian bounds. candidate: of zeros. warm_start: as nadir_frank_wolfe_run, for all of them. */
+ * from kernels of Lagrangian bounds. candidate: of zeros. */
 nadir_status nadir_multistart_run(nadir_context *context, const nadir_problem *problem, double beta,
-                                  const nadir_frank_wolfe *warm_start, double tolerance,
-                                  int64_t iterations_limit, nadir_candidate *candidate);
+                                  double tolerance, int64_t iterations_limit, nadir_candidate *candidate);
 
 /* From the kernel of a Lagrangian bound. The candidate becomes the result if that is worse for the policy by
  * more than the tolerance; *better says so. */
 nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem *problem, double beta,
-                                    const nadir_frank_wolfe *warm_start, const nadir_lagrangian *lagrangian,
-                                    double tolerance, int64_t iterations_limit, nadir_candidate *candidate,
-                                    bool *better);
+                                    const nadir_lagrangian *lagrangian, double tolerance,
+                                    int64_t iterations_limit, nadir_candidate *candidate, bool *better);
 
 /* --------------------------------------------------------------------------------- path over radii
  *
@@ -177,8 +172,7 @@ typedef struct nadir_radius_path {
     double beta[NADIR_RADIUS_PATH_POINTS]; /* rising */
     double *v[NADIR_RADIUS_PATH_POINTS];   /* [states] each */
     double *d[NADIR_RADIUS_PATH_POINTS];
-    nadir_frank_wolfe *frank_wolfe;      /* along the path; NULL: none yet */
-    const nadir_frank_wolfe *warm_start; /* of that; or NULL */
+    nadir_frank_wolfe *frank_wolfe; /* along the path; NULL: none yet */
 } nadir_radius_path;
 
 void nadir_radius_path_clear(nadir_context *context, nadir_radius_path *path);

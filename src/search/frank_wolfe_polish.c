@@ -182,22 +182,27 @@ cleanup:
     return status;
 }
 
-/* Full steps from `current`, whose linear problem is solved. */
-static nadir_status polish(nadir_context *context, nadir_frank_wolfe *self, double wanted,
-                           nadir_candidate *candidate)
+nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wolfe *frank_wolfe,
+                                         double wanted, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
+    const nadir_problem *problem = frank_wolfe->problem;
     double least;
     double tau = candidate->tau;
     bool taken = false;
     bool passed = false;
-    self->rough = self->problem->model->dense != NULL; /* the steps make v and d better than one solve does */
-    NADIR_CHECK(total_slack(context, self, candidate->kernel, tau, &least));
+    if (problem->uncertainty->p != 2) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(resume(context, frank_wolfe, candidate));
+    NADIR_CHECK(total_slack(context, frank_wolfe, candidate->kernel, tau, &least));
     for (int worse = 0; worse < WORSE && least > wanted;) {
         double slack;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
-        NADIR_CHECK(full_step(context, self, &tau));
-        NADIR_CHECK(total_slack(context, self, self->current.kernel, tau, &slack));
+        frank_wolfe->rough =
+            problem->model->dense != NULL; /* steps make v and d better than one solve does */
+        NADIR_CHECK(full_step(context, frank_wolfe, &tau));
+        NADIR_CHECK(total_slack(context, frank_wolfe, frank_wolfe->current.kernel, tau, &slack));
         /* the error of the solves does not change from step to step */
         const bool still = fabs(slack - least) <= STILL * least;
         passed = !(slack < least);
@@ -205,49 +210,30 @@ static nadir_status polish(nadir_context *context, nadir_frank_wolfe *self, doub
         if (!passed) {
             least = slack;
             taken = true;
-            take_point(self, tau, candidate);
+            take_point(frank_wolfe, tau, candidate);
         }
         candidate->iterations++;
     }
-    NADIR_CHECK(taken ? measure(context, self, passed, candidate) : NADIR_OK);
+    NADIR_CHECK(taken ? measure(context, frank_wolfe, passed, candidate) : NADIR_OK);
     NADIR_CHECK(nadir_kernel_device_fetch(context, candidate->kernel));
 cleanup:
     return status;
 }
 
 nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
-                                      const nadir_frank_wolfe *warm_start, double wanted,
-                                      nadir_candidate *candidate)
+                                      double wanted, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
     nadir_frank_wolfe self = {0};
     if (problem->uncertainty->p != 2) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, warm_start, &self));
+    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, &self));
     NADIR_CHECK(resume(context, &self, candidate));
     NADIR_CHECK(nadir_frank_wolfe_lmo(context, &self));
-    NADIR_CHECK(polish(context, &self, wanted, candidate));
+    NADIR_CHECK(nadir_frank_wolfe_polish_on(context, &self, wanted, candidate));
 cleanup:
     nadir_frank_wolfe_finish(context, &self);
-    return status;
-}
-
-nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wolfe *frank_wolfe,
-                                         double wanted, nadir_candidate *candidate)
-{
-    nadir_status status = NADIR_OK;
-    double slack;
-    if (frank_wolfe->problem->uncertainty->p != 2) {
-        return NADIR_OK;
-    }
-    NADIR_CHECK(resume(context, frank_wolfe, candidate));
-    NADIR_CHECK(total_slack(context, frank_wolfe, candidate->kernel, candidate->tau, &slack));
-    if (slack <= wanted) {
-        return NADIR_OK;
-    }
-    NADIR_CHECK(polish(context, frank_wolfe, wanted, candidate));
-cleanup:
     return status;
 }
 

@@ -38,16 +38,14 @@ cleanup:
 }
 
 nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem *problem, double beta,
-                                    const nadir_frank_wolfe *warm_start, const nadir_lagrangian *lagrangian,
-                                    double tolerance, int64_t iterations_limit, nadir_candidate *candidate,
-                                    bool *better)
+                                    const nadir_lagrangian *lagrangian, double tolerance,
+                                    int64_t iterations_limit, nadir_candidate *candidate, bool *better)
 {
     nadir_status status = NADIR_OK;
     nadir_kernel *start = NULL;
     nadir_candidate other = {0};
     NADIR_CHECK(nadir_lagrangian_kernel_in_ball(context, problem, beta, lagrangian, &start));
-    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, start, warm_start, tolerance, iterations_limit,
-                                      &other));
+    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, start, tolerance, iterations_limit, &other));
     const double rounding = 64 * DBL_EPSILON * nadir_vector_largest(problem->states, other.v);
     *better = other.J < candidate->J - tolerance * (problem->J - candidate->J) - rounding;
     other.iterations += candidate->iterations;
@@ -77,15 +75,13 @@ static double price_scale(const nadir_problem *problem, double beta)
 }
 
 nadir_status nadir_multistart_run(nadir_context *context, const nadir_problem *problem, double beta,
-                                  const nadir_frank_wolfe *warm_start, double tolerance,
-                                  int64_t iterations_limit, nadir_candidate *candidate)
+                                  double tolerance, int64_t iterations_limit, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
     double *d_bar = NULL;
     bool misses;
     bool better;
-    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, NULL, warm_start, tolerance, iterations_limit,
-                                      candidate));
+    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, NULL, tolerance, iterations_limit, candidate));
     NADIR_CHECK(misses_states(context, problem, candidate->d, &misses));
     if (!misses) {
         goto cleanup;
@@ -101,8 +97,8 @@ nadir_status nadir_multistart_run(nadir_context *context, const nadir_problem *p
         nadir_lagrangian lagrangian = {0};
         status = nadir_lagrangian_solve(context, problem, beta, d_bar, prices[i] * scale, &lagrangian);
         if (status == NADIR_OK) {
-            status = nadir_multistart_again(context, problem, beta, warm_start, &lagrangian, tolerance,
-                                            iterations_limit, candidate, &better);
+            status = nadir_multistart_again(context, problem, beta, &lagrangian, tolerance, iterations_limit,
+                                            candidate, &better);
         }
         nadir_lagrangian_clear(context, &lagrangian);
         NADIR_CHECK(status);
@@ -226,7 +222,7 @@ nadir_status nadir_radius_path_follow(nadir_context *context, nadir_radius_path 
     double *v = work;
     double *d = work + states;
     if (path->frank_wolfe == NULL) {
-        NADIR_CHECK(nadir_frank_wolfe_create(context, path->problem, path->warm_start, &path->frank_wolfe));
+        NADIR_CHECK(nadir_frank_wolfe_create(context, path->problem, &path->frank_wolfe));
     }
     extrapolate(context, path, path->v, beta, work + 2 * states, v);
     extrapolate(context, path, path->d, beta, work + 2 * states, d);

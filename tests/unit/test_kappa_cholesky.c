@@ -265,8 +265,7 @@ static void test_inequalities(void **state)
         const nadir_problem *problem = test_problem_view(&made);
         nadir_candidate attack = {0};
         if (i % 3 == 0) { /* far from stationary */
-            assert_ok(context,
-                      nadir_frank_wolfe_run(context, problem, radius, NULL, NULL, 1e-13, 1, &attack));
+            assert_ok(context, nadir_frank_wolfe_run(context, problem, radius, NULL, 1e-13, 1, &attack));
         } else {
             attack = test_descend(context, problem, radius);
         }

@@ -358,10 +358,8 @@ static void test_unvisited_states(void **state)
         nadir_candidate attack = {0};
         assert_ok(context, nadir_lagrangian_tau_best(context, problem, worst[i][0], d_bar, 0, 30, &found));
         assert_ok(context, nadir_lagrangian_kernel_in_ball(context, problem, worst[i][0], &found, &start));
-        assert_ok(context,
-                  nadir_frank_wolfe_run(context, problem, worst[i][0], NULL, NULL, 1e-10, 200, &naive));
-        assert_ok(context,
-                  nadir_frank_wolfe_run(context, problem, worst[i][0], start, NULL, 1e-10, 200, &attack));
+        assert_ok(context, nadir_frank_wolfe_run(context, problem, worst[i][0], NULL, 1e-10, 200, &naive));
+        assert_ok(context, nadir_frank_wolfe_run(context, problem, worst[i][0], start, 1e-10, 200, &attack));
         assert_close(naive.J, -9, 1e-12);
         assert_that(fabs(attack.J - worst[i][1]) < 0.005, "%.10g, not %g", attack.J, worst[i][1]);
         assert_that(found.value <= attack.J, "a bound of %g, attained is %g", found.value, attack.J);

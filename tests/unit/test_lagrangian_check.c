@@ -212,7 +212,7 @@ static void test_riverswim(void **state)
     nadir_lagrangian found = {0};
     double lower;
     bound_visits(problem, beta, d_bar);
-    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, NULL, NULL, 1e-12, 200, &attack));
+    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, NULL, 1e-12, 200, &attack));
     assert_ok(context, nadir_lagrangian_tau_best(context, problem, beta, d_bar, attack.tau, 20, &found));
     assert_ok(context, nadir_lagrangian_bound(context, problem, beta, d_bar, found.tau, found.v, &lower));
     const double share = (attack.J - lower) / (problem->J - attack.J);

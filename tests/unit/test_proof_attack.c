@@ -62,9 +62,8 @@ static void attack_set(fight *made)
         test_oracle_random(&made->oracle, made->random, entries);
         nadir_kernel *start = test_entries_kernel(context, problem->model, entries);
         attack = (nadir_candidate){0};
-        assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, NULL, 1e-12, 100, &attack));
-        assert_ok(context,
-                  nadir_frank_wolfe_polish(context, problem, beta, NULL, 1e-12 * made->scale, &attack));
+        assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, 1e-12, 100, &attack));
+        assert_ok(context, nadir_frank_wolfe_polish(context, problem, beta, 1e-12 * made->scale, &attack));
         keep(made, &attack);
         nadir_kernel_free(start);
     }
@@ -76,14 +75,14 @@ static void attack_set(fight *made)
     assert_ok(context, nadir_lagrangian_tau_best(context, problem, beta, d_bar, 0, 8, &lagrangian));
     assert_ok(context, nadir_lagrangian_kernel_in_ball(context, problem, beta, &lagrangian, &start));
     attack = (nadir_candidate){0};
-    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, NULL, 1e-12, 100, &attack));
+    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, 1e-12, 100, &attack));
     keep(made, &attack);
     /* one that was stopped early, and one that lies about its multiplier */
     attack = (nadir_candidate){0};
-    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, NULL, NULL, 1e-12, 1, &attack));
+    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, NULL, 1e-12, 1, &attack));
     keep(made, &attack);
     attack = (nadir_candidate){0};
-    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, NULL, 1e-12, 2, &attack));
+    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, 1e-12, 2, &attack));
     attack.tau *= exp(nadir_random_normal(made->random));
     keep(made, &attack);
     nadir_kernel_free(start);

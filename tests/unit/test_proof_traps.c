@@ -118,7 +118,7 @@ static nadir_candidate avoid_state_1(nadir_context *context, const nadir_problem
     nadir_kernel *start = NULL;
     nadir_candidate attack = {0};
     assert_ok(context, nadir_kernel_create_changed(context, problem->model, &changed, &start));
-    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, NULL, 1e-13, 100, &attack));
+    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, 1e-13, 100, &attack));
     nadir_kernel_free(start);
     return attack;
 }
@@ -173,8 +173,7 @@ static void test_inexact(void **state)
     for (int steps = 1; steps < 6; steps++) {
         nadir_candidate attack = {0};
         test_note("%d steps", steps);
-        assert_ok(context,
-                  nadir_frank_wolfe_run(context, problem, radius, NULL, NULL, 1e-13, steps, &attack));
+        assert_ok(context, nadir_frank_wolfe_run(context, problem, radius, NULL, 1e-13, steps, &attack));
         nadir_certificate proof = test_prove(context, problem, radius, &attack, NADIR_CERTIFY_AUTO);
         assert_true(proof.kappa < 0.5);
         assert_that(steps > 1 || attack.J > worst + 0.1, "found %.10g", attack.J);

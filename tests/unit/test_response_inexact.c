@@ -125,7 +125,7 @@ static void check_inexact(nadir_context *context, nadir_model *model, const nadi
     test_problem made = test_problem_make(context, nadir_model_retain(model), policy, ball, "lapack", 1);
     const nadir_problem *problem = test_problem_view(&made);
     assert_ok(context, nadir_frank_wolfe_run(context, problem, *ball->radius,
-                                             inexact->evaluation.candidate.kernel, NULL, 1e-9, 0, &exact));
+                                             inexact->evaluation.candidate.kernel, 1e-9, 0, &exact));
     const double lost = problem->J - exact.J;
     assert_close(inexact->J, exact.J, 1e-4 * lost);
     assert_close(inexact->penalty, lost, 0.3 * lost);
