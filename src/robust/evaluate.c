@@ -173,11 +173,10 @@ nadir_valid_run nadir_valid_run_make(nadir_context *context, const nadir_problem
     };
 }
 
-nadir_status nadir_valid_search_cold(nadir_valid_run *run, double tolerance, nadir_candidate *candidate)
+nadir_status nadir_valid_search_cold(const nadir_valid_run *run, nadir_candidate *candidate)
 {
-    return nadir_multistart_run(run->context, run->problem, run->beta,
-                                fmax(tolerance, run->settings->tolerance), run->settings->iterations_limit,
-                                candidate);
+    return nadir_multistart_run(run->context, run->problem, run->beta, run->settings->tolerance,
+                                run->settings->iterations_limit, candidate);
 }
 
 bool nadir_valid_is_worse(const nadir_valid_run *run, const nadir_candidate *candidate,
@@ -218,21 +217,6 @@ cleanup:
     return status;
 }
 
-/* Whether an unfinished search is on its way to the result of the other one. */
-static bool leads_to(const nadir_valid_run *run, const nadir_candidate *candidate, const nadir_candidate *end)
-{
-    const nadir_problem *problem = run->problem;
-    double moved = 0;
-    double distance = 0;
-    for (int64_t s = 0; s < problem->states; s++) {
-        moved = fmax(moved, fabs(end->v[s] - problem->v[s]));
-        distance = fmax(distance, fabs(end->v[s] - candidate->v[s]));
-    }
-    moved = nadir_allreduce_maximum(run->context, moved);
-    distance = nadir_allreduce_maximum(run->context, distance);
-    return distance <= NADIR_COLD_DISTANCE * moved && !nadir_valid_is_worse(run, candidate, end);
-}
-
 /* Where a result from a warm start is not certified, a cold start may find a worse kernel. */
 static nadir_status check_cold_start(nadir_valid_run *run)
 {
@@ -242,12 +226,7 @@ static nadir_status check_cold_start(nadir_valid_run *run)
         return NADIR_OK;
     }
     const double begun = nadir_clock_seconds();
-    NADIR_CHECK(nadir_valid_search_cold(run, NADIR_COLD_TOLERANCE, &other));
-    if (!leads_to(run, &other, &run->evaluation->candidate)) {
-        nadir_candidate_clear(run->context, &other);
-        other = (nadir_candidate){0};
-        NADIR_CHECK(nadir_valid_search_cold(run, 0, &other));
-    }
+    NADIR_CHECK(nadir_valid_search_cold(run, &other));
     run->evaluation->robust_time += nadir_clock_seconds() - begun;
     if (nadir_valid_is_worse(run, &other, &run->evaluation->candidate)) {
         run->frank_wolfe = NULL;
@@ -266,7 +245,7 @@ static nadir_status search_and_certify(nadir_valid_run *run)
     const double begun = nadir_clock_seconds();
     nadir_valid_drop_transpose(run);
     NADIR_CHECK(run->warm_start != NULL ? search_warm(run, &frank_wolfe)
-                                        : nadir_valid_search_cold(run, 0, &run->evaluation->candidate));
+                                        : nadir_valid_search_cold(run, &run->evaluation->candidate));
     run->evaluation->robust_time += nadir_clock_seconds() - begun;
     NADIR_CHECK(nadir_valid_certify(run));
     NADIR_CHECK(run->warm_start != NULL ? check_cold_start(run) : NADIR_OK);

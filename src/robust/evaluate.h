@@ -73,8 +73,8 @@ nadir_status nadir_valid_try(nadir_valid_run *run, int stage);
  * operators of their own. */
 void nadir_valid_drop_transpose(const nadir_valid_run *run);
 
-/* From the nominal kernel; tolerance: that of the settings, or this if it is larger. */
-nadir_status nadir_valid_search_cold(nadir_valid_run *run, double tolerance, nadir_candidate *candidate);
+/* From the nominal kernel. */
+nadir_status nadir_valid_search_cold(const nadir_valid_run *run, nadir_candidate *candidate);
 
 /* Whether a candidate is worse for the policy than another one by more than the tolerance. */
 bool nadir_valid_is_worse(const nadir_valid_run *run, const nadir_candidate *candidate,
@@ -122,17 +122,8 @@ typedef struct nadir_free_run {
     double limit; /* where breakdown is, once a radius was refused; infinity: not known */
 } nadir_free_run;
 
-/* All `count` radii together; NADIR_ERROR_ILL_POSED when any of them is at or past breakdown. *limit: the
- * breakdown radius, where it was found; else infinity. */
-nadir_status nadir_free_evaluate_together(nadir_context *context, const nadir_problem *problem,
-                                          const nadir_robust_settings *settings, int64_t count,
-                                          const double *factors, nadir_evaluation *evaluations,
-                                          double *limit);
-
-/* One radius or many. Those at or past breakdown are refused. */
+/* One radius, or many in rising order. Those at or past breakdown are refused. */
 nadir_evaluator nadir_free_evaluate;
-/* Many radii, in rising order (sweep.c). */
-nadir_evaluator nadir_free_sweep;
 
 /* Of the table of nadir_free_row_find: breakdown before the search, candidates, and breakdown radii and lower
  * bounds of the evaluations. */

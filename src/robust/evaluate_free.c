@@ -378,9 +378,11 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_free_evaluate_together(nadir_context *context, const nadir_problem *problem,
-                                          const nadir_robust_settings *settings, int64_t count,
-                                          const double *factors, nadir_evaluation *evaluations, double *limit)
+/* All `count` radii together; NADIR_ERROR_ILL_POSED when any of them is at or past breakdown. *limit: the
+ * breakdown radius, where it was found; else infinity. */
+static nadir_status evaluate_together(nadir_context *context, const nadir_problem *problem,
+                                      const nadir_robust_settings *settings, int64_t count,
+                                      const double *factors, nadir_evaluation *evaluations, double *limit)
 {
     nadir_status status = NADIR_OK;
     nadir_free_run run = {.context = context,
@@ -405,29 +407,51 @@ cleanup:
     return status;
 }
 
-/* One radius, which may be refused. */
-static nadir_status evaluate_one(nadir_context *context, const nadir_problem *problem,
-                                 const nadir_robust_settings *settings, double factor,
-                                 nadir_evaluation *evaluation)
+/* How many radii, of the first `count`, are below the limit. */
+static int64_t count_below(const nadir_problem *problem, int64_t count, const double *factors, double limit)
 {
-    double limit;
-    nadir_status status =
-        nadir_free_evaluate_together(context, problem, settings, 1, &factor, evaluation, &limit);
-    if (status != NADIR_OK) {
-        nadir_evaluation_clear(context, evaluation);
+    int64_t below = 0;
+    while (below < count && factors[below] * problem->uncertainty->radius < limit) {
+        below++;
     }
-    if (status == NADIR_ERROR_ILL_POSED) {
-        *evaluation = (nadir_evaluation){.refused = true,
-                                         .breakdown = fmin(limit, factor * problem->uncertainty->radius)};
-        status = NADIR_OK;
-    }
-    return status;
+    return below;
 }
 
+/* The first radii are below breakdown and the others are not. At p = 2 the breakdown radius tells how many are.
+ * For other norms only the search itself notices that a radius is too large: the number is found by halving.
+ * `refused` radii and more have no answer; the first `admissible` have one. The last refusal stays in the
+ * context. */
 nadir_status nadir_free_evaluate(nadir_context *context, const nadir_problem *problem,
                                  const nadir_robust_settings *settings, int64_t count, const double *factors,
                                  nadir_evaluation *evaluations)
 {
-    return count == 1 ? evaluate_one(context, problem, settings, *factors, evaluations)
-                      : nadir_free_sweep(context, problem, settings, count, factors, evaluations);
+    int64_t admissible = 0;
+    int64_t refused = count + 1;
+    int64_t many = count;
+    double breakdown = INFINITY;
+    for (;;) {
+        double limit;
+        const nadir_status status =
+            evaluate_together(context, problem, settings, many, factors, evaluations, &limit);
+        if (status == NADIR_OK) {
+            admissible = many;
+        } else if (status == NADIR_ERROR_ILL_POSED) {
+            breakdown = fmin(limit, factors[many - 1] * problem->uncertainty->radius);
+            const int64_t below = isinf(limit) ? many : count_below(problem, many, factors, breakdown);
+            refused = below < many ? below + 1 : many;
+        } else {
+            return status;
+        }
+        if (admissible + 1 == refused && (status == NADIR_OK || refused == 1)) {
+            break;
+        }
+        nadir_evaluations_clear(context, count, evaluations);
+        many = isfinite(limit) || admissible + 1 == refused ? refused - 1
+                                                            : admissible + (refused - admissible) / 2;
+    }
+    for (int64_t i = admissible; i < count; i++) {
+        nadir_evaluation_clear(context, &evaluations[i]);
+        evaluations[i] = (nadir_evaluation){.refused = true, .breakdown = breakdown};
+    }
+    return NADIR_OK;
 }

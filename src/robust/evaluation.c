@@ -23,6 +23,13 @@ void nadir_evaluation_clear(nadir_context *context, nadir_evaluation *evaluation
     *evaluation = (nadir_evaluation){0};
 }
 
+void nadir_evaluations_clear(nadir_context *context, int64_t count, nadir_evaluation *evaluations)
+{
+    for (int64_t i = 0; evaluations != NULL && i < count; i++) {
+        nadir_evaluation_clear(context, &evaluations[i]);
+    }
+}
+
 nadir_status nadir_evaluation_keep_pair(nadir_context *context, int64_t states, const double *c,
                                         const double *k, nadir_evaluation *evaluation)
 {

@@ -34,6 +34,8 @@ typedef struct nadir_evaluation {
 } nadir_evaluation;
 
 void nadir_evaluation_clear(nadir_context *context, nadir_evaluation *evaluation);
+/* evaluations: [count], or NULL. */
+void nadir_evaluations_clear(nadir_context *context, int64_t count, nadir_evaluation *evaluations);
 
 /* Copies c and k: [states] each, into `enclosing`. */
 nadir_status nadir_evaluation_keep_pair(nadir_context *context, int64_t states, const double *c,

@@ -306,9 +306,7 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
     NADIR_CHECK(check_refusals(count, evaluations));
     NADIR_CHECK(give_results(context, solver, &setup, &use, count, factors, evaluations, results));
 cleanup:
-    for (int64_t i = 0; evaluations != NULL && i < count; i++) {
-        nadir_evaluation_clear(context, &evaluations[i]);
-    }
+    nadir_evaluations_clear(context, count, evaluations);
     nadir_release(context, evaluations);
     nadir_setup_clear(context, &setup);
     return status;

@@ -36,11 +36,6 @@
  * trial. */
 #define NADIR_POLISH_AT_ONCE_STATES 20000
 
-/* A cold start of this tolerance is not continued if its value is this close to that of the warm start in
- * every state, as a share of the largest change of the nominal value. By trial. */
-#define NADIR_COLD_TOLERANCE 1e-2
-#define NADIR_COLD_DISTANCE  0.1
-
 /* ------------------------------------------------------------------------------------ many radii */
 
 /* So many radii are worth the set-up of a shared proof, the columns of the nominal kernel: by trial. */

@@ -6,11 +6,7 @@
  * is compared with a cold start. Where that finds a worse kernel, smaller radii are searched again from
  * there, as long as that makes a difference.
  *
- * Free domain: in rising order the first radii are below breakdown and the others are not. At p = 2 the
- * breakdown radius tells how many are. For other norms only the search itself notices that a radius is too
- * large: the number is found by halving.
- *
- * Other sets, and radius 0: one evaluation for each radius.
+ * Free domain: nadir_free_evaluate. Other sets, and radius 0: one evaluation for each radius.
  */
 #include "core/context.h"
 #include "robust/strategy.h"
@@ -78,7 +74,7 @@ static nadir_status follow_path(sweep *self, int64_t j, bool *path_jumped)
     self->followed++;
     if (self->followed == NADIR_PATH_LENGTH || j == self->count - 1 ||
         candidate->iterations > NADIR_PATH_STEPS) {
-        NADIR_CHECK(nadir_valid_search_cold(run, 0, &cold));
+        NADIR_CHECK(nadir_valid_search_cold(run, &cold));
         *path_jumped = nadir_valid_is_worse(run, &cold, candidate);
         self->followed = 0;
     }
@@ -103,7 +99,7 @@ static nadir_status search(sweep *self, int64_t j, bool *path_jumped)
     *path_jumped = false;
     nadir_valid_drop_transpose(run);
     if (self->path.count == 0) {
-        NADIR_CHECK(nadir_valid_search_cold(run, 0, &run->evaluation->candidate));
+        NADIR_CHECK(nadir_valid_search_cold(run, &run->evaluation->candidate));
         NADIR_CHECK(nadir_radius_path_add(self->context, &self->path, 0, self->problem->v, self->problem->d));
     } else {
         NADIR_CHECK(follow_path(self, j, path_jumped));
@@ -187,62 +183,6 @@ cleanup:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------ free domain */
-
-static void clear_evaluations(nadir_context *context, int64_t count, nadir_evaluation *evaluations)
-{
-    for (int64_t i = 0; evaluations != NULL && i < count; i++) {
-        nadir_evaluation_clear(context, &evaluations[i]);
-    }
-}
-
-/* How many radii, of the first `count`, are below the limit. */
-static int64_t count_below(const nadir_problem *problem, int64_t count, const double *factors, double limit)
-{
-    int64_t below = 0;
-    while (below < count && factors[below] * problem->uncertainty->radius < limit) {
-        below++;
-    }
-    return below;
-}
-
-/* `refused` radii and more have no answer; the first `admissible` have one. The last refusal stays in the
- * context. */
-nadir_status nadir_free_sweep(nadir_context *context, const nadir_problem *problem,
-                              const nadir_robust_settings *settings, int64_t count, const double *factors,
-                              nadir_evaluation *evaluations)
-{
-    int64_t admissible = 0;
-    int64_t refused = count + 1;
-    int64_t many = count;
-    double breakdown = INFINITY;
-    for (;;) {
-        double limit;
-        const nadir_status status =
-            nadir_free_evaluate_together(context, problem, settings, many, factors, evaluations, &limit);
-        if (status == NADIR_OK) {
-            admissible = many;
-        } else if (status == NADIR_ERROR_ILL_POSED) {
-            breakdown = fmin(limit, factors[many - 1] * problem->uncertainty->radius);
-            const int64_t below = isinf(limit) ? many : count_below(problem, many, factors, breakdown);
-            refused = below < many ? below + 1 : many;
-        } else {
-            return status;
-        }
-        if (admissible + 1 == refused && (status == NADIR_OK || refused == 1)) {
-            break;
-        }
-        clear_evaluations(context, count, evaluations);
-        many = isfinite(limit) || admissible + 1 == refused ? refused - 1
-                                                            : admissible + (refused - admissible) / 2;
-    }
-    for (int64_t i = admissible; i < count; i++) {
-        nadir_evaluation_clear(context, &evaluations[i]);
-        evaluations[i] = (nadir_evaluation){.refused = true, .breakdown = breakdown};
-    }
-    return NADIR_OK;
-}
-
 /* ------------------------------------------------------------------------------------------------ */
 
 static nadir_status evaluate_each(nadir_context *context, const nadir_problem *problem,
@@ -263,7 +203,7 @@ static nadir_evaluator *evaluator_of(const nadir_uncertainty *set, int64_t count
     if (set->idle || count <= 1) {
         return evaluate_each;
     }
-    return set->domain == NADIR_DOMAIN_FREE ? nadir_free_sweep
+    return set->domain == NADIR_DOMAIN_FREE ? nadir_free_evaluate
            : set->set == NADIR_SET_NONRECT  ? sweep_valid
                                             : evaluate_each;
 }
@@ -310,7 +250,7 @@ nadir_status nadir_sweep(nadir_context *context, const nadir_problem *problem,
         rising[i] = (nadir_evaluation){0};
     }
 cleanup:
-    clear_evaluations(context, count, rising);
+    nadir_evaluations_clear(context, count, rising);
     nadir_release(context, rising);
     nadir_release(context, sorted);
     nadir_release(context, order);

@@ -555,31 +555,6 @@ cleanup:
 
 /* ----------------------------------------------------------------------------- stationarity gap */
 
-/*
- * The gap where v is inexact, without the rows: for the residual r of v, gamma P^pi v = v - R^pi + r and
- * d . r = J - mu . v, so that
- *
- *     sum of w (P - Phat) . v = d . (v - R^pi - gamma Phat^pi v) + J - mu . v.
- *
- * Returns 0 where that is below its rounding error.
- */
-static double gap_roughly(nadir_context *context, nadir_frank_wolfe *self)
-{
-    const nadir_problem *problem = self->problem;
-    const nadir_frank_wolfe_point *current = &self->current;
-    double *nominal = self->work;
-    double gap = current->J + self->budget.gain;
-    double size = fabs(current->J);
-    nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, current->v, nominal);
-    for (int64_t s = 0; s < problem->states; s++) {
-        const double d = fmax(current->d[s], 0);
-        gap += d * (current->v[s] - problem->R[s] - problem->gamma * nominal[s]) -
-               problem->mu[s] * current->v[s];
-        size += d * (fabs(current->v[s]) + fabs(problem->R[s]) + fabs(nominal[s]));
-    }
-    return gap > 8 * DBL_EPSILON * size ? gap : 0;
-}
-
 /* Row by row, with the smallest value subtracted from all. */
 static double gap_by_rows(nadir_context *context, const nadir_frank_wolfe *self, const nadir_kernel *kernel)
 {
@@ -626,8 +601,7 @@ nadir_status nadir_frank_wolfe_gap(nadir_context *context, nadir_frank_wolfe *se
     }
     if (!done) {
         NADIR_CHECK(nadir_kernel_device_fetch(context, kernel));
-        const double roughly = self->rough ? gap_roughly(context, self) : 0;
-        gap = roughly > 0 ? roughly : gap_by_rows(context, self, kernel);
+        gap = gap_by_rows(context, self, kernel);
     }
     self->gap = gap > 0 ? gap : 0;
 cleanup:

@@ -13,6 +13,7 @@
 
 #include "linalg/distributed.h"
 #include "model/kernel_device.h"
+#include "search/kernel_solver.h"
 #include "sets/lmo_by_state.h"
 
 #include <float.h>
@@ -25,8 +26,7 @@ enum { IDLE = 20 };      /* steps without progress that end it; policy iteration
 typedef struct search {
     const nadir_problem *problem;
     nadir_lmo_rectangular worst;
-    nadir_occupancy *occupancy; /* of the last answers */
-    bool own_backend;           /* it has a backend of its own; false: it solves through the nominal one */
+    nadir_kernel_solver solver; /* of the last answers */
     double *v;                  /* [states] */
     double *fall;               /* [states] v - Tv */
     double most;                /* its largest entry */
@@ -39,17 +39,12 @@ static nadir_status start(nadir_context *context, const nadir_problem *problem, 
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     self->problem = problem;
+    self->solver.problem = problem;
     NADIR_CHECK(nadir_lmo_rectangular_make_on_device(context, problem, factor, &self->worst));
     NADIR_NEW(context, self->v, n);
     NADIR_NEW(context, self->fall, n);
     memcpy(self->v, problem->v, (size_t)n * sizeof *self->v);
     self->J = problem->J;
-    /* nested iterations would copy vectors to and from the device */
-    if (self->worst.device_lmo.step != NULL &&
-        nadir_occupancy_has(problem->occupancy, NADIR_BACKEND_DEVICE) &&
-        nadir_occupancy_iterates(problem->occupancy)) {
-        self->own_backend = true;
-    }
 cleanup:
     return status;
 }
@@ -57,7 +52,7 @@ cleanup:
 static void finish(nadir_context *context, search *self)
 {
     nadir_lmo_rectangular_clear(context, &self->worst);
-    nadir_occupancy_free(context, self->occupancy);
+    nadir_kernel_solver_clear(context, &self->solver);
     nadir_release(context, self->v);
     nadir_release(context, self->fall);
 }
@@ -81,32 +76,6 @@ cleanup:
     return status;
 }
 
-static nadir_status own_operator(nadir_context *context, search *self, const nadir_kernel *kernel)
-{
-    const nadir_problem *problem = self->problem;
-    return self->occupancy != NULL ? nadir_occupancy_update(context, self->occupancy, kernel, problem->policy)
-                                   : nadir_occupancy_create_like(context, problem->occupancy, kernel,
-                                                                 problem->policy, 0, &self->occupancy);
-}
-
-/* The operator of a kernel, on the processor where the device has no memory for a second one. */
-static nadir_status take_kernel(nadir_context *context, search *self, const nadir_kernel *kernel)
-{
-    const nadir_problem *problem = self->problem;
-    if (self->own_backend) {
-        const nadir_status status = own_operator(context, self, kernel);
-        if (status != NADIR_ERROR_MEMORY || self->occupancy == NULL ||
-            !nadir_occupancy_has(self->occupancy, NADIR_BACKEND_DEVICE)) {
-            return status;
-        }
-    }
-    nadir_occupancy_free(context, self->occupancy);
-    self->occupancy = NULL;
-    return self->own_backend ? own_operator(context, self, kernel)
-                             : nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy,
-                                                       &self->occupancy);
-}
-
 /* The kernel of the minimising rows, on the processor where the device has no memory for it. */
 static nadir_status make_kernel(nadir_context *context, search *self, nadir_kernel **kernel)
 {
@@ -126,8 +95,8 @@ static nadir_status evaluate(nadir_context *context, search *self, nadir_kernel 
     const nadir_problem *problem = self->problem;
     double error;
     NADIR_CHECK(make_kernel(context, self, kernel));
-    NADIR_CHECK(take_kernel(context, self, *kernel));
-    NADIR_CHECK(nadir_occupancy_solve(context, self->occupancy, 1, problem->R, self->v, NULL));
+    NADIR_CHECK(nadir_kernel_solver_set(context, &self->solver, *kernel));
+    NADIR_CHECK(nadir_kernel_solver_value(context, &self->solver, self->v, NULL));
     self->J = nadir_global_dot(context, problem->states, problem->mu, self->v, &error);
 cleanup:
     return status;
