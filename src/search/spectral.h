@@ -107,8 +107,8 @@ void nadir_spectral_subspace_expand(const nadir_context *context, const nadir_sp
 double nadir_spectral_subspace_residual(const nadir_context *context, const nadir_spectral_subspace *subspace,
                                         const nadir_spectral_subspace_point *point, double *r);
 
-/* Shrinks the basis to half the limit: W d, then the vector of the point, then the eigenvectors of M with the
- * largest eigenvalues. The subspace is to be appended to before it is used. */
+/* Shrinks a basis of the size of the limit: of the oldest columns, but for W d, the vector of the point is kept
+ * alone. The subspace is to be appended to before it is used. */
 void nadir_spectral_subspace_compress(const nadir_context *context, nadir_spectral_subspace *subspace,
                                       const nadir_spectral_subspace_point *point);
 

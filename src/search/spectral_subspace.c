@@ -11,8 +11,8 @@
 
 enum { LIMIT = NADIR_SPECTRAL_SUBSPACE_LIMIT };
 
-/* A vector of which less than this is new, when a basis is made smaller, is left out. */
-#define NEW_SHARE 1e-6
+/* So many of the oldest columns, after the first, become one when the basis is made smaller. */
+enum { FOLDED = LIMIT / 2 };
 
 void nadir_spectral_subspace_free(nadir_context *context, nadir_spectral_subspace *subspace)
 {
@@ -287,82 +287,49 @@ double nadir_spectral_subspace_residual(const nadir_context *context, const nadi
  * Making the basis smaller
  */
 
-/* Adds what is new in `vector` to the orthonormal columns of K: [count], returns how many there are then. */
-static int add_direction(int size, const double *vector, int count, double *K)
+/* The columns 1 .. FOLDED times u, which is 0 in front of those, into the first of them. */
+static void fold(const nadir_context *context, int64_t count, const double *u, double *const *vectors)
 {
-    double *direction = K + count * LIMIT;
-    memcpy(direction, vector, (size_t)size * sizeof *direction);
-    double square = 0;
-    for (int time = 0; time < 2; time++) {
-        square = 0;
-        for (int j = 0; j < count; j++) {
-            double dot = 0;
-            for (int i = 0; i < size; i++) {
-                dot += K[j * LIMIT + i] * direction[i];
-            }
-            for (int i = 0; i < size; i++) {
-                direction[i] -= dot * K[j * LIMIT + i];
-            }
-        }
-        for (int i = 0; i < size; i++) {
-            square += direction[i] * direction[i];
-        }
-    }
-    if (!(square > NEW_SHARE * NEW_SHARE)) {
-        return count;
-    }
-    for (int i = 0; i < size; i++) {
-        direction[i] /= sqrt(square);
-    }
-    return count + 1;
+    nadir_blocks_scale(context, count, u[1], vectors[1], vectors[1]);
+    (void)nadir_blocks_add_many(context, count, FOLDED - 1, columns(vectors + 2), u + 2, vectors[1]);
 }
 
-/* numbers: [size] <- K^T numbers: [keep]. */
-static void turn(int size, int keep, const double *K, double *numbers)
+static void swap(double **a, double **b)
 {
-    double before[LIMIT];
-    memcpy(before, numbers, (size_t)size * sizeof *numbers);
-    for (int j = 0; j < keep; j++) {
-        numbers[j] = 0;
-        for (int i = 0; i < size; i++) {
-            numbers[j] += K[j * LIMIT + i] * before[i];
-        }
-    }
-}
-
-/* The columns times K. */
-static void turn_columns(int64_t count, int size, int keep, const double *K, double *const *vectors)
-{
-    for (int64_t i = 0; i < count; i++) {
-        double row[LIMIT] = {0};
-        for (int j = 0; j < size; j++) {
-            row[j] = vectors[j][i];
-        }
-        turn(size, keep, K, row);
-        for (int j = 0; j < keep; j++) {
-            vectors[j][i] = row[j];
-        }
-    }
+    double *kept = *a;
+    *a = *b;
+    *b = kept;
 }
 
 void nadir_spectral_subspace_compress(const nadir_context *context, nadir_spectral_subspace *subspace,
                                       const nadir_spectral_subspace_point *point)
 {
     const int64_t n = subspace->problem->states;
-    const int size = subspace->size;
-    double *K = subspace->work;
-    const double first[LIMIT] = {1};
-    int keep = add_direction(size, first, 0, K);
-    keep = add_direction(size, point->s, keep, K);
-    for (int j = size - 1; j >= 0 && keep < LIMIT / 2; j--) {
-        keep = add_direction(size, subspace->V + j * LIMIT, keep, K);
+    double u[FOLDED + 1] = {0, 1};
+    double square = 0;
+    double a = 0;
+    double h = 0;
+    for (int j = 1; j <= FOLDED; j++) {
+        square += point->s[j] * point->s[j];
     }
-    turn_columns(n, size, keep, K, subspace->x);
-    turn_columns(n, size, keep, K, subspace->z);
-    turn(size, keep, K, subspace->a);
-    turn(size, keep, K, subspace->h);
-    for (int j = 0; j < keep; j++) {
-        nadir_blocks_dots(context, n, keep, columns(subspace->z), subspace->z[j], subspace->M + j * LIMIT);
+    for (int j = 1; j <= FOLDED; j++) {
+        u[j] = square > 0 ? point->s[j] / sqrt(square) : u[j];
+        a += u[j] * subspace->a[j];
+        h += u[j] * subspace->h[j];
     }
-    subspace->size = keep;
+    fold(context, n, u, subspace->x);
+    fold(context, n, u, subspace->z);
+    subspace->a[1] = a;
+    subspace->h[1] = h;
+    subspace->size -= FOLDED - 1;
+    for (int j = 2; j < subspace->size; j++) {
+        swap(&subspace->x[j], &subspace->x[j + FOLDED - 1]);
+        swap(&subspace->z[j], &subspace->z[j + FOLDED - 1]);
+        subspace->a[j] = subspace->a[j + FOLDED - 1];
+        subspace->h[j] = subspace->h[j + FOLDED - 1];
+    }
+    for (int j = 0; j < subspace->size; j++) {
+        nadir_blocks_dots(context, n, subspace->size, columns(subspace->z), subspace->z[j],
+                          subspace->M + j * LIMIT);
+    }
 }
