@@ -6,8 +6,8 @@
  *
  *     x = sigma_q(gamma (d . W c) v - x gamma g),        x = |gamma beta (k . v) W d - x gamma beta W y|_q
  *
- * Each sweep solves both: one system and one transposed system for each chain, a chain being one start at one
- * radius; the systems of all chains are solved together. The penalty cannot fall. Since g is linear in c, any
+ * Each sweep solves both: one system and one transposed system for each chain, which has a start of its own; the
+ * systems of all chains are solved together. The penalty cannot fall. Since g is linear in c, any
  * point on the line through the last two c costs no solve: the last step is extrapolated for as long as that
  * pays, which is what makes radii near breakdown affordable. The error of the penalty is the square of that
  * of c and k, so y need be known only roughly.
@@ -23,8 +23,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Of starts, at most and below p = 2, and of chains at a time. */
-enum { STARTS = 8, STARTS_BELOW_TWO = 5, CHAINS = 32 };
+/* Of starts, at most and below p = 2. */
+enum { STARTS = 8, STARTS_BELOW_TWO = 5 };
 /* Vectors that a chain keeps: c, g, k, and c and g of the sweep before. */
 enum { KEPT = 5 };
 /* The rate of a chain is not known before these sweeps. */
@@ -40,8 +40,6 @@ enum { EARLY = 2 };
 #define LEAST_TOLERANCE 1e-13
 
 typedef struct chain {
-    int64_t target; /* which radius */
-    double radius;
     double lambda;        /* what (c, k) attains */
     double rise;          /* of lambda in the last sweep */
     double rate;          /* of rise to the one before */
@@ -58,31 +56,31 @@ typedef struct search {
     const nadir_problem *problem;
     int64_t states;
     double q;
+    double radius;
     double tolerance;
     double scale;  /* gamma |W d|_q max |v|: penalties below its rounding, times beta, are none */
     double *Wd;    /* [states] */
     double *seeds; /* [STARTS * states] c of each start, |c|_p = 1 */
     int64_t starts;
-    chain chains[CHAINS];
-    int64_t count; /* of chains */
-    double *kept;  /* [KEPT * states] of each chain */
-    double *in;    /* [CHAINS * states] right-hand sides */
-    double *out;   /* [CHAINS * states] */
-    double *trial; /* [4 * states] c, g, k of an extrapolated step; work */
+    chain chains[STARTS]; /* [starts] */
+    double *kept;         /* [KEPT * states] of each chain */
+    double *in;           /* [STARTS * states] right-hand sides */
+    double *out;          /* [STARTS * states] */
+    double *trial;        /* [4 * states] c, g, k of an extrapolated step; work */
 } search;
 
-static nadir_status refuse(const search *self, const chain *current, double feedback)
+static nadir_status refuse(const search *self, double feedback)
 {
     return nadir_fail(
         self->context, NADIR_ERROR_ILL_POSED,
         "the radius %.10g is at or past breakdown, which is %.10g or less, where a kernel of the "
         "ball makes I - gamma P singular; choose a smaller radius",
-        current->radius, -current->radius / feedback);
+        self->radius, -self->radius / feedback);
 }
 
 /* The best k for c, with g = D W c. */
-static nadir_status find_k(const search *self, const chain *current, const double *c, const double *g,
-                           double start, double *k, double *lambda)
+static nadir_status find_k(const search *self, const double *c, const double *g, double start, double *k,
+                           double *lambda)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
@@ -99,7 +97,7 @@ static nadir_status find_k(const search *self, const chain *current, const doubl
     NADIR_CHECK(nadir_scalar_newton_solve(self->context, &equation, start, self->trial + 3 * self->states, k,
                                           lambda));
     if (isinf(*lambda)) {
-        status = refuse(self, current, problem->gamma * nadir_blocks_dot(self->context, self->states, k, g));
+        status = refuse(self, problem->gamma * nadir_blocks_dot(self->context, self->states, k, g));
     }
 cleanup:
     return status;
@@ -110,7 +108,7 @@ static nadir_status find_c(const search *self, chain *current, const double *Wy)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
-    const double push = problem->gamma * current->radius;
+    const double push = problem->gamma * self->radius;
     const nadir_scalar_newton equation = {
         .first = nadir_model_first(problem->model),
         .count = self->states,
@@ -124,11 +122,11 @@ static nadir_status find_c(const search *self, chain *current, const double *Wy)
     NADIR_CHECK(nadir_scalar_newton_solve(self->context, &equation, current->lambda,
                                           self->trial + 3 * self->states, current->c, &lambda));
     if (isinf(lambda)) {
-        status = refuse(self, current, push * nadir_blocks_dot(self->context, self->states, current->c, Wy));
+        status = refuse(self, push * nadir_blocks_dot(self->context, self->states, current->c, Wy));
         goto cleanup;
     }
     for (int64_t s = 0; s < self->states; s++) {
-        current->c[s] *= current->radius;
+        current->c[s] *= self->radius;
     }
 cleanup:
     return status;
@@ -153,9 +151,9 @@ static nadir_status extrapolate(const search *self, chain *current)
         current->extrapolation /= 2;
         return NADIR_OK;
     }
-    nadir_blocks_scale(self->context, n, current->radius / norm, c, c);
-    nadir_blocks_scale(self->context, n, current->radius / norm, g, g);
-    NADIR_CHECK(find_k(self, current, c, g, current->lambda, k, &lambda));
+    nadir_blocks_scale(self->context, n, self->radius / norm, c, c);
+    nadir_blocks_scale(self->context, n, self->radius / norm, g, g);
+    NADIR_CHECK(find_k(self, c, g, current->lambda, k, &lambda));
     if (lambda > current->lambda) {
         memcpy(current->c, c, (size_t)n * sizeof *c);
         memcpy(current->g, g, (size_t)n * sizeof *g);
@@ -177,7 +175,7 @@ static nadir_status respond_with_k(search *self)
     const int64_t n = self->states;
     const double *W = self->problem->uncertainty->W;
     int64_t active = 0;
-    for (int64_t i = 0; i < self->count; i++) {
+    for (int64_t i = 0; i < self->starts; i++) {
         const chain *current = &self->chains[i];
         for (int64_t s = 0; !current->over && s < n; s++) {
             self->in[active * n + s] = W[s] * current->c[s];
@@ -187,7 +185,7 @@ static nadir_status respond_with_k(search *self)
     NADIR_CHECK(nadir_occupancy_solve_roughly(self->context, self->problem->occupancy, false, active,
                                               self->in, 0.01 * self->tolerance, self->out));
     active = 0;
-    for (int64_t i = 0; i < self->count; i++) {
+    for (int64_t i = 0; i < self->starts; i++) {
         chain *current = &self->chains[i];
         if (current->over) {
             continue;
@@ -195,7 +193,7 @@ static nadir_status respond_with_k(search *self)
         const double before = current->lambda;
         const double rise = current->rise;
         memcpy(current->g, self->out + active++ * n, (size_t)n * sizeof *current->g);
-        NADIR_CHECK(find_k(self, current, current->c, current->g, before, current->k, &current->lambda));
+        NADIR_CHECK(find_k(self, current->c, current->g, before, current->k, &current->lambda));
         if (current->sweeps > EARLY && current->rate > SLOW) {
             NADIR_CHECK(extrapolate(self, current));
         }
@@ -217,7 +215,7 @@ static nadir_status respond_with_c(search *self)
     const int64_t n = self->states;
     const double *W = self->problem->uncertainty->W;
     int64_t active = 0;
-    for (int64_t i = 0; i < self->count; i++) {
+    for (int64_t i = 0; i < self->starts; i++) {
         if (!self->chains[i].over) {
             memcpy(self->in + active++ * n, self->chains[i].k, (size_t)n * sizeof *self->in);
         }
@@ -228,7 +226,7 @@ static nadir_status respond_with_c(search *self)
     NADIR_CHECK(nadir_occupancy_solve_roughly(self->context, self->problem->occupancy, true, active, self->in,
                                               0.01 * sqrt(self->tolerance), self->out));
     active = 0;
-    for (int64_t i = 0; i < self->count; i++) {
+    for (int64_t i = 0; i < self->starts; i++) {
         chain *current = &self->chains[i];
         if (current->over) {
             continue;
@@ -245,15 +243,12 @@ cleanup:
     return status;
 }
 
-/* The chain with the largest penalty for a radius; the first among equals. */
-static chain *best_of(search *self, int64_t target)
+/* The chain with the largest penalty, the first among equals. */
+static const chain *find_best(const search *self)
 {
-    chain *best = NULL;
-    for (int64_t i = 0; i < self->count; i++) {
-        chain *current = &self->chains[i];
-        if (current->target == target && (best == NULL || current->lambda > best->lambda)) {
-            best = current;
-        }
+    const chain *best = self->chains;
+    for (int64_t i = 1; i < self->starts; i++) {
+        best = self->chains[i].lambda > best->lambda ? &self->chains[i] : best;
     }
     return best;
 }
@@ -280,10 +275,10 @@ static bool have_merged(const search *self, const chain *a, const chain *b)
 static bool close_chains(search *self)
 {
     bool all = true;
-    for (int64_t i = 0; i < self->count; i++) {
+    for (int64_t i = 0; i < self->starts; i++) {
         chain *current = &self->chains[i];
-        const chain *best = best_of(self, current->target);
-        const double floor = nadir_round_error(32) * current->radius * self->scale;
+        const chain *best = find_best(self);
+        const double floor = nadir_round_error(32) * self->radius * self->scale;
         const bool late = current->sweeps > EARLY;
         current->converged = late && current->left <= fmax(self->tolerance * current->lambda, floor);
         const bool beaten = late && current->lambda + BEATEN * current->left < best->lambda;
@@ -381,20 +376,19 @@ cleanup:
     return status;
 }
 
-static nadir_status start(search *self, int64_t radii)
+static nadir_status start(search *self)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = self->context;
     const nadir_problem *problem = self->problem;
     const int64_t n = self->states;
-    const int64_t chains = radii * STARTS < CHAINS ? radii * STARTS : CHAINS;
     double norm;
     NADIR_NEW(context, self->Wd, n);
     NADIR_NEW(context, self->seeds, STARTS * n);
     NADIR_NEW(context, self->trial, 4 * n);
-    NADIR_NEW(context, self->kept, KEPT * chains * n);
-    NADIR_NEW(context, self->in, chains * n);
-    NADIR_NEW(context, self->out, chains * n);
+    NADIR_NEW(context, self->kept, KEPT * STARTS * n);
+    NADIR_NEW(context, self->in, STARTS * n);
+    NADIR_NEW(context, self->out, STARTS * n);
     for (int64_t s = 0; s < n; s++) {
         self->Wd[s] = problem->uncertainty->W[s] * problem->d[s];
     }
@@ -405,44 +399,41 @@ cleanup:
     return status;
 }
 
-/* Chains from every start for the radii first .. end - 1. */
-static void start_chains(search *self, int64_t first, int64_t end, const double *radii)
+/* Chains from every start. */
+static void start_chains(search *self)
 {
     const int64_t n = self->states;
-    self->count = 0;
-    for (int64_t i = first; i < end; i++) {
-        for (int64_t j = 0; j < self->starts; j++) {
-            double *kept = self->kept + self->count * KEPT * n;
-            chain *current = &self->chains[self->count++];
-            *current = (chain){.target = i, .radius = radii[i], .rate = 1, .extrapolation = 1};
-            current->c = kept;
-            current->g = kept + n;
-            current->k = kept + 2 * n;
-            current->c_before = kept + 3 * n;
-            current->g_before = kept + 4 * n;
-            for (int64_t s = 0; s < n; s++) {
-                current->c[s] = radii[i] * self->seeds[j * n + s];
-            }
+    for (int64_t j = 0; j < self->starts; j++) {
+        double *kept = self->kept + j * KEPT * n;
+        self->chains[j] = (chain){.rate = 1,
+                                  .extrapolation = 1,
+                                  .c = kept,
+                                  .g = kept + n,
+                                  .k = kept + 2 * n,
+                                  .c_before = kept + 3 * n,
+                                  .g_before = kept + 4 * n};
+        for (int64_t s = 0; s < n; s++) {
+            kept[s] = self->radius * self->seeds[j * n + s];
         }
     }
 }
 
-static nadir_status finish(search *self, int64_t target, double radius, nadir_candidate *candidate)
+static nadir_status finish(search *self, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
-    const chain *best = best_of(self, target);
-    if (best == NULL) { /* no start */
-        memset(self->trial, 0, (size_t)(2 * self->states) * sizeof *self->trial);
-        NADIR_CHECK(nadir_rank_one_candidate(self->context, self->problem, radius, self->trial,
-                                             self->trial + self->states, candidate));
-    } else {
-        NADIR_CHECK(
-            nadir_rank_one_candidate(self->context, self->problem, radius, best->c, best->k, candidate));
+    const int64_t n = self->states;
+    const bool none = self->starts == 0;
+    const chain *best = find_best(self);
+    if (none) {
+        memset(self->trial, 0, (size_t)(2 * n) * sizeof *self->trial);
     }
+    NADIR_CHECK(nadir_rank_one_candidate(self->context, self->problem, self->radius,
+                                         none ? self->trial : best->c, none ? self->trial + n : best->k,
+                                         candidate));
     candidate->method = "best-response";
-    candidate->converged = best == NULL || best->converged;
+    candidate->converged = none || best->converged;
     candidate->stop_reason = candidate->converged ? "tolerance" : "iterations";
-    candidate->iterations = best == NULL ? 0 : best->sweeps;
+    candidate->iterations = none ? 0 : best->sweeps;
 cleanup:
     return status;
 }
@@ -457,21 +448,19 @@ nadir_status nadir_best_response_solve(nadir_context *context, const nadir_probl
                    .states = problem->states,
                    .q = problem->uncertainty->q,
                    .tolerance = fmax(tolerance, LEAST_TOLERANCE)};
-    NADIR_CHECK(start(&self, count));
-    for (int64_t first = 0, end; first < count; first = end) {
-        end = first + CHAINS / STARTS < count ? first + CHAINS / STARTS : count;
-        start_chains(&self, first, end, radii);
-        for (int64_t sweep = 0; (sweep == 0 || sweep < iterations_limit) && self.count > 0; sweep++) {
-            NADIR_CHECK(nadir_progress(context, "searching worst kernels", (double)first / (double)count));
+    NADIR_CHECK(start(&self));
+    for (int64_t i = 0; i < count; i++) {
+        self.radius = radii[i];
+        start_chains(&self);
+        for (int64_t sweep = 0; (sweep == 0 || sweep < iterations_limit) && self.starts > 0; sweep++) {
+            NADIR_CHECK(nadir_progress(context, "searching worst kernels", (double)i / (double)count));
             NADIR_CHECK(respond_with_k(&self));
             if (close_chains(&self)) {
                 break;
             }
             NADIR_CHECK(respond_with_c(&self));
         }
-        for (int64_t i = first; i < end; i++) {
-            NADIR_CHECK(finish(&self, i, radii[i], &candidates[i]));
-        }
+        NADIR_CHECK(finish(&self, &candidates[i]));
     }
 cleanup:
     for (int64_t i = 0; status != NADIR_OK && i < count; i++) {
