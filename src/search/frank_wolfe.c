@@ -27,7 +27,6 @@
 #define ROUGH 1e-6
 /* Steps shorter than this are not tried. */
 #define SHORTEST 1e-9
-#define MOST     0.99 /* share of A in C for parallel tangents: rounding grows by 1 / (1 - share) */
 /* The line search ends where the slope is this share of the first. */
 #define FLAT 1e-4
 enum {
@@ -92,7 +91,6 @@ void nadir_frank_wolfe_finish(nadir_context *context, nadir_frank_wolfe *self)
     point_clear(context, &self->current);
     point_clear(context, &self->next);
     nadir_value_order_clear(context, &self->order);
-    nadir_kernel_free(self->before);
     nadir_release(context, self->solutions);
     nadir_release(context, self->work);
 }
@@ -191,45 +189,6 @@ cleanup:
     return status;
 }
 
-/*
- * Parallel tangents: after two partial steps, from A to B to C = `current`, a line search along the line from
- * A through C. Frank-Wolfe steps would zigzag between the same few kernels. The line can be followed until
- * the share (1 - t)(1 - t') of A in C is gone without leaving the set. t: of the last step; `next` is B.
- */
-static nadir_status parallel_tangents(nadir_context *context, nadir_frank_wolfe *self, double t)
-{
-    nadir_status status = NADIR_OK;
-    nadir_kernel *far = NULL;
-    if (self->before == NULL) {
-        self->before = self->next.kernel;
-        self->next.kernel = NULL;
-        self->share = 1 - t;
-        return NADIR_OK;
-    }
-    const double share = self->share * (1 - t);
-    if (share > MOST) { /* A and C nearly coincide: rounding would leave the set */
-        nadir_kernel_free(self->before);
-        self->before = NULL;
-        return NADIR_OK;
-    }
-    NADIR_CHECK(nadir_kernel_mix(context, self->problem->model, self->current.kernel, self->before,
-                                 -share / (1 - share), &far));
-    nadir_kernel_free(self->before);
-    self->before = NULL;
-    const double fall = -slope(context, self, &self->current, far);
-    if (fall > 0) {
-        double ignored;
-        NADIR_CHECK(step_partially(context, self, far, 1));
-        NADIR_CHECK(line_search(context, self, far, fall, &ignored));
-        if (self->next.J < self->current.J) {
-            nadir_frank_wolfe_point_swap(&self->current, &self->next);
-        }
-    }
-cleanup:
-    nadir_kernel_free(far);
-    return status;
-}
-
 static bool is_lower(const nadir_frank_wolfe *self, double t)
 {
     return self->next.J < self->current.J && self->next.J <= self->current.J - ARMIJO * t * self->gap;
@@ -268,12 +227,6 @@ static nadir_status step(nadir_context *context, nadir_frank_wolfe *self, bool *
     }
     if (*moved) {
         nadir_frank_wolfe_point_swap(&self->current, &self->next);
-    }
-    if (*moved && t < 1) {
-        NADIR_CHECK(parallel_tangents(context, self, t));
-    } else {
-        nadir_kernel_free(self->before);
-        self->before = NULL;
     }
 cleanup:
     nadir_kernel_free(full);
@@ -443,8 +396,6 @@ nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *f
     const int64_t states = frank_wolfe->problem->states;
     scale_steps(frank_wolfe, beta);
     frank_wolfe->beta = beta;
-    nadir_kernel_free(frank_wolfe->before);
-    frank_wolfe->before = NULL;
     if (frank_wolfe->current.v == NULL) { /* handed over */
         NADIR_CHECK(nadir_frank_wolfe_point_make(context, states, &frank_wolfe->current));
     }
@@ -500,7 +451,7 @@ static nadir_status lmo_here(nadir_context *context, nadir_frank_wolfe *self)
     nadir_status status = NADIR_OK;
     const nadir_lmo_weights weights = nadir_frank_wolfe_weights(self);
     self->on_device = false;
-    self->stepped = false;
+    self->is_streamed = false;
     if (self->device_lmo.step != NULL && self->device_lmo.off_support &&
         self->order.unsorted) { /* from now on sorted */
         nadir_value_order_clear(context, &self->order);
@@ -508,9 +459,9 @@ static nadir_status lmo_here(nadir_context *context, nadir_frank_wolfe *self)
     }
     if (nadir_lmo_streamed_applies(&self->rows)) {
         NADIR_CHECK(nadir_lmo_streamed_solve(context, &self->rows, &weights, self->beta, self->budget.step,
-                                             &self->step, &self->budget, &self->stepped));
+                                             &self->streamed, &self->budget, &self->is_streamed));
     }
-    if (!self->stepped) {
+    if (!self->is_streamed) {
         NADIR_CHECK(lmo_each_row(context, self, &weights));
     }
 cleanup:
@@ -523,7 +474,7 @@ nadir_status nadir_frank_wolfe_lmo(nadir_context *context, nadir_frank_wolfe *se
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_value_order_make(context, self->problem->states, self->current.v, &self->order));
     self->on_device = false;
-    self->stepped = false;
+    self->is_streamed = false;
     if (self->device_lmo.step != NULL) {
         NADIR_CHECK(nadir_lmo_device_solve(context, &self->device_lmo, &self->order, self->current.d,
                                            self->beta, &self->budget, &self->on_device));
@@ -547,8 +498,9 @@ nadir_status nadir_frank_wolfe_write(nadir_context *context, nadir_frank_wolfe *
         }
         NADIR_CHECK(lmo_here(context, self));
     }
-    NADIR_CHECK(self->stepped ? nadir_lmo_streamed_kernel(context, &self->rows, &weights, &self->step, kernel)
-                              : nadir_lmo_kernel(context, &self->rows, self->solutions, kernel));
+    NADIR_CHECK(self->is_streamed
+                    ? nadir_lmo_streamed_kernel(context, &self->rows, &weights, &self->streamed, kernel)
+                    : nadir_lmo_kernel(context, &self->rows, self->solutions, kernel));
 cleanup:
     return status;
 }

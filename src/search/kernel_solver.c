@@ -131,9 +131,6 @@ cleanup:
 
 /* ----------------------------------------------------------- convex combinations of two kernels */
 
-/* What rounding can make of a zero. */
-#define ROUNDING 1e-12
-
 typedef struct mixture {
     double t;
     nadir_explicit from, to;
@@ -150,7 +147,6 @@ typedef struct mixture {
  * them, and nothing becomes negative. */
 static void add_rows(mixture *mix, const nadir_row *a, const nadir_row *b)
 {
-    const bool beyond = mix->t < 0 || mix->t > 1;
     int64_t i = 0;
     int64_t j = 0;
     while (i < a->count || j < b->count) {
@@ -159,9 +155,7 @@ static void add_rows(mixture *mix, const nadir_row *a, const nadir_row *b)
         mix->columns[mix->entries] = from ? a->columns[i] : b->columns[j];
         const double before = from ? a->values[i] : 0;
         mix->values[mix->entries] = before + mix->t * ((to ? b->values[j] : 0) - before);
-        const double value = mix->values[mix->entries];
-        const bool noise = beyond && value < 0 && value > -ROUNDING;
-        mix->entries += value != 0 && !noise;
+        mix->entries += mix->values[mix->entries] != 0;
         i += from;
         j += to;
     }
@@ -219,7 +213,6 @@ static nadir_status mix_on_support(nadir_context *context, nadir_model *model, c
                                    const nadir_kernel *to, double t, nadir_kernel **mixed)
 {
     nadir_status status = NADIR_OK;
-    const bool beyond = t < 0 || t > 1;
     NADIR_CHECK(nadir_kernel_create_blank(context, model, false, mixed));
     const nadir_perturbed *perturbed = nadir_kernel_perturbed(*mixed);
     const int threads = nadir_threads_for(context, 2 * model->nonzeros);
@@ -231,8 +224,7 @@ static nadir_status mix_on_support(nadir_context *context, nadir_model *model, c
         double *values = perturbed->values + model->row_starts[row];
         bool same = true;
         for (int64_t i = 0; i < nominal.count; i++) {
-            const double value = a[i] + t * (b[i] - a[i]);
-            values[i] = beyond && value < 0 && value > -ROUNDING ? 0 : value;
+            values[i] = a[i] + t * (b[i] - a[i]);
             same = same && values[i] == nominal.values[i];
         }
         perturbed->nominal[row] = same;

@@ -37,8 +37,8 @@ nadir_status nadir_kernel_solver_approach(nadir_context *context, nadir_kernel_s
 
 /* ----------------------------------------------------------- convex combinations of two kernels */
 
-/* (1 - t) from + t to, both of this model; every row that differs from the nominal one is written out. Where
- * t is not in [0, 1] entries that rounding makes negative become zero. */
+/* (1 - t) from + t to, both of this model, 0 <= t <= 1; every row that differs from the nominal one is written
+ * out. */
 nadir_status nadir_kernel_mix(nadir_context *context, nadir_model *model, const nadir_kernel *from,
                               const nadir_kernel *to, double t, nadir_kernel **mixed);
 
