@@ -9,7 +9,7 @@
  *
  * and the X of the set where that is largest is computed exactly (sets/lmo.h). The largest value is the
  * stationarity gap: zero exactly where no direction is a descent direction. Steps are full ones, P <- X.
- * Where the return does not fall by a small share of the gap, a line search between P and X finds the step.
+ * Where the return does not fall by a small share of the gap, the step is halved until it does.
  */
 #include "search/frank_wolfe.h"
 
@@ -27,10 +27,7 @@
 #define ROUGH 1e-6
 /* Steps shorter than this are not tried. */
 #define SHORTEST 1e-9
-/* The line search ends where the slope is this share of the first. */
-#define FLAT 1e-4
 enum {
-    SECANTS = 20,
     IDLE = 16,    /* steps that lower neither the return nor the gap: the end */
     STRETCH = 500 /* steps that are worth looking back at: most searches take ten */
 };
@@ -131,15 +128,6 @@ void nadir_frank_wolfe_point_swap(nadir_frank_wolfe_point *a, nadir_frank_wolfe_
     *b = kept;
 }
 
-/* d/dt of the return at a point current + t (full - current). */
-static double slope(nadir_context *context, const nadir_frank_wolfe *self,
-                    const nadir_frank_wolfe_point *point, const nadir_kernel *full)
-{
-    const nadir_problem *problem = self->problem;
-    return problem->gamma * nadir_kernel_difference_product(context, self->current.kernel, full, point->d,
-                                                            problem->policy->probabilities, point->v);
-}
-
 /* next <- current + t (full - current). */
 static nadir_status step_partially(nadir_context *context, nadir_frank_wolfe *self, const nadir_kernel *full,
                                    double t)
@@ -150,41 +138,6 @@ static nadir_status step_partially(nadir_context *context, nadir_frank_wolfe *se
     NADIR_CHECK(
         nadir_kernel_mix(context, self->problem->model, self->current.kernel, full, t, &self->next.kernel));
     NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, &self->current, &self->next));
-cleanup:
-    return status;
-}
-
-/*
- * Line search from `current` to `full`, where `next` is now: a zero of the slope by the Illinois variant of
- * regula falsi. fall: minus the slope at `current`.
- */
-static nadir_status line_search(nadir_context *context, nadir_frank_wolfe *self, const nadir_kernel *full,
-                                double fall, double *t)
-{
-    nadir_status status = NADIR_OK;
-    double low = 0;
-    double high = 1;
-    double slope_low = -fall;
-    double slope_high = slope(context, self, &self->next, full);
-    *t = 1;
-    for (int i = 0; i < SECANTS && slope_high > 0; i++) {
-        *t = fmin(fmax(low - slope_low * (high - low) / (slope_high - slope_low), low + 0.01 * (high - low)),
-                  high - 0.01 * (high - low));
-        NADIR_CHECK(step_partially(context, self, full, *t));
-        const double current = slope(context, self, &self->next, full);
-        if (fabs(current) <= FLAT * fall) {
-            break;
-        }
-        if (current < 0) {
-            low = *t;
-            slope_low = current;
-            slope_high *= i > 0 ? 0.5 : 1;
-        } else {
-            high = *t;
-            slope_high = current;
-            slope_low *= i > 0 ? 0.5 : 1;
-        }
-    }
 cleanup:
     return status;
 }
@@ -217,8 +170,6 @@ static nadir_status step(nadir_context *context, nadir_frank_wolfe *self, bool *
         NADIR_CHECK(nadir_kernel_device_fetch(context, next->kernel));
         full = next->kernel;
         next->kernel = NULL;
-        NADIR_CHECK(line_search(context, self, full, self->gap, &t));
-        *moved = is_lower(self, t);
     }
     while (!*moved && t > SHORTEST) {
         t /= 2;
