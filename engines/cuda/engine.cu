@@ -206,7 +206,6 @@ static void fill_table(void)
     cuda_returns_enter(&device);
     cuda_rows_enter(&device);
     cuda_tail_enter(&device);
-    cuda_transpose_enter(&device);
     cuda_vec_enter(&device);
 }
 

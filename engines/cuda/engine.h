@@ -204,7 +204,6 @@ void cuda_products_enter(nadir_device *table);
 void cuda_returns_enter(nadir_device *table);
 void cuda_rows_enter(nadir_device *table);
 void cuda_tail_enter(nadir_device *table);
-void cuda_transpose_enter(nadir_device *table);
 void cuda_vec_enter(nadir_device *table);
 
 /* rows.cu */

@@ -1,5 +1,5 @@
 /*
- * transpose.cu: what is sorted on the device: vectors, and the entries of a CSR matrix for its transpose.
+ * transpose.cu: the entries of a CSR matrix sorted on the device for its transpose.
  * The places of all entries are sorted by column, stably; then rows and values follow their places.
  */
 #include "engine.h"
@@ -142,33 +142,4 @@ cleanup:
     cuda_pool_free(&work.memory);
     cuda_rows_clear(&made);
     return status;
-}
-
-static nadir_status sort_descending(void *self, nadir_context *context, int64_t count, const double *x,
-                                    int32_t *order)
-{
-    nadir_status status = NADIR_OK;
-    cuda_engine *engine = (cuda_engine *)self;
-    double *keys = NULL;
-    double *sorted = NULL;
-    int32_t *places = NULL;
-    int32_t *found = NULL;
-    CUDA_CHECK(cuda_reserve(engine, context, 3 * count));
-    keys = engine->workspace;
-    sorted = keys + count;
-    places = (int32_t *)(sorted + count);
-    found = places + count;
-    CUDA_CHECK(cuda_copy(engine, context, count, x, keys));
-    CUDA_CHECK(cuda_count_up(engine, context, count, places));
-    CUDA_CHECK(cuda_with_work(engine, context, "sorting", [&](void *work, size_t &bytes) {
-        return cub::DeviceRadixSort::SortPairsDescending(work, bytes, keys, sorted, places, found, count);
-    }));
-    CUDA_CHECK(cuda_copy(engine, context, count, found, order));
-cleanup:
-    return status;
-}
-
-void cuda_transpose_enter(nadir_device *table)
-{
-    table->sort_descending = sort_descending;
 }

@@ -169,10 +169,6 @@ typedef struct nadir_device {
     nadir_status (*rows_minimum)(void *kept, nadir_context *context, const double *b, const double *k,
                                  double *minimum);
 
-    /* order <- 0 .. count - 1 so that x falls, the lower one first among equals; x: [count] finite. */
-    nadir_status (*sort_descending)(void *self, nadir_context *context, int64_t count, const double *x,
-                                    int32_t *order);
-
     /* M(s, t) = sum over a of pi(a|s) P(t|s, a), added in the order of the rows; probabilities: [rows]. */
     nadir_status (*average)(void *kept, nadir_context *context, const double *probabilities, void **matrix,
                             nadir_device_facts *facts);

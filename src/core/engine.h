@@ -12,7 +12,7 @@
 #include "core/communication.h"
 #include "core/device.h"
 
-#define NADIR_ENGINE_VERSION 8
+#define NADIR_ENGINE_VERSION 9
 #define NADIR_ENGINE_SYMBOL  "nadir_engine_entry"
 
 /* What the library lends to an engine. */

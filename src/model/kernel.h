@@ -125,9 +125,11 @@ typedef struct nadir_kernel_size {
 /* O(entries). */
 void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kernel, nadir_kernel_size *size);
 
-/* The smallest entry of the kernel, which may be negative. O(entries). With several processes, of a kernel
- * Phat - b k^T: minus infinity. */
-double nadir_kernel_minimum(const nadir_context *context, const nadir_kernel *kernel);
+/* The smallest entry of the kernel, which may be negative. O(entries). */
+nadir_status nadir_kernel_minimum(nadir_context *context, const nadir_kernel *kernel, double *minimum);
+/* The same of nominal - b k^T, without making that kernel; b: [rows], k: [states]. Most rows are not read. */
+nadir_status nadir_rank_one_minimum(nadir_context *context, const nadir_model *model, const double *b,
+                                    const double *k, double *minimum);
 
 /* The kernel as the kernel of a model of its own, with everything else that its model has; rewards stay those
  * of the rows. All entries are stored, also those that this kernel does not store. NADIR_ERROR_UNSUPPORTED

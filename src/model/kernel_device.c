@@ -208,12 +208,6 @@ bool nadir_kernel_device_minimum(const nadir_context *context, const nadir_model
            context->device->rows_minimum(rows, own(context), b, k, minimum) == NADIR_OK;
 }
 
-bool nadir_kernel_device_order(const nadir_context *context, int64_t count, const double *x, int32_t *order)
-{
-    return context->device != NULL &&
-           context->device->sort_descending(context->device_self, own(context), count, x, order) == NADIR_OK;
-}
-
 bool nadir_kernel_device_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
                                   double *y)
 {

@@ -36,9 +36,6 @@ nadir_status nadir_kernel_device_combine(const nadir_context *context, const nad
 bool nadir_kernel_device_minimum(const nadir_context *context, const nadir_model *model, const double *b,
                                  const double *k, double *minimum);
 
-/* order <- the places of x, [count], x falling; the lower place first among equals. False as below. */
-bool nadir_kernel_device_order(const nadir_context *context, int64_t count, const double *x, int32_t *order);
-
 /* Products of the model's rows with x, [states]; y: [rows]. False: there is no device, or it failed. */
 bool nadir_kernel_device_multiply(const nadir_context *context, const nadir_kernel *kernel, const double *x,
                                   double *y);

@@ -7,7 +7,7 @@
 #include "core/round.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
-#include "model/rank_one.h"
+#include "model/kernel.h"
 #include "proof/verified_solve.h"
 
 #include <math.h>
@@ -248,17 +248,6 @@ cleanup:
     return status;
 }
 
-static nadir_status find_minimum(nadir_context *context, const measured *self, double *minimum)
-{
-    nadir_status status = NADIR_OK;
-    nadir_rank_one_search search = {0};
-    NADIR_CHECK(nadir_rank_one_begin(context, self->problem->model, 1, &search));
-    NADIR_CHECK(nadir_rank_one_minimum(context, &search, self->b, self->k, minimum));
-cleanup:
-    nadir_rank_one_clear(context, &search);
-    return status;
-}
-
 /* Norm, row sums and smallest entry. Fails where the kernel lies outside its ball. */
 static nadir_status measure(nadir_context *context, const measured *self, double factor,
                             nadir_rank_one_check *check)
@@ -269,7 +258,7 @@ static nadir_status measure(nadir_context *context, const measured *self, double
     check->norm = 0;
     check->excess = 0;
     NADIR_CHECK(measure_rows(context, self, factor, check));
-    NADIR_CHECK(find_minimum(context, self, &check->minimum));
+    NADIR_CHECK(nadir_rank_one_minimum(context, problem->model, self->b, self->k, &check->minimum));
     const double b_largest = nadir_global_largest(context, problem->rows, self->b);
     /* a compensated sum is off by a rounding of itself and by n^2 u^2 of the sizes */
     const double sum = nadir_round_up(fabs(nadir_global_sum(context, problem->states, self->k)), 2) +

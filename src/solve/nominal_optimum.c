@@ -74,7 +74,8 @@ static nadir_status begin(search *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = self->model;
-    const double minimum = nadir_kernel_minimum(self->context, self->kernel);
+    double minimum;
+    NADIR_CHECK(nadir_kernel_minimum(self->context, self->kernel, &minimum));
     if (minimum < 0) {
         return nadir_fail(self->context, NADIR_ERROR_ARGUMENT,
                           "the kernel has an entry of %g: it is no decision process and has no optimum",

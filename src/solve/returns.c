@@ -532,7 +532,7 @@ nadir_status nadir_returns(nadir_context *context, nadir_model *model, int64_t c
     }
     NADIR_CHECK(look_at_all(context, &run));
     NADIR_CHECK(nadir_kernel_create(context, model, &run.kernel));
-    nadir_value_terms_compute(context, run.kernel, &run.terms);
+    NADIR_CHECK(nadir_value_terms_compute(context, run.kernel, &run.terms));
     NADIR_CHECK(nadir_backend_named(context, use.backend, &run.backend));
     const int threads = sharing_threads(context, &run);
     if (use_batches(context, &run)) {

@@ -154,8 +154,8 @@ static void measure_policy(const nadir_context *context, const nadir_model *mode
     *high += NADIR_ROUND_UNIT * (double)(*actions + 2) * *high;
 }
 
-void nadir_value_terms_compute(const nadir_context *context, const nadir_kernel *kernel,
-                               nadir_value_terms *terms)
+nadir_status nadir_value_terms_compute(nadir_context *context, const nadir_kernel *kernel,
+                                       nadir_value_terms *terms)
 {
     const nadir_model *model = nadir_kernel_model(kernel);
     double mass = 0;
@@ -164,8 +164,8 @@ void nadir_value_terms_compute(const nadir_context *context, const nadir_kernel 
     }
     terms->mass = nadir_allreduce_sum(context, mass);
     terms->reward = nadir_global_largest(context, model->rows, model->rewards);
-    terms->minimum = nadir_kernel_minimum(context, kernel);
     nadir_kernel_measure(context, kernel, &terms->size);
+    return nadir_kernel_minimum(context, kernel, &terms->minimum);
 }
 
 nadir_status nadir_value_residual_compute(nadir_context *context, const nadir_kernel *kernel,
@@ -233,7 +233,7 @@ nadir_status nadir_value_check_rows(nadir_context *context, const nadir_kernel *
     nadir_value_residual seen = {0};
     NADIR_NEW(context, work, model->states);
     NADIR_CHECK(nadir_value_residual_compute(context, kernel, policy, gamma, v, work, &seen));
-    nadir_value_terms_compute(context, kernel, &terms);
+    NADIR_CHECK(nadir_value_terms_compute(context, kernel, &terms));
     nadir_value_bounds(context, model, &terms, policy->probabilities, gamma, &seen, check);
 cleanup:
     nadir_release(context, work);

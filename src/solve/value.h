@@ -65,8 +65,8 @@ typedef struct nadir_value_terms {
 } nadir_value_terms;
 
 /* O(entries). */
-void nadir_value_terms_compute(const nadir_context *context, const nadir_kernel *kernel,
-                               nadir_value_terms *terms);
+nadir_status nadir_value_terms_compute(nadir_context *context, const nadir_kernel *kernel,
+                                       nadir_value_terms *terms);
 
 /* What was seen of a v, by whoever made the pass over the rows, finite numbers; what products with rows lose
  * is in the terms. */

@@ -471,16 +471,6 @@ static nadir_status no_minimum(void *kept, nadir_context *context, const double 
     return refuse(context);
 }
 
-static nadir_status no_order(void *self, nadir_context *context, int64_t count, const double *x,
-                             int32_t *order)
-{
-    (void)self;
-    (void)count;
-    (void)x;
-    (void)order;
-    return refuse(context);
-}
-
 static nadir_status no_vector(void *self, nadir_context *context, int64_t count, const double *x,
                               void **vector)
 {
@@ -499,7 +489,6 @@ void test_pretend_device(nadir_context *context)
         .rows_free = free,
         .rows_multiply = no_product,
         .rows_minimum = no_minimum,
-        .sort_descending = no_order,
         .average = average,
         .average_perturbed = average_values,
         .perturbed_upload = put,

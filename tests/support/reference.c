@@ -25,6 +25,13 @@ double test_long_unit(void)
     return (double)unit;
 }
 
+double test_kernel_minimum(nadir_context *context, const nadir_kernel *kernel)
+{
+    double minimum;
+    assert_ok(context, nadir_kernel_minimum(context, kernel, &minimum));
+    return minimum;
+}
+
 double *test_dense_kernel(const nadir_model *model)
 {
     const nadir_model_data view = test_view(model);

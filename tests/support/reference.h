@@ -19,6 +19,9 @@ double test_long_unit(void);
 /* P(t|row) for all rows: [rows * states]. To be freed. */
 double *test_dense_kernel(const nadir_model *model);
 
+/* nadir_kernel_minimum, which must not fail. */
+double test_kernel_minimum(nadir_context *context, const nadir_kernel *kernel);
+
 /* P^pi(s, t) = sum over a of pi(a|s) P(t|s, a) of a kernel [rows * states] and a policy [rows]: [states *
  * states]. To be freed. */
 long double *test_dense_average(const nadir_model *model, const double *kernel, const double *policy);

@@ -338,7 +338,7 @@ static void the_norm_of_a_rank_one_kernel_that_is_valid_is_one(void **state)
     const double k[4] = {0, -0.5, 0, 0.5};
     nadir_kernel *kernel = NULL;
     assert_ok(context, nadir_kernel_create_rank_one(context, model, b, k, &kernel));
-    assert_true(nadir_kernel_minimum(context, kernel) == 0);
+    assert_true(test_kernel_minimum(context, kernel) == 0);
     nadir_policy *policy = test_policy(context, model, TEST_UNIFORM, &random);
     nadir_average average = {0};
     assert_ok(context, nadir_average_make(context, kernel, policy, &average));

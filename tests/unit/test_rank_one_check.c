@@ -1,7 +1,7 @@
 /* test_rank_one_check.c: kernels Phat - b k^T: norm, row sums, smallest entry, and bounds on their return. */
 #include "support/support.h"
 
-#include "model/rank_one.h"
+#include "model/kernel.h"
 #include "proof/rank_one_check.h"
 #include "support/families.h"
 #include "support/generated.h"
@@ -377,25 +377,6 @@ static void draw_pair(const nadir_model *model, int i, int step, nadir_random *r
     }
 }
 
-/* b = factors(s) shape(row) into b. */
-static void draw_states(const nadir_model *model, int i, int step, nadir_random *random, double *factors,
-                        double *shape, double *top, double *b)
-{
-    for (int64_t s = 0; s < model->states; s++) {
-        const int power = i / 50 - 6;
-        const double drawn = pow(10, power) * nadir_random_normal(random) * (double)(s % 5 != 1);
-        factors[s] = i % 7 == 0      ? 0
-                     : step % 3 != 0 ? (0.8 + nadir_random_uniform(random)) * factors[s]
-                                     : drawn;
-        top[s] = 0;
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            shape[row] = step != 0 ? shape[row] : row % 4 == 0 ? 0 : nadir_random_uniform(random);
-            top[s] = fmax(top[s], shape[row]);
-            b[row] = factors[s] * shape[row];
-        }
-    }
-}
-
 static double smallest_of(const nadir_model *model, const double *dense, const double *b, const double *k)
 {
     const int64_t n = model->states;
@@ -406,8 +387,8 @@ static double smallest_of(const nadir_model *model, const double *dense, const d
     return smallest;
 }
 
-/* All entries positive, few or most of a row to be looked at, ties, b = 0, and rows that store everything;
- * alone, and after kernels like it or unlike it. */
+/* All entries positive, few or most of a row to be looked at, ties, b = 0, and rows that store everything; b
+ * and k near the last ones or unlike them. */
 static void test_minimum(void **state)
 {
     enum { STEPS = 6 };
@@ -416,37 +397,17 @@ static void test_minimum(void **state)
     for (int i = 0; i < 400; i++) {
         nadir_random random = test_random(SEED + (uint64_t)i);
         nadir_model *model = test_families[i % TEST_FAMILIES].make(context, &random);
-        const int64_t n = model->states;
         double *dense = test_dense_kernel(model);
         double *b = test_new(model->rows, sizeof *b);
-        double *k = test_new(n, sizeof *k);
-        const int steps = i % 2 == 0 ? 1 : STEPS;
-        nadir_rank_one_search search;
-        nadir_rank_one_search others;
-        double *factors = test_new(n, sizeof *factors);
-        double *top = test_new(n, sizeof *top);
-        double *shape = test_new(model->rows, sizeof *shape);
-        double *work = test_new(model->rows, sizeof *work);
-        assert_ok(context, nadir_rank_one_begin(context, model, steps, &search));
-        assert_ok(context, nadir_rank_one_begin(context, model, steps, &others));
-        for (int step = 0; step < steps; step++) {
+        double *k = test_new(model->states, sizeof *k);
+        for (int step = 0; step < STEPS; step++) {
             draw_pair(model, i, step, &random, b, k);
             const double smallest = smallest_of(model, dense, b, k);
             test_note("%s, seed %d, kernel %d", test_families[i % TEST_FAMILIES].name, SEED + i, step);
             double found = NAN;
-            assert_ok(context, nadir_rank_one_minimum(context, &search, b, k, &found));
+            assert_ok(context, nadir_rank_one_minimum(context, model, b, k, &found));
             assert_that(found == smallest, "%.17g instead of %.17g", found, smallest);
-            draw_states(model, i, step, &random, factors, shape, top, b);
-            const double by_states = smallest_of(model, dense, b, k);
-            nadir_rank_one_minimum_of_states(context, &others, factors, shape, top, work, k, &found);
-            assert_that(found == by_states, "by states %.17g instead of %.17g", found, by_states);
         }
-        nadir_rank_one_clear(context, &search);
-        nadir_rank_one_clear(context, &others);
-        free(factors);
-        free(top);
-        free(shape);
-        free(work);
         free(b);
         free(k);
         free(dense);
@@ -456,14 +417,13 @@ static void test_minimum(void **state)
     nadir_context_free(context);
 }
 
-/* Rows of equal entries, where no bound has anything to spare: the state of the smallest entry changes. */
+/* Rows of equal entries, where no bound has anything to spare. */
 static void test_minimum_of_equal_entries(void **state)
 {
     enum { STEPS = 200 };
     nadir_context *context = test_context();
     nadir_generate_settings settings = test_generate_settings();
     nadir_random random;
-    nadir_rank_one_search search;
     (void)state;
     settings.states = 6;
     settings.actions = 3;
@@ -476,25 +436,16 @@ static void test_minimum_of_equal_entries(void **state)
     assert_non_null(data.dense);
     data.dense = dense;
     nadir_model *model = test_create_model(context, &data);
-    assert_ok(context, nadir_rank_one_begin(context, model, STEPS, &search));
     nadir_random_seed(&random, SEED);
-    double factors[6];
-    double top[6];
-    double shape[18];
     double b[18];
-    double work[18];
     double k[6];
     for (int step = 0; step < STEPS; step++) {
-        for (int t = 0; t < 6; t++) {
-            k[t] = nadir_random_normal(&random);
-        }
-        draw_states(model, 300, step, &random, factors, shape, top, b);
+        draw_pair(model, 301, step, &random, b, k);
         double found = NAN;
-        nadir_rank_one_minimum_of_states(context, &search, factors, shape, top, work, k, &found);
+        assert_ok(context, nadir_rank_one_minimum(context, model, b, k, &found));
         const double smallest = smallest_of(model, dense, b, k);
         assert_that(found == smallest, "kernel %d: %.17g instead of %.17g", step, found, smallest);
     }
-    nadir_rank_one_clear(context, &search);
     nadir_model_free(base);
     nadir_model_free(model);
     nadir_context_free(context);
