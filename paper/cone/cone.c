@@ -78,14 +78,9 @@ void nadir_cone_close(nadir_context *context, nadir_cone *cone)
 nadir_status nadir_cone_spectrum(nadir_context *context, const nadir_cone *cone, int64_t count,
                                  nadir_spectrum *spectrum)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = cone->columns;
-    NADIR_CHECK(nadir_spectrum_open(context, n, count, spectrum));
     memcpy(cone->work, cone->K, (size_t)(n * n) * sizeof *cone->K);
-    NADIR_CHECK(count == n ? nadir_spectrum_all(context, cone->work, spectrum)
-                           : nadir_spectrum_leading(context, cone->work, count, spectrum));
-cleanup:
-    return status;
+    return nadir_spectrum_find(context, n, cone->work, count, 0, spectrum);
 }
 
 void nadir_cone_multiply(const nadir_context *context, const nadir_cone *cone, int64_t count, const double *x,

@@ -74,7 +74,7 @@ static nadir_status project(dual_work *self)
             matrix[k] = self->cone->K[k] + self->N[k] + self->Y[k] / self->sigma - (i == j ? self->t : 0);
         }
     }
-    const nadir_status status = nadir_spectrum_above(self->context, matrix, 0, &self->spectrum);
+    const nadir_status status = nadir_spectrum_find(self->context, n, matrix, 0, 0, &self->spectrum);
     if (status != NADIR_OK) {
         return status;
     }
@@ -165,7 +165,6 @@ static nadir_status open_work(nadir_context *context, const nadir_cone *cone, du
     nadir_status status = NADIR_OK;
     const int64_t n = cone->columns;
     *self = (dual_work){.context = context, .cone = cone};
-    NADIR_CHECK(nadir_spectrum_open(context, n, n, &self->spectrum));
     NADIR_NEW(context, self->N, n * n);
     NADIR_NEW(context, self->Y, n * n);
     NADIR_NEW(context, self->next, n * n);

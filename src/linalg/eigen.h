@@ -21,39 +21,25 @@ bool nadir_symmetric_eigen(int size, double *matrix, double *values, double *wor
  * False says nothing. */
 bool nadir_symmetric_is_positive(const nadir_context *context, int64_t size, double *matrix, double error);
 
-/* ------------------------------- all eigenpairs, the leading ones, or those above a threshold */
+/* ------------------------------- the leading eigenpairs, or those above a threshold */
 
 #define NADIR_SPECTRUM_LARGEST 30000
 
-/* Room that serves any number of matrices of one size, and what was found last. A struct of zeros holds
- * nothing. */
+/* A struct of zeros holds nothing. */
 typedef struct nadir_spectrum {
-    int64_t size;
-    int64_t capacity; /* of eigenpairs */
-    int64_t count;    /* that were found */
-    double *values;   /* [count] falling */
-    double *vectors;  /* [size * count] orthonormal, one after another */
-    double *work;
-    int32_t *iwork;
-    int64_t work_length, iwork_length;
+    int64_t count;   /* of eigenpairs */
+    double *values;  /* [count] falling */
+    double *vectors; /* [size * count] orthonormal, one after another */
 } nadir_spectrum;
 
-/* size: at most NADIR_SPECTRUM_LARGEST, past which LAPACK's lengths are no 32-bit numbers.
- * nadir_spectrum_close is legal afterwards in any case. */
-nadir_status nadir_spectrum_open(nadir_context *context, int64_t size, int64_t capacity,
-                                 nadir_spectrum *spectrum);
 void nadir_spectrum_close(nadir_context *context, nadir_spectrum *spectrum);
 
-/* matrix: [size * size] finite, its lower triangle column after column; destroyed. All of them needs capacity
- * for all, by divide and conquer; fewer cost little more than the tridiagonal form. */
-nadir_status nadir_spectrum_all(nadir_context *context, double *matrix, nadir_spectrum *spectrum);
-/* The `count` largest, 1 to capacity. */
-nadir_status nadir_spectrum_leading(nadir_context *context, double *matrix, int64_t count,
-                                    nadir_spectrum *spectrum);
-/* Those above the threshold; with capacity for all; the squares of the entries neither overflow nor
- * vanish. */
-nadir_status nadir_spectrum_above(nadir_context *context, double *matrix, double threshold,
-                                  nadir_spectrum *spectrum);
+/* The `count` largest eigenvalues, or, where that is 0, those above the threshold, with their vectors, in place
+ * of what the spectrum held. matrix: [size * size] finite, its lower triangle column after column; destroyed;
+ * for a threshold the squares of its entries neither overflow nor vanish. size: at most NADIR_SPECTRUM_LARGEST,
+ * past which LAPACK's lengths are no 32-bit numbers. */
+nadir_status nadir_spectrum_find(nadir_context *context, int64_t size, double *matrix, int64_t count,
+                                 double threshold, nadir_spectrum *spectrum);
 
 /* --------------------------------------------------- bounds on the 2-norm, rounding included */
 

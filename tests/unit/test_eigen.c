@@ -66,16 +66,14 @@ static void test_parts(void **state)
         nadir_spectrum part = {0};
         test_note("kind %d, seed %d", kind, SEED);
         make(kind, matrix);
-        assert_ok(context, nadir_spectrum_open(context, SIZE, SIZE, &all));
-        assert_ok(context, nadir_spectrum_open(context, SIZE, SIZE, &part));
         memcpy(copy, matrix, bytes);
-        assert_ok(context, nadir_spectrum_all(context, copy, &all));
+        assert_ok(context, nadir_spectrum_find(context, SIZE, copy, SIZE, 0, &all));
         const double scale = fmax(fabs(all.values[0]), fabs(all.values[SIZE - 1]));
         assert_int_equal(all.count, SIZE);
         check(matrix, &all, scale);
         for (int64_t count = 1; count <= SIZE; count += 13) {
             memcpy(copy, matrix, bytes);
-            assert_ok(context, nadir_spectrum_leading(context, copy, count, &part));
+            assert_ok(context, nadir_spectrum_find(context, SIZE, copy, count, 0, &part));
             assert_int_equal(part.count, count);
             check(matrix, &part, scale);
             for (int64_t i = 0; i < count; i++) {
@@ -88,11 +86,11 @@ static void test_parts(void **state)
             above++;
         }
         memcpy(copy, matrix, bytes);
-        assert_ok(context, nadir_spectrum_above(context, copy, threshold, &part));
+        assert_ok(context, nadir_spectrum_find(context, SIZE, copy, 0, threshold, &part));
         assert_int_equal(part.count, kind == 3 ? 0 : above);
         check(matrix, &part, scale);
         memcpy(copy, matrix, bytes);
-        assert_ok(context, nadir_spectrum_above(context, copy, 2 * scale + 1, &part));
+        assert_ok(context, nadir_spectrum_find(context, SIZE, copy, 0, 2 * scale + 1, &part));
         assert_int_equal(part.count, 0);
         nadir_spectrum_close(context, &all);
         nadir_spectrum_close(context, &part);
@@ -109,8 +107,7 @@ static void test_one(void **state)
     nadir_context *context = test_context();
     nadir_spectrum spectrum = {0};
     double matrix[] = {-2};
-    assert_ok(context, nadir_spectrum_open(context, 1, 1, &spectrum));
-    assert_ok(context, nadir_spectrum_leading(context, matrix, 1, &spectrum));
+    assert_ok(context, nadir_spectrum_find(context, 1, matrix, 1, 0, &spectrum));
     assert_true(spectrum.values[0] == -2 && fabs(spectrum.vectors[0]) == 1);
     nadir_spectrum_close(context, &spectrum);
     nadir_context_free(context);
