@@ -401,45 +401,10 @@ double nadir_block_dot(const double *x, const double *y, int64_t first, int64_t 
     return sum_lanes(lanes);
 }
 
-/* `lost` stays zero unless a number is not finite, which a comparison would pass over. */
-static double block_maximum(const double *x, int64_t first, int64_t end)
-{
-    double lanes[LANES] = {0};
-    double lost[LANES] = {0};
-    int64_t i = first;
-    for (; i + LANES <= end; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
-            const double size = fabs(x[i + k]);
-            lanes[k] = size > lanes[k] ? size : lanes[k];
-            lost[k] += size - size;
-        }
-    }
-    for (int k = 0; i < end; i++, k++) {
-        lanes[k] = larger(lanes[k], fabs(x[i]));
-    }
-    double maximum = 0;
-    for (int k = 0; k < LANES; k++) {
-        maximum = larger(maximum, lanes[k]);
-    }
-    return isinf(maximum) ? maximum : maximum + sum_lanes(lost);
-}
-
 double nadir_block_norm(nadir_norm norm, const double *x, int64_t first, int64_t end)
 {
-    if (norm == NADIR_NORM_MAXIMUM) {
-        return block_maximum(x, first, end);
-    }
-    double lanes[LANES] = {0};
-    int64_t i = first;
-    for (; i + LANES <= end; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
-            lanes[k] += fabs(x[i + k]);
-        }
-    }
-    for (int k = 0; i < end; i++, k++) {
-        lanes[k] += fabs(x[i]);
-    }
-    return sum_lanes(lanes);
+    return norm == NADIR_NORM_MAXIMUM ? nadir_vector_largest(end - first, x + first)
+                                      : nadir_vector_norm_1(end - first, x + first);
 }
 
 static nadir_combine combine_of(nadir_norm norm)

@@ -313,62 +313,20 @@ static void add_powers(void *data, int64_t first, int64_t end, double *sums)
     }
 }
 
-/* The largest size, and the sum of squares of scale x; in lanes: one alone would wait for every step. */
-enum { LANES = 8 };
-
-static double largest_short(int64_t count, const double *x)
-{
-    double lanes[LANES] = {0};
-    double largest = 0;
-    int64_t i = 0;
-    for (; i + LANES <= count; i += LANES) {
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] = fabs(x[i + lane]) > lanes[lane] ? fabs(x[i + lane]) : lanes[lane];
-        }
-    }
-    for (; i < count; i++) {
-        largest = fabs(x[i]) > largest ? fabs(x[i]) : largest;
-    }
-    for (int lane = 0; lane < LANES; lane++) {
-        largest = lanes[lane] > largest ? lanes[lane] : largest;
-    }
-    return largest;
-}
-
-static double squares_short(int64_t count, const double *x, double scale)
-{
-    double lanes[LANES] = {0};
-    double sum = 0;
-    int64_t i = 0;
-    for (; i + LANES <= count; i += LANES) {
-        for (int lane = 0; lane < LANES; lane++) {
-            lanes[lane] += (scale * x[i + lane]) * (scale * x[i + lane]);
-        }
-    }
-    for (; i < count; i++) {
-        sum += (scale * x[i]) * (scale * x[i]);
-    }
-    for (int lane = 0; lane < LANES; lane++) {
-        sum += lanes[lane];
-    }
-    return sum;
-}
-
 double nadir_norm_short(int64_t count, const double *x, double p)
 {
-    const double largest = largest_short(count, x);
+    if (p == 2) {
+        return nadir_vector_norm_2(count, x);
+    }
+    const double largest = nadir_vector_largest(count, x);
     double sum = 0;
     if (isinf(p) || largest == 0) {
         return largest;
     }
-    if (p == 2 && isfinite(largest)) {
-        const double scale = nadir_scale_for(largest);
-        return sqrt(squares_short(count, x, scale)) / scale;
-    }
     for (int64_t i = 0; i < count; i++) {
         sum += nadir_power(fabs(x[i] / largest), p);
     }
-    return p == 1 ? largest * sum : p == 2 ? largest * sqrt(sum) : largest * pow(sum, 1 / p);
+    return p == 1 ? largest * sum : largest * pow(sum, 1 / p);
 }
 
 static nadir_status check_exponent(nadir_context *context, double exponent)
