@@ -188,8 +188,6 @@ void nadir_matrix_scatter(const nadir_matrix *matrix, int64_t first, int64_t cou
     }
 }
 
-enum { SOON = 32 }; /* entries */
-
 /* Counts in counts[t] the entries of columns t in [first, end). */
 static void count_columns(const nadir_matrix *matrix, int64_t first, int64_t end, int64_t *counts)
 {
@@ -207,32 +205,12 @@ static int64_t width_of(const nadir_matrix *matrix)
     return matrix->width > 0 ? matrix->width : matrix->size;
 }
 
-/* Every entry goes somewhere else: sends for the counters that the entries after those of row s will need,
- * and nearer by, whose counters have come, for the places themselves. Counters of other columns than
- * [first, end) are other threads'. */
-static void send_for_places(const nadir_matrix *matrix, int64_t s, int64_t first, int64_t end,
-                            const int64_t *next, const nadir_entries *transpose)
-{
-    for (int64_t i = matrix->starts[s]; i < matrix->starts[s + 1]; i++) {
-        const int64_t soon = matrix->columns[i + SOON];
-        __builtin_prefetch(next + matrix->columns[i + 2 * SOON], 1, 3);
-        if (soon >= first && soon < end) {
-            __builtin_prefetch(transpose->columns + next[soon], 1, 3);
-            __builtin_prefetch(transpose->values + next[soon], 1, 3);
-        }
-    }
-}
-
 /* Moves the entries of columns [first, end) to their places; next[t] is the place of the next one of column
  * t. */
 static void move_columns(const nadir_matrix *matrix, int64_t first, int64_t end, int64_t *next,
                          const nadir_entries *transpose)
 {
-    const int64_t far = nadir_prefetch_entries(width_of(matrix), matrix->starts[matrix->size]);
     for (int64_t s = 0; s < matrix->size; s++) {
-        if (matrix->starts[s + 1] + 2 * SOON <= far) {
-            send_for_places(matrix, s, first, end, next, transpose);
-        }
         for (int64_t i = matrix->starts[s]; i < matrix->starts[s + 1]; i++) {
             const int64_t t = matrix->columns[i];
             if (t >= first && t < end) {
@@ -403,8 +381,20 @@ double nadir_block_dot(const double *x, const double *y, int64_t first, int64_t 
 
 double nadir_block_norm(nadir_norm norm, const double *x, int64_t first, int64_t end)
 {
-    return norm == NADIR_NORM_MAXIMUM ? nadir_vector_largest(end - first, x + first)
-                                      : nadir_vector_norm_1(end - first, x + first);
+    if (norm == NADIR_NORM_MAXIMUM) {
+        return nadir_vector_largest(end - first, x + first);
+    }
+    double lanes[LANES] = {0};
+    int64_t i = first;
+    for (; i + LANES <= end; i += LANES) {
+        for (int k = 0; k < LANES; k++) {
+            lanes[k] += fabs(x[i + k]);
+        }
+    }
+    for (int k = 0; i < end; i++, k++) {
+        lanes[k] += fabs(x[i]);
+    }
+    return sum_lanes(lanes);
 }
 
 static nadir_combine combine_of(nadir_norm norm)

@@ -216,37 +216,6 @@ double nadir_vector_norm_1(int64_t count, const double *x)
     return rest + join_plain(sums);
 }
 
-static inline __attribute__((always_inline)) void add_all(int64_t count, double weight, const double *x,
-                                                          bool first, double *restrict sum)
-{
-    for (int64_t i = 0; i < count && first; i++) {
-        sum[i] = weight * x[i];
-    }
-    for (int64_t i = 0; i < count && !first; i++) {
-        sum[i] += weight * x[i];
-    }
-}
-
-#if defined __x86_64__
-/* The same, for processors that take four numbers at once. */
-__attribute__((target("avx2"))) static void add_all_wide(int64_t count, double weight, const double *x,
-                                                         bool first, double *restrict sum)
-{
-    add_all(count, weight, x, first, sum);
-}
-#endif
-
-void nadir_vector_add(int64_t count, double weight, const double *x, bool first, double *restrict sum)
-{
-#if defined __x86_64__
-    if (__builtin_cpu_supports("avx2")) {
-        add_all_wide(count, weight, x, first, sum);
-        return;
-    }
-#endif
-    add_all(count, weight, x, first, sum);
-}
-
 void nadir_vector_divide(int64_t count, double divisor, double *x)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -313,15 +282,37 @@ static void add_powers(void *data, int64_t first, int64_t end, double *sums)
     }
 }
 
+/* The sum of squares of scale x; in lanes: one alone would wait for every step. */
+static double squares_short(int64_t count, const double *x, double scale)
+{
+    enum { LANES = 8 };
+    double lanes[LANES] = {0};
+    double sum = 0;
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        for (int lane = 0; lane < LANES; lane++) {
+            lanes[lane] += (scale * x[i + lane]) * (scale * x[i + lane]);
+        }
+    }
+    for (; i < count; i++) {
+        sum += (scale * x[i]) * (scale * x[i]);
+    }
+    for (int lane = 0; lane < LANES; lane++) {
+        sum += lanes[lane];
+    }
+    return sum;
+}
+
 double nadir_norm_short(int64_t count, const double *x, double p)
 {
-    if (p == 2) {
-        return nadir_vector_norm_2(count, x);
-    }
     const double largest = nadir_vector_largest(count, x);
     double sum = 0;
     if (isinf(p) || largest == 0) {
         return largest;
+    }
+    if (p == 2) {
+        const double scale = nadir_scale_for(largest);
+        return sqrt(squares_short(count, x, scale)) / scale;
     }
     for (int64_t i = 0; i < count; i++) {
         sum += nadir_power(fabs(x[i] / largest), p);

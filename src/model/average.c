@@ -1,10 +1,9 @@
 /*
  * average.c: averaging a kernel over a policy; see average.h.
  *
- * A sparse average is made in one pass: each thread takes a run of states, merges the rows of positive
- * probability of each state and writes them one after another to a stretch that is long enough whatever the
- * overlap; the stretches are then moved together. A pass over the same rows with the pattern known refills
- * the values in place; where the kernel has tails it takes them off the entries that lie on them.
+ * A sparse average merges the rows of positive probability of each state. A pass over the same rows with the
+ * pattern known refills the values in place; where the kernel has tails it takes them off the entries that lie
+ * on them.
  */
 #include "model/average.h"
 
@@ -36,14 +35,13 @@ static void add_row(int64_t states, const nadir_row *row, double weight, bool fi
 {
     const int64_t count = row->count;
     const double *values = row->values;
-    if (row->columns == NULL) {
-        nadir_vector_add(count, weight, values, first, sum);
-        return;
-    }
     if (first) {
         memset(sum, 0, (size_t)states * sizeof *sum);
     }
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && row->columns == NULL; i++) {
+        sum[i] += weight * values[i];
+    }
+    for (int64_t i = 0; i < count && row->columns != NULL; i++) {
         sum[row->columns[i]] += weight * values[i];
     }
 }
@@ -121,7 +119,7 @@ static int64_t merge(partial_row left, partial_row right, double weight, int32_t
     return to;
 }
 
-/* Two lists, as long as the longest of a thread's states, between which it merges. */
+/* Two lists, as long as the longest average of a state, between which rows are merged. */
 typedef struct merge_buffers {
     int32_t *columns[2];
     double *values[2];
@@ -153,102 +151,33 @@ static int64_t merge_state(const nadir_kernel *kernel, const nadir_policy *polic
     return sum.count;
 }
 
-/* A run of states and where its entries go. */
-typedef struct stretch {
-    int64_t first, end;    /* states */
-    int64_t start, length; /* of the entries; before they are there, at most so many */
-    int64_t longest;       /* entries of a state, at most */
-    merge_buffers buffers;
-} stretch;
-
-static nadir_status make_buffers(nadir_context *context, int64_t longest, merge_buffers *buffers)
-{
-    nadir_status status = NADIR_OK;
-    for (int side = 0; side < 2; side++) {
-        NADIR_NEW(context, buffers->columns[side], longest);
-        NADIR_NEW(context, buffers->values[side], longest);
-    }
-cleanup:
-    return status;
-}
-
-static void clear_buffers(nadir_context *context, merge_buffers *buffers)
-{
-    for (int side = 0; side < 2; side++) {
-        nadir_release(context, buffers->columns[side]);
-        nadir_release(context, buffers->values[side]);
-    }
-}
-
-/* Bounds the entries of a stretch and of its states. */
-static void measure_stretch(const nadir_kernel *kernel, const nadir_policy *policy, stretch *run)
-{
-    for (int64_t s = run->first; s < run->end; s++) {
-        const int64_t most = count_most(kernel, policy, s);
-        run->length += most;
-        run->longest = most > run->longest ? most : run->longest;
-    }
-}
-
-/* Fills entries.starts with the end of each state relative to its stretch, and the stretch with its entries.
- */
-static void fill_stretch(const nadir_kernel *kernel, const nadir_policy *policy, nadir_entries *entries,
-                         stretch *run)
-{
-    int64_t to = run->start;
-    for (int64_t s = run->first; s < run->end; s++) {
-        to += merge_state(kernel, policy, s, &run->buffers, entries->columns + to, entries->values + to);
-        entries->starts[s + 1] = to - run->start;
-    }
-    run->length = to - run->start;
-}
-
-/* Moves the stretches together. */
-static void join(int count, const stretch *runs, nadir_entries *entries)
-{
-    int64_t to = 0;
-    entries->starts[0] = 0;
-    for (int i = 0; i < count; i++) {
-        const size_t length = (size_t)runs[i].length;
-        memmove(entries->columns + to, entries->columns + runs[i].start, length * sizeof *entries->columns);
-        memmove(entries->values + to, entries->values + runs[i].start, length * sizeof *entries->values);
-        for (int64_t s = runs[i].first; s < runs[i].end; s++) {
-            entries->starts[s + 1] += to;
-        }
-        to += runs[i].length;
-    }
-}
-
 static nadir_status make_sparse(nadir_context *context, const nadir_kernel *kernel,
                                 const nadir_policy *policy, nadir_entries *entries)
 {
-    enum { STRETCHES = 64 };
     nadir_status status = NADIR_OK;
     const int64_t n = kernel->model->states;
-    stretch runs[STRETCHES] = {0};
-    int count = nadir_threads_for(context, kernel->model->nonzeros);
-    count = count < STRETCHES ? count : STRETCHES;
-    nadir_entries made = {0};
-#pragma omp parallel for num_threads(count) schedule(static, 1)
-    for (int i = 0; i < count; i++) {
-        runs[i].first = n * i / count;
-        runs[i].end = n * (i + 1) / count;
-        measure_stretch(kernel, policy, &runs[i]);
-    }
+    int64_t longest = 0;
     int64_t most = 0;
-    for (int i = 0; i < count; i++) {
-        runs[i].start = most;
-        most += runs[i].length;
-        NADIR_CHECK(make_buffers(context, runs[i].longest, &runs[i].buffers));
+    merge_buffers buffers = {0};
+    nadir_entries made = {0};
+    for (int64_t s = 0; s < n; s++) {
+        const int64_t count = count_most(kernel, policy, s);
+        most += count;
+        longest = count > longest ? count : longest;
     }
+    NADIR_NEW(context, buffers.columns[0], 2 * longest);
+    NADIR_NEW(context, buffers.values[0], 2 * longest);
+    buffers.columns[1] = buffers.columns[0] + longest;
+    buffers.values[1] = buffers.values[0] + longest;
     NADIR_NEW(context, made.starts, n + 1);
     NADIR_NEW(context, made.columns, most);
     NADIR_NEW(context, made.values, most);
-#pragma omp parallel for num_threads(count) schedule(static, 1)
-    for (int i = 0; i < count; i++) {
-        fill_stretch(kernel, policy, &made, &runs[i]);
+    made.starts[0] = 0;
+    for (int64_t s = 0; s < n; s++) {
+        const int64_t to = made.starts[s];
+        made.starts[s + 1] =
+            to + merge_state(kernel, policy, s, &buffers, made.columns + to, made.values + to);
     }
-    join(count, runs, &made);
     if (made.starts[n] < most) {
         NADIR_RESIZE(context, made.columns, made.starts[n]);
         NADIR_RESIZE(context, made.values, made.starts[n]);
@@ -256,9 +185,8 @@ static nadir_status make_sparse(nadir_context *context, const nadir_kernel *kern
     *entries = made;
     made = (nadir_entries){0};
 cleanup:
-    for (int i = 0; i < count; i++) {
-        clear_buffers(context, &runs[i].buffers);
-    }
+    nadir_release(context, buffers.columns[0]);
+    nadir_release(context, buffers.values[0]);
     nadir_entries_clear(context, &made);
     return status;
 }

@@ -47,7 +47,7 @@ typedef struct nadir_average {
     nadir_device_facts facts;
 } nadir_average;
 
-/* A struct of zeros is empty. Threaded, one pass over the rows of positive probability. */
+/* A struct of zeros is empty. One pass over the rows of positive probability. */
 nadir_status nadir_average_make(nadir_context *context, const nadir_kernel *kernel,
                                 const nadir_policy *policy, nadir_average *average);
 /* New numbers for another policy or kernel of the same model. *same_pattern: the pattern of M is the same and

@@ -294,34 +294,6 @@ static nadir_status choose_storage(nadir_context *context, nadir_model *model)
     return dense ? nadir_model_to_sparse(context, model, model->states) : to_dense(context, model);
 }
 
-/* The smallest of count numbers and their sum, in lanes: one alone would wait for every step. */
-static void measure_row(int64_t count, const double *values, double *minimum, double *sum)
-{
-    enum { LANES = 8 };
-    double lows[LANES];
-    double sums[LANES] = {0};
-    int64_t i = 0;
-    for (int lane = 0; lane < LANES; lane++) {
-        lows[lane] = INFINITY;
-    }
-    for (; i + LANES <= count; i += LANES) {
-        for (int lane = 0; lane < LANES; lane++) {
-            lows[lane] = values[i + lane] < lows[lane] ? values[i + lane] : lows[lane];
-            sums[lane] += values[i + lane];
-        }
-    }
-    for (; i < count; i++) {
-        lows[0] = values[i] < lows[0] ? values[i] : lows[0];
-        sums[0] += values[i];
-    }
-    *minimum = INFINITY;
-    *sum = 0;
-    for (int lane = 0; lane < LANES; lane++) {
-        *minimum = fmin(*minimum, lows[lane]);
-        *sum += sums[lane];
-    }
-}
-
 static nadir_status find_limits(nadir_context *context, nadir_model *model)
 {
     nadir_status status = NADIR_OK;
@@ -331,10 +303,10 @@ static nadir_status find_limits(nadir_context *context, nadir_model *model)
     }
     for (int64_t row = 0; row < model->rows; row++) {
         const nadir_row entries = nadir_model_row(model, row);
-        double minimum;
-        double sum;
-        measure_row(entries.count, entries.values, &minimum, &sum);
-        minimum = entries.count < nadir_model_total(model) ? 0 : minimum;
+        const double sum = nadir_vector_norm_1(entries.count, entries.values);
+        const double minimum = entries.count < nadir_model_total(model)
+                                   ? 0
+                                   : nadir_vector_smallest(entries.count, entries.values);
         const double rounding = ((double)entries.count + 10) * NADIR_ROUND_UNIT * sum * (1 + 1e-6);
         limits.sum_low = fmin(limits.sum_low, sum - rounding);
         limits.sum_high = fmax(limits.sum_high, sum + rounding);
