@@ -52,20 +52,13 @@ static double centred_middle(double low, double high)
     return isfinite(range) ? low + range / 2 : low / 2 + high / 2;
 }
 
-static void count_entries(void *data, int64_t first, int64_t end, double *sums)
-{
-    (void)data;
-    sums[0] += (double)(end - first);
-}
-
-/* The middle of the middle order statistics of all entries, and how many entries there are. work[count] */
+/* The middle of the middle order statistics of all entries. work[count] */
 static nadir_status centred_median(nadir_context *context, const centred_vector *centred, double *work,
-                                   double *median, double *total)
+                                   double *median)
 {
     nadir_status status = NADIR_OK;
     const nadir_communication *table = context->communication;
-    NADIR_CHECK(nadir_sums(context, centred->count, 0, count_entries, NULL, 1, total));
-    const int64_t entries = (int64_t)*total;
+    const int64_t entries = nadir_global_count(context, centred->count);
     const int64_t ranks[2] = {(entries - 1) / 2, entries / 2};
     double values[2];
     if (centred->device_vector != NULL &&
@@ -183,8 +176,7 @@ static nadir_status median_deviation(nadir_context *context, centred_vector *cen
     nadir_status status = NADIR_OK;
     halves about = {.centred = centred};
     double sums[3];
-    double total;
-    NADIR_CHECK(centred_median(context, centred, work, &about.median, &total));
+    NADIR_CHECK(centred_median(context, centred, work, &about.median));
     centred->base = about.median * centred->scale;
     NADIR_CHECK(nadir_sums(context, centred->count, 1, add_halves, &about, 3, sums));
     *sigma = sums[0];
@@ -524,7 +516,8 @@ static nadir_status gstd_power(nadir_context *context, centred_vector *centred, 
     centred->base = centred_middle(smallest, largest);
     if (q < 2) {
         double median;
-        NADIR_CHECK(centred_median(context, centred, work, &median, &run.entries));
+        NADIR_CHECK(centred_median(context, centred, work, &median));
+        run.entries = (double)nadir_global_count(context, centred->count);
         centred->base = median * centred->scale;
     }
     run.bracket.low = smallest - centred->base;

@@ -62,7 +62,7 @@ static nadir_status orthogonalise(const lanczos *self, int64_t count, int many, 
         }
         NADIR_CHECK(nadir_vec_add_many(self->vec, count, many, vectors, dots, x));
     }
-    NADIR_CHECK(nadir_vec_dot(self->vec, count, x, x, norm));
+    NADIR_CHECK(nadir_vec_dots(self->vec, count, 1, x, x, norm));
     *norm = sqrt(*norm);
 cleanup:
     return status;
@@ -87,7 +87,7 @@ static nadir_status step(lanczos *self, int j)
     double square;
     NADIR_CHECK(self->map->apply(self->context, self->map->user, self->V + j * columns, u));
     self->products++;
-    NADIR_CHECK(nadir_vec_dot(self->vec, rows, u, u, &square));
+    NADIR_CHECK(nadir_vec_dots(self->vec, rows, 1, u, u, &square));
     const double size = sqrt(square);
     self->scale = size > self->scale ? size : self->scale;
     memset(column, 0, BASIS * sizeof *column);
@@ -193,31 +193,30 @@ cleanup:
     return status;
 }
 
-/* v_1; x: [columns] to make it in, may be `start`. */
-static nadir_status begin(lanczos *self, const double *start, nadir_random *random, double *x)
+/* q <- `start`, [count] in memory, or normal variates, brought to length one. drawn: [count] in memory to make
+ * it in, may be `start`. */
+static nadir_status begin(const nadir_vec *vec, int64_t count, const double *start, nadir_random *random,
+                          double *drawn, double *q)
 {
     nadir_status status = NADIR_OK;
-    const int64_t columns = self->map->columns;
     double square;
-    NADIR_CHECK(nadir_vec_allocate(self->vec, columns * (BASIS + 1), &self->V));
-    NADIR_CHECK(nadir_vec_allocate(self->vec, self->map->rows * BASIS, &self->U));
     /* the same vector, however it is distributed over processes */
-    for (int64_t i = start == NULL ? nadir_global_first(self->context, columns) : 0; i > 0; i--) {
+    for (int64_t i = start == NULL ? nadir_global_first(vec->context, count) : 0; i > 0; i--) {
         (void)nadir_random_normal(random);
     }
-    for (int64_t i = 0; i < columns; i++) {
-        x[i] = start != NULL ? start[i] : nadir_random_normal(random);
+    for (int64_t i = 0; i < count; i++) {
+        drawn[i] = start != NULL ? start[i] : nadir_random_normal(random);
     }
-    NADIR_CHECK(nadir_vec_copy(self->vec, columns, x, self->V));
-    NADIR_CHECK(nadir_vec_dot(self->vec, columns, self->V, self->V, &square));
+    NADIR_CHECK(nadir_vec_copy(vec, count, drawn, q));
+    NADIR_CHECK(nadir_vec_dots(vec, count, 1, q, q, &square));
     const double norm = sqrt(square);
     if (!(norm > 0) || !isfinite(norm)) {
         status =
-            nadir_fail(self->context, NADIR_ERROR_ARGUMENT,
+            nadir_fail(vec->context, NADIR_ERROR_ARGUMENT,
                        "the start of a Lanczos iteration has norm %g; expected one that is positive", norm);
         goto cleanup;
     }
-    NADIR_CHECK(nadir_vec_scale(self->vec, columns, 1 / norm, self->V, self->V));
+    NADIR_CHECK(nadir_vec_scale(vec, count, 1 / norm, q, q));
 cleanup:
     return status;
 }
@@ -234,7 +233,9 @@ nadir_status nadir_lanczos_top(const nadir_vec *vec, const nadir_linear_map *map
     self->context = vec->context;
     self->vec = vec;
     self->map = map;
-    NADIR_CHECK(begin(self, start, random, x));
+    NADIR_CHECK(nadir_vec_allocate(vec, map->columns * (BASIS + 1), &self->V));
+    NADIR_CHECK(nadir_vec_allocate(vec, map->rows * BASIS, &self->U));
+    NADIR_CHECK(begin(vec, map->columns, start, random, x, self->V));
     NADIR_CHECK(
         iterate(self, tolerance > TOLERANCE_AT ? tolerance : TOLERANCE_AT, products_limit, &size, triple));
     triple->products = self->products;
@@ -337,38 +338,6 @@ static nadir_status look(nadir_context *context, const tridiagonal *self, int64_
     return NADIR_OK;
 }
 
-/* q_1, uniform on the sphere; the same, however it is distributed over processes, and wherever it lies. */
-static nadir_status start(const nadir_vec *vec, int64_t size, nadir_random *random, double *q)
-{
-    nadir_status status = NADIR_OK;
-    nadir_context *context = vec->context;
-    double *sent = NULL;
-    double square;
-    if (vec->device != NULL) {
-        NADIR_NEW(context, sent, size);
-    }
-    double *drawn = sent != NULL ? sent : q;
-    for (int64_t i = nadir_global_first(context, size); i > 0; i--) {
-        (void)nadir_random_normal(random);
-    }
-    for (int64_t i = 0; i < size; i++) {
-        drawn[i] = nadir_random_normal(random);
-    }
-    if (sent != NULL) {
-        NADIR_CHECK(nadir_vec_copy(vec, size, sent, q));
-    }
-    NADIR_CHECK(nadir_vec_dot(vec, size, q, q, &square));
-    if (!(square > 0)) {
-        status =
-            nadir_fail(context, NADIR_ERROR_ARGUMENT, "a Lanczos iteration needs an operator of some size");
-        goto cleanup;
-    }
-    NADIR_CHECK(nadir_vec_scale(vec, size, 1 / sqrt(square), q, q));
-cleanup:
-    nadir_release(context, sent);
-    return status;
-}
-
 /* One more row: next <- q_{j+1} from q_j and q_{j-1}, which it may take the place of. */
 static nadir_status largest_step(const nadir_vec *vec, int64_t size, nadir_apply *apply, void *user,
                                  tridiagonal *self, const double *q, double *next, double *product)
@@ -378,13 +347,15 @@ static nadir_status largest_step(const nadir_vec *vec, int64_t size, nadir_apply
     double before;
     double after;
     NADIR_CHECK(apply(vec->context, user, q, product));
-    NADIR_CHECK(nadir_vec_dot(vec, size, product, product, &before));
+    NADIR_CHECK(nadir_vec_dots(vec, size, 1, product, product, &before));
     if (j > 0) {
-        NADIR_CHECK(nadir_vec_add(vec, size, -self->beta[j - 1], next, product));
+        const double less = -self->beta[j - 1];
+        NADIR_CHECK(nadir_vec_add_many(vec, size, 1, next, &less, product));
     }
-    NADIR_CHECK(nadir_vec_dot(vec, size, q, product, &self->alpha[j]));
-    NADIR_CHECK(nadir_vec_add(vec, size, -self->alpha[j], q, product));
-    NADIR_CHECK(nadir_vec_dot(vec, size, product, product, &after));
+    NADIR_CHECK(nadir_vec_dots(vec, size, 1, q, product, &self->alpha[j]));
+    const double less = -self->alpha[j];
+    NADIR_CHECK(nadir_vec_add_many(vec, size, 1, q, &less, product));
+    NADIR_CHECK(nadir_vec_dots(vec, size, 1, product, product, &after));
     const double norm = sqrt(after);
     self->beta[j] = norm > 64 * DBL_EPSILON * sqrt(before) ? norm : 0;
     self->size = j + 1;
@@ -406,12 +377,14 @@ nadir_status nadir_lanczos_largest(const nadir_vec *vec, int64_t size, nadir_app
     nadir_context *context = vec->context;
     tridiagonal run = {0};
     double *vectors = NULL;
+    double *drawn = NULL;
     *largest = (nadir_largest){.upper = INFINITY};
+    NADIR_NEW(context, drawn, size);
     NADIR_CHECK(nadir_vec_allocate(vec, 3 * size, &vectors));
     double *q = vectors;
     double *next = vectors + size;
     double *product = vectors + 2 * size;
-    NADIR_CHECK(start(vec, size, random, q));
+    NADIR_CHECK(begin(vec, size, NULL, random, drawn, q)); /* uniform on the sphere */
     limit = limit < NADIR_LARGEST_PRODUCTS ? limit : NADIR_LARGEST_PRODUCTS;
     while (largest->products < limit) {
         NADIR_CHECK(nadir_progress(context, "searching an eigenvalue", -1));
@@ -427,6 +400,7 @@ nadir_status nadir_lanczos_largest(const nadir_vec *vec, int64_t size, nadir_app
         next = kept;
     }
 cleanup:
+    nadir_release(context, drawn);
     nadir_vec_release(vec, 3 * size, vectors);
     return status;
 }

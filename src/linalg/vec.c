@@ -54,24 +54,6 @@ nadir_status nadir_vec_copy(const nadir_vec *vec, int64_t count, const double *f
     return NADIR_OK;
 }
 
-nadir_status nadir_vec_dot(const nadir_vec *vec, int64_t count, const double *x, const double *y, double *dot)
-{
-    if (vec->device != NULL) {
-        return vec->device->vec_dots(vec->context->device_self, vec->context, count, 1, x, y, dot);
-    }
-    *dot = nadir_blocks_dot(vec->context, count, x, y);
-    return NADIR_OK;
-}
-
-nadir_status nadir_vec_add(const nadir_vec *vec, int64_t count, double a, const double *x, double *y)
-{
-    if (vec->device != NULL) {
-        return vec->device->vec_add(vec->context->device_self, vec->context, count, 1, x, &a, y);
-    }
-    nadir_blocks_add(vec->context, count, a, x, y);
-    return NADIR_OK;
-}
-
 nadir_status nadir_vec_scale(const nadir_vec *vec, int64_t count, double a, const double *x, double *y)
 {
     if (vec->device != NULL) {

@@ -30,10 +30,6 @@ void nadir_vec_release(const nadir_vec *vec, int64_t numbers, double *vectors);
 /* From memory to the space, back, or within it; the two, [count], do not overlap. */
 nadir_status nadir_vec_copy(const nadir_vec *vec, int64_t count, const double *from, double *to);
 
-nadir_status nadir_vec_dot(const nadir_vec *vec, int64_t count, const double *x, const double *y,
-                           double *dot);
-/* y <- y + a x. */
-nadir_status nadir_vec_add(const nadir_vec *vec, int64_t count, double a, const double *x, double *y);
 /* y <- a x, and y <- w x entry by entry; y may be x. */
 nadir_status nadir_vec_scale(const nadir_vec *vec, int64_t count, double a, const double *x, double *y);
 nadir_status nadir_vec_multiply(const nadir_vec *vec, int64_t count, const double *w, const double *x,

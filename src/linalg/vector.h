@@ -27,6 +27,9 @@ double nadir_vector_norm_2(int64_t count, const double *x);
 /* |x|_1, in eight partial sums. */
 double nadir_vector_norm_1(int64_t count, const double *x);
 
+/* sum <- weight x where it is the first, else sum + weight x; not overlapping. */
+void nadir_vector_add(int64_t count, double weight, const double *x, bool first, double *restrict sum);
+
 /* x <- x / divisor. */
 void nadir_vector_divide(int64_t count, double divisor, double *x);
 

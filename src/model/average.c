@@ -35,13 +35,14 @@ static void add_row(int64_t states, const nadir_row *row, double weight, bool fi
 {
     const int64_t count = row->count;
     const double *values = row->values;
+    if (row->columns == NULL) {
+        nadir_vector_add(count, weight, values, first, sum);
+        return;
+    }
     if (first) {
         memset(sum, 0, (size_t)states * sizeof *sum);
     }
-    for (int64_t i = 0; i < count && row->columns == NULL; i++) {
-        sum[i] += weight * values[i];
-    }
-    for (int64_t i = 0; i < count && row->columns != NULL; i++) {
+    for (int64_t i = 0; i < count; i++) {
         sum[row->columns[i]] += weight * values[i];
     }
 }

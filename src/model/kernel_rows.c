@@ -356,49 +356,6 @@ cleanup:
     return status;
 }
 
-/* A copy of an array of `count` elements; NULL stays NULL. */
-#define COPY(context, to, from, count)                                                                       \
-    do {                                                                                                     \
-        if ((from) != NULL) {                                                                                \
-            NADIR_NEW(context, to, count);                                                                   \
-            memcpy(to, from, (size_t)(count) * sizeof *(to));                                                \
-        }                                                                                                    \
-    } while (0)
-
-static nadir_status copy_names(nadir_context *context, const nadir_names *from, nadir_names *into)
-{
-    nadir_status status = NADIR_OK;
-    for (int64_t i = 0; i < from->count; i++) {
-        const char *name = nadir_names_get(from, i);
-        NADIR_CHECK(nadir_names_add(context, into, name, strlen(name)));
-    }
-cleanup:
-    return status;
-}
-
-/* Everything but the rows. */
-static nadir_status copy_rest(nadir_context *context, const nadir_model *model, nadir_model *made)
-{
-    nadir_status status = NADIR_OK;
-    made->states = model->states;
-    made->rows = model->rows;
-    made->discount = model->discount;
-    made->norm = model->norm;
-    made->set = model->set;
-    made->domain = model->domain;
-    COPY(context, made->state_rows, model->state_rows, model->states + 1);
-    COPY(context, made->row_actions, model->row_actions, model->rows);
-    COPY(context, made->rewards, model->rewards, model->rows);
-    COPY(context, made->initial, model->initial, model->states);
-    COPY(context, made->scales, model->scales, model->rows);
-    COPY(context, made->radius, model->radius, model->radius_count);
-    made->radius_count = model->radius_count;
-    NADIR_CHECK(copy_names(context, &model->state_names, &made->state_names));
-    NADIR_CHECK(copy_names(context, &model->action_names, &made->action_names));
-cleanup:
-    return status;
-}
-
 nadir_status nadir_kernel_to_model(nadir_context *context, const nadir_kernel *kernel, nadir_model **model)
 {
     nadir_status status = NADIR_OK;
@@ -414,7 +371,7 @@ nadir_status nadir_kernel_to_model(nadir_context *context, const nadir_kernel *k
             smallest);
     }
     NADIR_CHECK(nadir_model_start(context, &made));
-    NADIR_CHECK(copy_rest(context, kernel->model, made));
+    NADIR_CHECK(nadir_model_copy_frame(context, kernel->model, made));
     NADIR_CHECK(write_rows(context, kernel, made));
     NADIR_CHECK(nadir_model_finish(context, made, &source));
     *model = made;

@@ -292,7 +292,7 @@ cleanup:
     return status;
 }
 
-/* All arrays but those of the kernel. */
+/* Numbers and all arrays but those of the kernel. */
 static nadir_status copy_arrays(nadir_context *context, const nadir_model_data *data, int64_t entries,
                                 nadir_model *model)
 {
@@ -312,11 +312,38 @@ static nadir_status copy_arrays(nadir_context *context, const nadir_model_data *
         {data->scales, data->rows, sizeof(double), &model->scales},
         {data->radius, data->radius_count, sizeof(double), &model->radius},
     };
+    model->states = data->states;
+    model->rows = data->rows;
+    model->discount = data->discount;
+    model->norm = data->norm;
+    model->set = data->set;
+    model->domain = data->domain;
+    model->radius_count = data->radius != NULL ? data->radius_count : 0;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         NADIR_CHECK(copy_array(context, arrays[i].from, arrays[i].count, arrays[i].size, arrays[i].into));
     }
     NADIR_CHECK(copy_names(context, data->state_names, data->states, &model->state_names));
     NADIR_CHECK(copy_names(context, data->action_names, data->action_names_count, &model->action_names));
+cleanup:
+    return status;
+}
+
+nadir_status nadir_model_copy_frame(nadir_context *context, const nadir_model *model, nadir_model *made)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    view.row_starts = NULL;
+    view.transition_rewards = NULL;
+    NADIR_CHECK(copy_arrays(context, &view, 0, made));
+    for (int64_t i = 0; i < model->state_names.count + model->action_names.count; i++) {
+        const int64_t action = i - model->state_names.count;
+        const char *name =
+            nadir_names_get(action < 0 ? &model->state_names : &model->action_names, action < 0 ? i : action);
+        NADIR_CHECK(nadir_names_add(context, action < 0 ? &made->state_names : &made->action_names, name,
+                                    strlen(name)));
+    }
 cleanup:
     return status;
 }
@@ -335,13 +362,6 @@ static nadir_status make_model(nadir_context *context, const nadir_model_data *g
     }
     NADIR_CHECK(check_given(context, &data, &entries));
     NADIR_CHECK(nadir_model_start(context, &made));
-    made->states = data.states;
-    made->rows = data.rows;
-    made->discount = data.discount;
-    made->norm = data.norm;
-    made->set = data.set;
-    made->domain = data.domain;
-    made->radius_count = data.radius != NULL ? data.radius_count : 0;
     if (may_borrow) {
         NADIR_CHECK(nadir_rows_stand(context, &data, &made->borrowed, &made->nonzeros));
     }

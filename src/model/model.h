@@ -134,6 +134,9 @@ typedef struct nadir_source {
 /* An empty model with one owner; discount and norm are NaN. */
 nadir_status nadir_model_start(nadir_context *context, nadir_model **model);
 
+/* Fills in everything but the kernel and rewards of transitions as another model, of one process, has it. */
+nadir_status nadir_model_copy_frame(nadir_context *context, const nadir_model *model, nadir_model *made);
+
 /* Puts the filled-in arrays in order and checks them:
  * - columns rise within a row, duplicates are added up (rewards weighted by probability), zeros dropped;
  * - rows and mu are normalised, mu is uniform where it was NULL;

@@ -280,9 +280,9 @@ static nadir_status subtract_mean(const centred_operator *self, double *x)
 {
     nadir_status status = NADIR_OK;
     double sum;
-    NADIR_CHECK(nadir_vec_dot(&self->place, self->states, self->ones, x, &sum));
-    const double mean = sum / (double)nadir_global_count(self->place.context, self->states);
-    NADIR_CHECK(nadir_vec_add(&self->place, self->states, -mean, self->ones, x));
+    NADIR_CHECK(nadir_vec_dots(&self->place, self->states, 1, self->ones, x, &sum));
+    const double less = -sum / (double)nadir_global_count(self->place.context, self->states);
+    NADIR_CHECK(nadir_vec_add_many(&self->place, self->states, 1, self->ones, &less, x));
 cleanup:
     return status;
 }

@@ -69,12 +69,13 @@ static void operate(const nadir_vec *vec, int many, const double *vectors, doubl
     for (int i = 0; i < kept * many; i++) {
         matrix[i] = cos(i);
     }
-    assert_ok(context, nadir_vec_dot(vec, numbers, at, at, dots));
+    assert_ok(context, nadir_vec_dots(vec, numbers, 1, at, at, dots));
     assert_true(dots[0] == 0); /* zeros */
     assert_ok(context, nadir_vec_copy(vec, numbers, vectors, at));
     assert_ok(context, nadir_vec_dots(vec, n, many, rest, x, dots));
-    assert_ok(context, nadir_vec_dot(vec, n, x, y, dots + many));
-    assert_ok(context, nadir_vec_add(vec, n, -1.25, x, y));
+    assert_ok(context, nadir_vec_dots(vec, n, 1, x, y, dots + many));
+    const double factor = -1.25;
+    assert_ok(context, nadir_vec_add_many(vec, n, 1, x, &factor, y));
     assert_ok(context, nadir_vec_add_many(vec, n, many, rest, dots, y));
     assert_ok(context, nadir_vec_multiply(vec, n, rest, y, x));
     assert_ok(context, nadir_vec_multiply(vec, n, rest, x, x));
