@@ -64,7 +64,7 @@ int petsc_shared_send(petsc_shared *shared, int rank, const double *ghosts);
 /* The room of a process. */
 const double *petsc_shared_sent(const petsc_shared *shared, int rank, int turn);
 
-/* mpi_plan.c: fills in halo, plan, fetch, add, publish, room, release. */
+/* mpi_plan.c: fills in plan, fetch, add, publish, room, release. */
 void petsc_plans_start(petsc_engine *engine);
 
 /* solver.c */

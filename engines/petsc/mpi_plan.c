@@ -129,9 +129,10 @@ static bool share(petsc_engine *engine, int64_t first, int64_t count, const int6
     return true;
 }
 
-static nadir_status plan_exchange(petsc_engine *engine, nadir_context *context, bool shared, int64_t first,
-                                  int64_t count, int64_t wanted, const int64_t *places, void **made)
+static nadir_status make_plan(void *self, nadir_context *context, int64_t first, int64_t count,
+                              int64_t wanted, const int64_t *places, void **made)
 {
+    petsc_engine *engine = self;
     petsc_check_call(engine, "plan", -1);
     const size_t members = (size_t)engine->table.members;
     nadir_status status = NADIR_OK;
@@ -156,7 +157,7 @@ static nadir_status plan_exchange(petsc_engine *engine, nadir_context *context, 
         goto cleanup;
     }
     if (!exchange_places(engine, first, places, plan) ||
-        (shared && !share(engine, first, count, ends, wanted, places, plan))) {
+        !share(engine, first, count, ends, wanted, places, plan)) {
         status = engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory for an exchange of values");
         goto cleanup;
     }
@@ -166,12 +167,6 @@ cleanup:
     free(ends);
     release(engine, plan);
     return status;
-}
-
-static nadir_status make_plan(void *self, nadir_context *context, int64_t first, int64_t count,
-                              int64_t wanted, const int64_t *places, void **made)
-{
-    return plan_exchange(self, context, true, first, count, wanted, places, made);
 }
 
 /* What all processes have, read where it stands; NULL: it must be sent. */
@@ -286,60 +281,8 @@ static void add(void *self, void *made, const double *ghosts, double *values)
     }
 }
 
-static int rising(const void *left, const void *right)
-{
-    const int64_t a = *(const int64_t *)left;
-    const int64_t b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
-/* Any places in any order: those of others, each once and rising, through a plan. */
-static nadir_status halo(void *self, nadir_context *context, int64_t first, int64_t count,
-                         const double *values, int64_t wanted, const int64_t *places, double *results)
-{
-    petsc_engine *engine = self;
-    int64_t *rest = malloc((size_t)(wanted + 1) * sizeof *rest);
-    double *ghosts = malloc((size_t)(wanted + 1) * sizeof *ghosts);
-    void *made = NULL;
-    int64_t many = 0;
-    int64_t kept = 0;
-    if (rest == NULL || ghosts == NULL) {
-        free(rest);
-        free(ghosts);
-        return engine->host->fail(context, NADIR_ERROR_MEMORY, "out of memory for an exchange of values");
-    }
-    for (int64_t i = 0; i < wanted; i++) {
-        if (places[i] < first || places[i] - first >= count) {
-            rest[many++] = places[i];
-        }
-    }
-    qsort(rest, (size_t)many, sizeof *rest, rising);
-    for (int64_t i = 0; i < many; i++) {
-        if (kept == 0 || rest[i] != rest[kept - 1]) {
-            rest[kept++] = rest[i];
-        }
-    }
-    const nadir_status status = plan_exchange(engine, context, false, first, count, kept, rest, &made);
-    if (status == NADIR_OK && made != NULL) {
-        fetch(self, made, values, ghosts);
-        for (int64_t i = 0; i < wanted; i++) {
-            if (places[i] >= first && places[i] - first < count) {
-                results[i] = values[places[i] - first];
-            } else {
-                const int64_t *found = bsearch(&places[i], rest, (size_t)kept, sizeof *rest, rising);
-                results[i] = ghosts[found - rest];
-            }
-        }
-    }
-    release(self, made);
-    free(rest);
-    free(ghosts);
-    return status;
-}
-
 void petsc_plans_start(petsc_engine *engine)
 {
-    engine->table.halo = halo;
     engine->table.plan = make_plan;
     engine->table.fetch = fetch;
     engine->table.add = add;

@@ -141,20 +141,6 @@ static nadir_status alone_gather(void *self, nadir_context *context, int64_t cou
     return NADIR_OK;
 }
 
-static nadir_status alone_halo(void *self, nadir_context *context, int64_t first, int64_t count,
-                               const double *values, int64_t wanted, const int64_t *places, double *results)
-{
-    (void)self;
-    for (int64_t i = 0; i < wanted; i++) {
-        if (places[i] < first || places[i] - first >= count) {
-            return nadir_fail(context, NADIR_ERROR_ARGUMENT, "place %lld is owned by no process",
-                              (long long)places[i]);
-        }
-        results[i] = values[places[i] - first];
-    }
-    return NADIR_OK;
-}
-
 /* Nobody else owns anything: there is nothing to plan. */
 static nadir_status alone_plan(void *self, nadir_context *context, int64_t first, int64_t count,
                                int64_t wanted, const int64_t *places, void **plan)
@@ -207,7 +193,6 @@ const nadir_communication nadir_communication_alone = {
     .top = alone_top,
     .gather = alone_gather,
     .collect = alone_gather,
-    .halo = alone_halo,
     .plan = alone_plan,
     .fetch = alone_fetch,
     .add = alone_add,

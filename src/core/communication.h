@@ -64,13 +64,8 @@ typedef struct nadir_communication {
     nadir_status (*collect)(void *self, nadir_context *context, int64_t count, const double *values,
                             double *all);
 
-    /* results[i] <- the value at global place places[i]; `values` are the `count` owned ones, the first of
-     * them at global place `first`. */
-    nadir_status (*halo)(void *self, nadir_context *context, int64_t first, int64_t count,
-                         const double *values, int64_t wanted, const int64_t *places, double *results);
-
-    /* The same again and again, for places that rise and are owned by others: *plan is to be released.
-     * fetch: ghosts[i] <- the value at places[i]. add: each value gains what all processes have for it among
+    /* Values at places of others, which rise, again and again; the `count` own ones begin at global place
+     * `first`. *plan is to be released. fetch: ghosts[i] <- the value at places[i]. add: each value gains what all processes have for it among
      * their ghosts, in order of rank. */
     nadir_status (*plan)(void *self, nadir_context *context, int64_t first, int64_t count, int64_t wanted,
                          const int64_t *places, void **plan);

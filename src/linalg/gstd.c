@@ -342,10 +342,8 @@ static nadir_status evaluate(nadir_context *context, search *self, double shift)
 }
 
 /* The place, as a shift, of the entry that is nearest to the shift on the side of the root. */
-static nadir_status nearest_entry(nadir_context *context, const search *self, double *nearest)
+static double nearest_entry(const nadir_context *context, const search *self)
 {
-    const nadir_communication *table = context->communication;
-    const nadir_reduction least = NADIR_REDUCE_MINIMUM;
     centred_vector seen = *self->centred;
     const double shift = seen.shift;
     const double sign = self->value > 0 ? 1 : -1;
@@ -355,9 +353,7 @@ static nadir_status nearest_entry(nadir_context *context, const search *self, do
         const double place = sign * centred_value(&seen, seen.x[i]);
         reach = place > sign * shift && place < reach ? place : reach;
     }
-    const nadir_status status = table->reduce(table->self, context, 1, &least, &reach);
-    *nearest = sign * reach;
-    return status;
+    return sign * nadir_allreduce_minimum(context, reach);
 }
 
 /* The next number above or below the shift, at a distance of LEAST of the width at least. */
@@ -400,15 +396,14 @@ typedef struct course {
 /* The next shift. Newton goes on while it halves the value. Where it falls short time after time, its steps
  * are stretched; where it jumps over the root and back, or leaves the bracket, the nearest entry and the
  * middle of the bracket take turns. */
-static nadir_status next_shift(nadir_context *context, const search *self, course *so_far, double *shift)
+static double next_shift(const nadir_context *context, const search *self, course *so_far, double shift)
 {
-    nadir_status status = NADIR_OK;
     const double size = fabs(self->value);
     const bool rising = self->value > 0;
     const bool slow = size > so_far->size / 2;
     so_far->stretch = slow && rising == so_far->rising ? 4 * so_far->stretch : 1;
-    double next = *shift + self->step * so_far->stretch;
-    const double least = neighbour(self, *shift, rising);
+    double next = shift + self->step * so_far->stretch;
+    const double least = neighbour(self, shift, rising);
     if (rising ? next < least : next > least) { /* the root is that near if the sign changes there */
         next = least;
     }
@@ -420,13 +415,11 @@ static nadir_status next_shift(nadir_context *context, const search *self, cours
         so_far->stretch = 1;
         so_far->snapped = !so_far->snapped && self->a < 1;
         if (so_far->snapped) {
-            NADIR_CHECK(nearest_entry(context, self, &next));
+            next = nearest_entry(context, self);
             good = nadir_bracket_contains(&self->bracket, next);
         }
     }
-    *shift = good ? next : middle(self);
-cleanup:
-    return status;
+    return good ? next : middle(self);
 }
 
 /* Moves the shift to the root and leaves everything evaluated there. */
@@ -449,7 +442,7 @@ static nadir_status find_root(nadir_context *context, search *self)
         if (is_found(self)) {
             break;
         }
-        NADIR_CHECK(next_shift(context, self, &so_far, &shift));
+        shift = next_shift(context, self, &so_far, shift);
     }
     if (self->centred->shift != best) {
         NADIR_CHECK(evaluate(context, self, best));

@@ -405,7 +405,6 @@ static nadir_combine combine_of(nadir_norm norm)
 /* What the kernels below hand to their blocks. */
 typedef struct operands {
     const double *x;
-    const double *other;
     double *y;
     double a;
     nadir_norm norm;
@@ -425,20 +424,6 @@ double nadir_blocks_norm(const nadir_context *context, nadir_norm norm, int64_t 
     const operands use = {.x = x, .norm = norm};
     double result[3];
     nadir_blocks_run(context, count, 1, norm_block, &use, combine_of(norm), result);
-    return result[0];
-}
-
-static void dot_block(const void *arguments, int64_t first, int64_t end, double result[3])
-{
-    const operands *use = arguments;
-    result[0] = nadir_block_dot(use->x, use->other, first, end);
-}
-
-double nadir_blocks_dot(const nadir_context *context, int64_t count, const double *x, const double *y)
-{
-    const operands use = {.x = x, .other = y};
-    double result[3];
-    nadir_blocks_run(context, count, 2, dot_block, &use, NADIR_COMBINE_SUM, result);
     return result[0];
 }
 
@@ -520,6 +505,13 @@ void nadir_blocks_dots(const nadir_context *context, int64_t count, int many, co
             result[j + k] = three[k];
         }
     }
+}
+
+double nadir_blocks_dot(const nadir_context *context, int64_t count, const double *x, const double *y)
+{
+    double result;
+    nadir_blocks_dots(context, count, 1, &x, y, &result);
+    return result;
 }
 
 static void add_many_block(const void *arguments, int64_t first, int64_t end, double result[3])

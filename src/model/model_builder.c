@@ -70,33 +70,6 @@ static void merge_runs(const nadir_transition *from, nadir_transition *into, siz
     }
 }
 
-/* Stable sort of list[0..count) with as much room beside it; bottom up. The result is in `list`. */
-static void sort_range(nadir_transition *list, nadir_transition *buffer, size_t count)
-{
-    bool sorted = true;
-    for (size_t i = 1; i < count && sorted; i++) {
-        sorted = compare(&list[i - 1], &list[i]) <= 0;
-    }
-    if (sorted) {
-        return;
-    }
-    nadir_transition *from = list;
-    nadir_transition *into = buffer;
-    for (size_t width = 1; width < count; width *= 2) {
-        for (size_t left = 0; left < count; left += 2 * width) {
-            const size_t middle = left + width < count ? left + width : count;
-            const size_t right = middle + width < count ? middle + width : count;
-            merge_runs(from, into, left, middle, right);
-        }
-        nadir_transition *swap = from;
-        from = into;
-        into = swap;
-    }
-    if (from != list) {
-        memcpy(list, from, count * sizeof *list);
-    }
-}
-
 static nadir_status check_gaps(const nadir_builder *builder)
 {
     if (builder->states > nadir_builder_states_limit((int64_t)builder->count)) {
@@ -108,42 +81,32 @@ static nadir_status check_gaps(const nadir_builder *builder)
     return NADIR_OK;
 }
 
+/* Bottom up: runs of `width` become runs of twice that, from one array into the other. */
 nadir_status nadir_builder_sort(nadir_builder *builder)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = builder->context;
-    nadir_transition *grouped = NULL;
-    size_t *starts = NULL;
+    const size_t count = builder->count;
+    nadir_transition *into = NULL;
     NADIR_CHECK(check_gaps(builder));
     if (builder->sorted) {
         return NADIR_OK;
     }
-    /* Counting sort by state, then each state by itself. */
-    const size_t count = builder->count;
-    const size_t states = (size_t)builder->states;
-    NADIR_NEW(context, grouped, count);
-    NADIR_NEW_ZERO(context, starts, states + 1);
-    for (size_t i = 0; i < count; i++) {
-        starts[builder->transitions[i].state + 1]++;
-    }
-    for (size_t s = 0; s < states; s++) {
-        starts[s + 1] += starts[s];
-    }
-    for (size_t i = 0; i < count; i++) {
-        grouped[starts[builder->transitions[i].state]++] = builder->transitions[i];
-    }
-    for (size_t s = 0; s < states; s++) { /* starts[s] is now where state s ends */
-        const size_t first = s == 0 ? 0 : starts[s - 1];
-        sort_range(grouped + first, builder->transitions + first, starts[s] - first);
-    }
-    nadir_transition *old = builder->transitions;
-    builder->transitions = grouped;
+    NADIR_NEW(context, into, count);
     builder->capacity = count;
+    for (size_t width = 1; width < count; width *= 2) {
+        for (size_t left = 0; left < count; left += 2 * width) {
+            const size_t middle = left + width < count ? left + width : count;
+            const size_t right = middle + width < count ? middle + width : count;
+            merge_runs(builder->transitions, into, left, middle, right);
+        }
+        nadir_transition *from = builder->transitions;
+        builder->transitions = into;
+        into = from;
+    }
     builder->sorted = true;
-    grouped = old;
 cleanup:
-    nadir_release(context, grouped);
-    nadir_release(context, starts);
+    nadir_release(context, into);
     return status;
 }
 

@@ -153,21 +153,6 @@ static double mean_reward(int64_t count, const double *probabilities, const doub
     return first + excess;
 }
 
-/* The reward of a row whose probabilities are final. */
-static nadir_status close_reward(row_pass *pass, int64_t row, int64_t start, int64_t count,
-                                 const double *probabilities)
-{
-    nadir_model *model = pass->model;
-    if (model->transition_rewards != NULL) {
-        model->rewards[row] = mean_reward(count, probabilities + start, model->transition_rewards + start);
-    }
-    if (model->rewards != NULL && !isfinite(model->rewards[row])) {
-        return nadir_row_fail(pass->context, model, pass->source, row,
-                              "the reward is %g; expected a finite number", model->rewards[row]);
-    }
-    return NADIR_OK;
-}
-
 /* Sum, normalisation and mean reward of a row whose entries are in place. */
 static nadir_status close_row(row_pass *pass, int64_t row, int64_t start, int64_t count,
                               double *probabilities)
@@ -178,7 +163,14 @@ static nadir_status close_row(row_pass *pass, int64_t row, int64_t start, int64_
         return nadir_row_fail(pass->context, model, pass->source, row,
                               "probabilities sum to %.10g; expected 1 (within 1e-5)", sum);
     }
-    return close_reward(pass, row, start, count, probabilities);
+    if (model->transition_rewards != NULL) {
+        model->rewards[row] = mean_reward(count, probabilities + start, model->transition_rewards + start);
+    }
+    if (model->rewards != NULL && !isfinite(model->rewards[row])) {
+        return nadir_row_fail(pass->context, model, pass->source, row,
+                              "the reward is %g; expected a finite number", model->rewards[row]);
+    }
+    return NADIR_OK;
 }
 
 /* Moves the entries of a sparse row down to `to`, without zeros; sorted and merged if need be. */
@@ -198,10 +190,12 @@ static nadir_status finish_sparse_row(row_pass *pass, int64_t row, int64_t from,
             continue;
         }
         sorted = sorted && (kept == 0 || model->columns[start + kept - 1] < column);
-        model->columns[start + kept] = column;
-        model->probabilities[start + kept] = probability;
-        if (model->transition_rewards != NULL) {
-            model->transition_rewards[start + kept] = reward;
+        if (start + kept < i) { /* a kernel that stands may be borrowed: nothing is written to it */
+            model->columns[start + kept] = column;
+            model->probabilities[start + kept] = probability;
+            if (model->transition_rewards != NULL) {
+                model->transition_rewards[start + kept] = reward;
+            }
         }
         kept++;
     }
@@ -263,24 +257,6 @@ cleanup:
     return status;
 }
 
-/* A kernel that stands: its rewards alone. */
-static nadir_status finish_standing(row_pass *pass)
-{
-    nadir_status status = NADIR_OK;
-    nadir_model *model = pass->model;
-    for (int64_t row = 0; row < model->rows; row++) {
-        const nadir_row entries = nadir_model_row(model, row);
-        for (int64_t i = 0; entries.rewards != NULL && i < entries.count; i++) {
-            const int64_t column = nadir_row_column(&entries, i);
-            NADIR_CHECK(check_entry(pass, row, column, entries.values[i], entries.rewards[i]));
-        }
-        const double *values = model->dense != NULL ? model->dense : model->probabilities;
-        NADIR_CHECK(close_reward(pass, row, entries.values - values, entries.count, values));
-    }
-cleanup:
-    return status;
-}
-
 nadir_status nadir_rows_finish(nadir_context *context, nadir_model *model, const nadir_source *source)
 {
     nadir_status status = NADIR_OK;
@@ -288,11 +264,7 @@ nadir_status nadir_rows_finish(nadir_context *context, nadir_model *model, const
     if (model->transition_rewards != NULL && model->rewards == NULL) {
         NADIR_NEW(context, model->rewards, model->rows);
     }
-    if (model->borrowed) {
-        NADIR_CHECK(finish_standing(&pass));
-    } else {
-        NADIR_CHECK(model->dense != NULL ? finish_dense(&pass) : finish_sparse(&pass));
-    }
+    NADIR_CHECK(model->dense != NULL ? finish_dense(&pass) : finish_sparse(&pass));
     if (pass.report.repaired > 0) {
         char place[NADIR_LABEL_LENGTH];
         const int64_t row = pass.report.worst;

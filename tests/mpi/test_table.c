@@ -253,19 +253,6 @@ static void test_pieces(void **state)
     check_pieces(7);
 }
 
-static void test_halo(void **state)
-{
-    (void)state;
-    enum { WANTED = 4 };
-    const int64_t places[WANTED] = {999, 3, 500, 3};
-    double found[WANTED];
-    assert_ok(context,
-              table->halo(table->self, context, first, count, values + first, WANTED, places, found));
-    for (int i = 0; i < WANTED; i++) {
-        assert_true(found[i] == values[places[i]]);
-    }
-}
-
 int main(void)
 {
     nadir_engine *engine = NULL;
@@ -283,7 +270,6 @@ int main(void)
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_sharing),
         cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_halo),
     };
     const int failed = cmocka_run_group_tests(tests, set_up, NULL) != 0;
     nadir_engine_close(engine, failed, NULL);

@@ -122,29 +122,12 @@ static void test_order_statistics_and_top(void **state)
     nadir_context_free(context);
 }
 
-static void test_halo(void **state)
-{
-    (void)state;
-    nadir_context *context = test_context();
-    const nadir_communication *table = context->communication;
-    const double values[] = {10, 11, 12};
-    const int64_t places[] = {6, 5, 5};
-    double results[3];
-    assert_ok(context, table->halo(table->self, context, 5, 3, values, 3, places, results));
-    assert_true(results[0] == 11 && results[1] == 10 && results[2] == 10);
-    const int64_t foreign = 8;
-    assert_fails(context, table->halo(table->self, context, 5, 3, values, 1, &foreign, results),
-                 NADIR_ERROR_ARGUMENT, "place 8");
-    nadir_context_free(context);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reductions_of_one),
         cmocka_unit_test(test_plans_of_one),
         cmocka_unit_test(test_order_statistics_and_top),
-        cmocka_unit_test(test_halo),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
