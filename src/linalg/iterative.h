@@ -36,21 +36,20 @@ static inline nadir_norm nadir_residual_norm(bool transposed)
 /* Reports the progress of a residual that fell from `start` to `now` on its way to `goal`. */
 nadir_status nadir_residual_progress(nadir_context *context, double start, double now, double goal);
 
-/* Restarted GMRES for several right-hand sides, preconditioned from the right. */
+/* Restarted GMRES, preconditioned from the right, for one right-hand side after another. */
 
-/* Products between restarts, and right-hand sides done together; more of them are done in turn. */
+/* Products between restarts. */
 #define NADIR_GMRES_RESTART 24
-#define NADIR_GMRES_COLUMNS 8
 
 typedef struct nadir_gmres {
     bool transposed;
     double residual; /* goal for the residual of each column: maximum norm, 1-norm if transposed */
     int64_t limit;   /* products that a column may take; 0: 40 restarts */
-    double *work;    /* [nadir_gmres_work(system, count)] */
+    double *work;    /* [nadir_gmres_work(system)] */
 } nadir_gmres;
 
-/* How many numbers of work space `count` right-hand sides need. */
-int64_t nadir_gmres_work(const nadir_linear_system *system, int64_t count);
+/* How many numbers of work space it needs. */
+int64_t nadir_gmres_work(const nadir_linear_system *system);
 
 /*
  * A X = B or A^T X = B; x: [n * count] in: a guess (zeros will do), out: the best found; b: [n * count], does

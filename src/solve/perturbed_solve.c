@@ -67,8 +67,7 @@ nadir_status nadir_occupancy_solve_preconditioned(nadir_context *context, nadir_
     const nadir_linear_system system = {
         .size = n, .apply = apply, .precondition = precondition, .user = occupancy};
     int64_t products;
-    NADIR_RESERVE(context, occupancy->gmres_work, nadir_gmres_work(&system, count),
-                  occupancy->gmres_capacity);
+    NADIR_RESERVE(context, occupancy->gmres_work, nadir_gmres_work(&system), occupancy->gmres_capacity);
     memset(x, 0, (size_t)(count * n) * sizeof *x);
     const nadir_gmres settings = {.transposed = transposed,
                                   .residual = residual,

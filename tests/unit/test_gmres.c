@@ -104,7 +104,7 @@ static problem *make_problem(nadir_context *context, double gamma, double share,
     for (int64_t i = 0; i < MOST * STATES; i++) {
         p->b[i] = nadir_random_normal(&p->random);
     }
-    p->work = test_new(nadir_gmres_work(&p->system, MOST), sizeof *p->work);
+    p->work = test_new(nadir_gmres_work(&p->system), sizeof *p->work);
     free(near);
     free(rows);
     return p;
