@@ -251,8 +251,6 @@ bool nadir_result_copy(void *into, const void *found, size_t known)
     if (size < sizeof size) {
         return false;
     }
-    size = size < known ? size : known;
-    memcpy(into, found, size);
-    memcpy(into, &size, sizeof size);
+    nadir_settings_give(into, size, found, known);
     return true;
 }

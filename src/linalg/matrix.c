@@ -74,7 +74,7 @@ typedef struct csr_product {
     double shift, scale;
     const double *x;
     double *y;
-    int64_t width; /* columns in one pass: 1, 2 or 4 */
+    bool several;  /* four columns in one pass; else one */
     int64_t ahead; /* entries up to which those of x are sent for; one column in a pass */
 } csr_product;
 
@@ -112,11 +112,8 @@ multiply_columns(const csr_product *product, const int width, int64_t column, in
 static void multiply_rows(const csr_product *product, int64_t count, int64_t first, int64_t end)
 {
     int64_t j = 0;
-    for (; product->width == 4 && j + 4 <= count; j += 4) {
+    for (; product->several && j + 4 <= count; j += 4) {
         multiply_columns(product, 4, j, first, end);
-    }
-    for (; product->width >= 2 && j + 2 <= count; j += 2) {
-        multiply_columns(product, 2, j, first, end);
     }
     for (; j < count; j++) {
         multiply_columns(product, 1, j, first, end);
@@ -139,13 +136,6 @@ static int64_t typical_reach(const nadir_matrix *matrix)
     return sum / ROWS;
 }
 
-/* How many columns to do in one pass: reading the matrix less often pays as long as what its rows reach of
- * all those columns stays in the cache; scattered rows over long vectors are done one column at a time. */
-static int64_t columns_at_once(int64_t reach)
-{
-    return reach <= CACHED / 4 ? 4 : reach <= CACHED / 2 ? 2 : 1;
-}
-
 void nadir_matrix_combine(const nadir_context *context, const nadir_matrix *matrix, int64_t count,
                           double shift, double scale, const double *x, double *y)
 {
@@ -155,7 +145,8 @@ void nadir_matrix_combine(const nadir_context *context, const nadir_matrix *matr
     }
     const int64_t reach = matrix->size > CACHED / 4 ? typical_reach(matrix) : matrix->size;
     const int64_t ahead = nadir_prefetch_entries(reach, matrix->starts[matrix->size]);
-    const csr_product product = {matrix, shift, scale, x, y, columns_at_once(reach), ahead};
+    /* reading the matrix less often pays as long as what its rows reach of all columns stays in the cache */
+    const csr_product product = {matrix, shift, scale, x, y, reach <= CACHED / 4, ahead};
     const int shares = nadir_threads_for(context, matrix->starts[matrix->size] * count);
     if (shares == 1) { /* a parallel region of one thread still costs a system call */
         multiply_rows(&product, count, 0, matrix->size);

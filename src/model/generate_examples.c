@@ -89,38 +89,19 @@ static int64_t step(const nadir_generate_settings *settings, int64_t row, int64_
     return to_row * settings->width + to_column;
 }
 
-/* Adds a successor to the row that began at transition `start`: cells rise, those that meet are added up. */
-static void add_step(nadir_model *model, int64_t start, int64_t cell, double chance)
-{
-    int64_t index = model->nonzeros;
-    while (index > start && model->columns[index - 1] > cell) {
-        index--;
-    }
-    if (index > start && model->columns[index - 1] == cell) {
-        model->probabilities[index - 1] += chance;
-        return;
-    }
-    for (int64_t i = model->nonzeros++; i > index; i--) {
-        model->columns[i] = model->columns[i - 1];
-        model->probabilities[i] = model->probabilities[i - 1];
-    }
-    model->columns[index] = (int32_t)cell;
-    model->probabilities[index] = chance;
-}
-
-/* Writes the row of one action: ahead, to the right of that, to its left. */
+/* Writes the row of one action: ahead, to the right of that, to its left. Cells that meet are added up when the
+ * model is finished. */
 static void add_move(const nadir_generate_settings *settings, int64_t row, int64_t column, int action,
                      nadir_model *model)
 {
     const int turns[3] = {0, 1, ACTIONS - 1};
     const double chances[3] = {1 - settings->slip, settings->slip / 2, settings->slip / 2};
     const int64_t goal = settings->width * settings->height - 1;
-    const int64_t start = model->nonzeros;
     double reward = 0;
     for (int i = 0; i < 3; i++) {
         const int64_t cell = step(settings, row, column, (action + turns[i]) % ACTIONS);
         if (chances[i] > 0) {
-            add_step(model, start, cell, chances[i]);
+            nadir_generate_add(model, cell, chances[i]);
             reward += cell == goal ? settings->reward * chances[i] : 0;
         }
     }

@@ -426,12 +426,6 @@ void nadir_names_clear(nadir_memory *memory, nadir_names *names)
     *names = (nadir_names){0};
 }
 
-/* A name that is there. */
-static const char *name_of(const nadir_names *names, int64_t number)
-{
-    return names->text + names->offsets[number];
-}
-
 /* FNV-1a from a secret start, mixed once more because its low bits are weak. */
 static uint64_t hash(uint64_t secret, const char *name, size_t length)
 {
@@ -458,7 +452,7 @@ static size_t find_slot(const nadir_name_index *index, const nadir_names *names,
 {
     size_t slot = (size_t)hash(index->secret, name, length) & (index->capacity - 1);
     while (index->slots[slot] != 0) {
-        const char *held = name_of(names, index->slots[slot] - 1);
+        const char *held = nadir_names_get(names, index->slots[slot] - 1);
         if (strncmp(held, name, length) == 0 && held[length] == '\0') {
             break;
         }
@@ -475,7 +469,7 @@ static nadir_status grow(nadir_context *context, nadir_name_index *index, const 
     larger.secret = make_secret(larger.slots);
     for (size_t i = 0; i < index->capacity; i++) {
         if (index->slots[i] != 0) {
-            const char *name = name_of(names, index->slots[i] - 1);
+            const char *name = nadir_names_get(names, index->slots[i] - 1);
             larger.slots[find_slot(&larger, names, name, strlen(name))] = index->slots[i];
         }
     }
@@ -492,7 +486,7 @@ nadir_status nadir_name_index_add(nadir_context *context, nadir_name_index *inde
     if ((size_t)index->count * 2 >= index->capacity) {
         NADIR_CHECK(grow(context, index, names));
     }
-    const char *name = name_of(names, number);
+    const char *name = nadir_names_get(names, number);
     const size_t slot = find_slot(index, names, name, strlen(name));
     *existing = index->slots[slot] - 1;
     if (*existing < 0) {
