@@ -294,36 +294,12 @@ double *nadir_exchange_buffer(const nadir_exchange *exchange)
                                     : exchange->table->buffer(exchange->table->self, exchange->plan);
 }
 
-/* Where all others are ghosts, columns are places but for the own ones, which come first: `all` as it is, or
- * in three pieces. */
-static const double *arrange(const nadir_exchange *exchange, const double *all, double *buffer)
-{
-    const size_t unit = sizeof *buffer;
-    const int64_t first = exchange->first;
-    const int64_t n = exchange->count;
-    const int64_t above = exchange->total - first - n;
-    if (first == 0) {
-        return all;
-    }
-    memcpy(buffer, all + first, (size_t)n * unit);
-    memcpy(buffer + n, all, (size_t)first * unit);
-    if (above > 0) {
-        memcpy(buffer + n + first, all + first + n, (size_t)above * unit);
-    }
-    return buffer;
-}
-
 const double *nadir_exchange_extend(const nadir_exchange *exchange, const double *x)
 {
     if (exchange == NULL) {
         return x;
     }
-    const nadir_communication *table = exchange->table;
     double *buffer = nadir_exchange_buffer(exchange);
-    const double *all = exchange->whole ? table->publish(table->self, exchange->plan, x) : NULL;
-    if (all != NULL) {
-        return arrange(exchange, all, buffer);
-    }
     memcpy(buffer, x, (size_t)exchange->count * sizeof *x);
     nadir_exchange_fill(exchange, buffer);
     return buffer;
