@@ -26,6 +26,7 @@ typedef struct centred_vector {
     double scale;
     double base;
     double shift;
+    double median;       /* q < 2: the middle of the middle order statistics of all entries */
     void *device_vector; /* x on the device of the context; NULL: it is not there */
 } centred_vector;
 
@@ -52,9 +53,8 @@ static double centred_middle(double low, double high)
     return isfinite(range) ? low + range / 2 : low / 2 + high / 2;
 }
 
-/* The middle of the middle order statistics of all entries. work[count] */
-static nadir_status centred_median(nadir_context *context, const centred_vector *centred, double *work,
-                                   double *median)
+/* centred->median. work[count] */
+static nadir_status centred_median(nadir_context *context, centred_vector *centred, double *work)
 {
     nadir_status status = NADIR_OK;
     const nadir_communication *table = context->communication;
@@ -63,14 +63,14 @@ static nadir_status centred_median(nadir_context *context, const centred_vector 
     double values[2];
     if (centred->device_vector != NULL &&
         context->device->gstd_ranks(centred->device_vector, context, 2, ranks, values) == NADIR_OK) {
-        *median = centred_middle(values[0], values[1]);
+        centred->median = centred_middle(values[0], values[1]);
         return NADIR_OK;
     }
     for (int64_t i = 0; i < centred->count; i++) {
         work[i] = centred->x[i];
     }
     NADIR_CHECK(table->order_statistics(table->self, context, centred->count, work, 2, ranks, values));
-    *median = centred_middle(values[0], values[1]);
+    centred->median = centred_middle(values[0], values[1]);
 cleanup:
     return status;
 }
@@ -126,34 +126,28 @@ cleanup:
     return status;
 }
 
-/* What the sums about the median need. */
-typedef struct halves {
-    const centred_vector *centred;
-    double median;
-} halves;
-
 /* sum |d| and the numbers of entries above and below. */
 static void add_halves(void *data, int64_t first, int64_t end, double *sums)
 {
-    const halves *about = data;
-    const double *x = about->centred->x;
+    const centred_vector *centred = data;
+    const double *x = centred->x;
     for (int64_t i = first; i < end; i++) {
-        sums[0] += fabs(centred_value(about->centred, x[i]));
-        sums[1] += x[i] > about->median;
-        sums[2] += x[i] < about->median;
+        sums[0] += fabs(centred_value(centred, x[i]));
+        sums[1] += x[i] > centred->median;
+        sums[2] += x[i] < centred->median;
     }
 }
 
 /* u = 1 above the median and -1 below. There are `above` and `below` such entries; the first of those that
  * equal it, over all processes, make up for the difference. */
-static nadir_status put_halves(nadir_context *context, const centred_vector *centred, double median,
-                               double above, double below, double *u)
+static nadir_status put_halves(nadir_context *context, const centred_vector *centred, double above,
+                               double below, double *u)
 {
     const nadir_communication *table = context->communication;
     const double sign = above < below ? 1 : -1;
     double equal = 0;
     for (int64_t i = 0; i < centred->count; i++) {
-        u[i] = (double)((centred->x[i] > median) - (centred->x[i] < median));
+        u[i] = (double)((centred->x[i] > centred->median) - (centred->x[i] < centred->median));
         equal += u[i] == 0;
     }
     double taken = equal; /* by the processes before this one */
@@ -174,14 +168,13 @@ static nadir_status median_deviation(nadir_context *context, centred_vector *cen
                                      double *sigma)
 {
     nadir_status status = NADIR_OK;
-    halves about = {.centred = centred};
     double sums[3];
-    NADIR_CHECK(centred_median(context, centred, work, &about.median));
-    centred->base = about.median * centred->scale;
-    NADIR_CHECK(nadir_sums(context, centred->count, 1, add_halves, &about, 3, sums));
+    NADIR_CHECK(centred_median(context, centred, work));
+    centred->base = centred->median * centred->scale;
+    NADIR_CHECK(nadir_sums(context, centred->count, 1, add_halves, centred, 3, sums));
     *sigma = sums[0];
     if (u != NULL) {
-        NADIR_CHECK(put_halves(context, centred, about.median, sums[1], sums[2], u));
+        NADIR_CHECK(put_halves(context, centred, sums[1], sums[2], u));
     }
 cleanup:
     return status;
@@ -508,10 +501,9 @@ static nadir_status gstd_power(nadir_context *context, centred_vector *centred, 
     const double largest = centred->extremes.largest.value * centred->scale;
     centred->base = centred_middle(smallest, largest);
     if (q < 2) {
-        double median;
-        NADIR_CHECK(centred_median(context, centred, work, &median));
+        NADIR_CHECK(centred_median(context, centred, work));
         run.entries = (double)nadir_global_count(context, centred->count);
-        centred->base = median * centred->scale;
+        centred->base = centred->median * centred->scale;
     }
     run.bracket.low = smallest - centred->base;
     run.bracket.high = largest - centred->base;

@@ -399,14 +399,6 @@ static nadir_indexed largest_entry(const nadir_extremes *extremes)
     return up->value > -down->value || (tie && up->place < down->place) ? *up : *down;
 }
 
-static void put_signs(const nadir_context *context, int64_t count, const double *x, double *u)
-{
-#pragma omp parallel for num_threads(nadir_threads_for(context, count)) schedule(static)
-    for (int64_t i = 0; i < count; i++) {
-        u[i] = (double)((x[i] > 0) - (x[i] < 0));
-    }
-}
-
 nadir_status nadir_norm_dual(nadir_context *context, int64_t first, int64_t count, const double *x, double q,
                              double *u, double *norm)
 {
@@ -430,15 +422,11 @@ nadir_status nadir_norm_dual(nadir_context *context, int64_t first, int64_t coun
     double total;
     NADIR_CHECK(sum_powers(context, count, x, q, size, q == 1 ? NULL : u, &divisor, &total));
     *norm = divisor * (q == 1 ? total : pow(total, 1 / q));
-    if (q == 1) {
-        put_signs(context, count, x, u);
-        return NADIR_OK;
-    }
-    /* (|x| / |x|_q)^(q - 1) = r^(q - 1) / (sum r^q)^((q - 1) / q) */
+    /* (|x| / |x|_q)^(q - 1) = r^(q - 1) / (sum r^q)^((q - 1) / q); signs at q = 1 */
     const double divide = pow(total, (q - 1) / q);
 #pragma omp parallel for num_threads(nadir_threads_for(context, count)) schedule(static)
     for (int64_t i = 0; i < count; i++) {
-        u[i] /= divide;
+        u[i] = q == 1 ? (double)((x[i] > 0) - (x[i] < 0)) : u[i] / divide;
     }
 cleanup:
     return status;

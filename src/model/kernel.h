@@ -163,8 +163,7 @@ static inline void nadir_sparse_accumulator_add(nadir_sparse_accumulator *accumu
     accumulator->sums[state] += value;
 }
 
-/* Writes the row with rising columns and returns how many entries it has; none are left. columns NULL: each
- * entry goes to values[its state]. */
+/* Writes the row with rising columns and returns how many entries it has; none are left. */
 int64_t nadir_sparse_accumulator_take(nadir_sparse_accumulator *accumulator, int32_t *columns,
                                       double *values);
 

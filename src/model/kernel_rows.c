@@ -178,15 +178,11 @@ static void sort(const nadir_sparse_accumulator *accumulator)
 int64_t nadir_sparse_accumulator_take(nadir_sparse_accumulator *accumulator, int32_t *columns, double *values)
 {
     const int64_t count = accumulator->count;
-    if (columns != NULL) {
-        sort(accumulator);
-    }
+    sort(accumulator);
     for (int64_t i = 0; i < count; i++) {
         const int32_t t = accumulator->found[i];
-        values[columns != NULL ? i : t] = accumulator->sums[t];
-        if (columns != NULL) {
-            columns[i] = t;
-        }
+        columns[i] = t;
+        values[i] = accumulator->sums[t];
         accumulator->sums[t] = 0;
         accumulator->present[t] = false;
     }
