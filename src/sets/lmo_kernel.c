@@ -118,62 +118,25 @@ static row_tail write_concentrated(const row_writer *self)
                : no_tail;
 }
 
-/* p = 2, dense rows of domain simplex. */
-static inline __attribute__((always_inline)) void fill_full(const row_writer *self, double omega,
-                                                            double slope)
-{
-    const double *phat = self->raw.values;
-    const double *x = self->lmo->order->x;
-    double *restrict values = self->values;
-    for (int64_t i = 0; i < self->raw.count; i++) {
-        const double value = phat[i] + slope * (omega - x[i]);
-        values[i] = value > 0 ? value : 0;
-    }
-}
-
-#if defined __x86_64__
-/* The same code for processors with registers for four doubles. */
-__attribute__((target("avx2"))) static void fill_full_wide(const row_writer *self, double omega, double slope)
-{
-    fill_full(self, omega, slope);
-}
-#endif
-
-static void write_l2_full(const row_writer *self, double omega, double slope)
-{
-#if defined __x86_64__
-    if (__builtin_cpu_supports("avx2")) {
-        fill_full_wide(self, omega, slope);
-        return;
-    }
-#endif
-    fill_full(self, omega, slope);
-}
-
 /* p = 2 */
 static row_tail write_l2(const row_writer *self)
 {
     const double omega = self->solution->omega;
     const double slope = self->alpha * self->solution->step;
     const double *phat = self->raw.values;
-    if (self->raw.columns == NULL && self->lmo->domain == NADIR_DOMAIN_SIMPLEX) {
-        write_l2_full(self, omega, slope);
-        return no_tail;
-    }
-    if (self->raw.columns == NULL) {
+    double *restrict values = self->values;
+    if (self->raw.columns == NULL) { /* a loop without calls: the compiler makes vectors of it */
         const double *x = self->lmo->order->x;
-        const double base = self->base;
-        double *restrict values = self->values;
+        const double least = self->lmo->domain == NADIR_DOMAIN_SIMPLEX ? -1 : 0;
         for (int64_t i = 0; i < self->raw.count; i++) {
-            const double value = phat[i] + slope * (omega - (x[i] - base));
-            const double kept = value > 0 ? value : 0;
-            values[i] = phat[i] > 0 ? kept : 0;
+            const double value = phat[i] + slope * (omega - (x[i] - self->base));
+            values[i] = value > 0 && phat[i] > least ? value : 0;
         }
         return no_tail;
     }
     for (int64_t i = 0; i < self->raw.count; i++) {
         const double value = phat[i] + slope * (omega - x_of(self, i));
-        self->values[i] = value > 0 ? value : 0;
+        values[i] = value > 0 ? value : 0;
     }
     if (!nadir_lmo_has_tail(self->lmo)) {
         return no_tail;
@@ -224,8 +187,8 @@ static row_tail write_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_sol
 
 /* -------------------------------------------------------------------------------------- kernels */
 
-void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
-                           nadir_perturbed *perturbed)
+static void fill_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
+                     nadir_perturbed *perturbed)
 {
     const bool nominal = !(solution->step > 0) || !(nadir_lmo_scale(lmo, row) > 0);
     if (nominal && perturbed->nominal[row]) {
@@ -245,22 +208,16 @@ void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_so
     }
 }
 
-nadir_status nadir_lmo_kernel_blank(nadir_context *context, const nadir_lmo *lmo, nadir_kernel **kernel,
-                                    nadir_perturbed **perturbed)
+/* *kernel as the device or this file fill it: in place where it has the right form, made anew otherwise. */
+static nadir_status reuse_kernel(nadir_context *context, nadir_model *model, bool tail, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
-    const size_t states = (size_t)lmo->model->states;
     nadir_kernel *made = NULL;
-    *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
-    if (*perturbed == NULL || ((*perturbed)->x != NULL) != nadir_lmo_has_tail(lmo)) {
-        NADIR_CHECK(nadir_kernel_create_blank(context, lmo->model, nadir_lmo_has_tail(lmo), &made));
+    const nadir_perturbed *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
+    if (perturbed == NULL || (perturbed->x != NULL) != tail) {
+        NADIR_CHECK(nadir_kernel_create_blank(context, model, tail, &made));
         nadir_kernel_free(*kernel);
         *kernel = made;
-        *perturbed = nadir_kernel_perturbed(made);
-    }
-    if ((*perturbed)->x != NULL) {
-        memcpy((*perturbed)->x, lmo->order->x, states * sizeof *(*perturbed)->x);
-        memcpy((*perturbed)->order, lmo->order->order, states * sizeof *(*perturbed)->order);
     }
 cleanup:
     return status;
@@ -271,12 +228,17 @@ static nadir_status make_perturbed(nadir_context *context, const nadir_lmo *lmo,
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = lmo->model;
-    nadir_perturbed *perturbed;
-    NADIR_CHECK(nadir_lmo_kernel_blank(context, lmo, kernel, &perturbed));
+    const size_t states = (size_t)model->states;
+    NADIR_CHECK(reuse_kernel(context, lmo->model, nadir_lmo_has_tail(lmo), kernel));
+    nadir_perturbed *perturbed = nadir_kernel_perturbed(*kernel);
+    if (perturbed->x != NULL) {
+        memcpy(perturbed->x, lmo->order->x, states * sizeof *perturbed->x);
+        memcpy(perturbed->order, lmo->order->order, states * sizeof *perturbed->order);
+    }
     const int threads = nadir_threads_for(context, nadir_lmo_row_start(model, model->rows));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t row = 0; row < model->rows; row++) {
-        nadir_lmo_kernel_fill(lmo, row, &solutions[row], perturbed);
+        fill_row(lmo, row, &solutions[row], perturbed);
     }
 cleanup:
     return status;
@@ -502,14 +464,8 @@ nadir_status nadir_lmo_device_kernel(nadir_context *context, const nadir_lmo_dev
                                      nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
-    nadir_kernel *made = NULL;
     void *numbers = NULL;
-    nadir_perturbed *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
-    if (perturbed == NULL || (perturbed->x != NULL) != oracle->off_support) {
-        NADIR_CHECK(nadir_kernel_create_blank(context, oracle->model, oracle->off_support, &made));
-        nadir_kernel_free(*kernel);
-        *kernel = made;
-    }
+    NADIR_CHECK(reuse_kernel(context, oracle->model, oracle->off_support, kernel));
     NADIR_CHECK(oracle->device->lmo_kernel(oracle->step, context, &numbers));
     nadir_kernel_device_adopt(context, *kernel, numbers);
     if (!nadir_kernel_device_averages(context, *kernel)) {
