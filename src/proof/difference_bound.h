@@ -153,11 +153,11 @@ nadir_status nadir_difference_check(nadir_context *context, const nadir_problem 
                                     nadir_difference_facts *facts);
 
 /* At least the gain sum_r c_r . (Phat_r - X_r) of every kernel X of the set, in units of the return, by weak
- * duality; costs->omega and step are the witness and may be any numbers. Rounding is included. */
+ * duality; costs->solutions are the witness and may be any numbers. Rounding is included. */
 nadir_status nadir_lmo_row_costs_bound(nadir_context *context, const nadir_lmo_row_costs *costs,
                                        double *gain);
 
-/* The first-order bound, rounding included. costs: of the set, with omega and step as a witness; its other
+/* The first-order bound, rounding included. costs: of the set, with solutions as a witness; its other
  * numbers are set here. */
 nadir_status nadir_difference_first_order(nadir_context *context, const nadir_problem problem[2],
                                           const nadir_difference_facts *facts, nadir_lmo_row_costs *costs,

@@ -147,7 +147,7 @@ static nadir_status take_full_step(nadir_context *context, nadir_difference_sear
     nadir_status status = NADIR_OK;
     nadir_kernel_free(next->kernel);
     next->kernel = NULL;
-    NADIR_CHECK(nadir_kernel_create_changed(context, search->problem[0]->model, &search->costs.changed,
+    NADIR_CHECK(nadir_kernel_create_changed(context, search->problem[0]->model, &search->costs.changed.made,
                                             &next->kernel));
     NADIR_CHECK(nadir_difference_point_evaluate(context, search, next));
 cleanup:
@@ -408,7 +408,7 @@ static nadir_status draw_start(nadir_context *context, nadir_difference_search *
                                         numbers, numbers + 3 * n, problem[1]->policy->probabilities,
                                         numbers + n));
     NADIR_CHECK(nadir_lmo_row_costs_solve(context, costs));
-    NADIR_CHECK(nadir_kernel_create_changed(context, problem[0]->model, &costs->changed, start));
+    NADIR_CHECK(nadir_kernel_create_changed(context, problem[0]->model, &costs->changed.made, start));
 cleanup:
     nadir_release(context, numbers);
     return status;

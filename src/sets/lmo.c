@@ -271,6 +271,9 @@ static double copy_values(const nadir_lmo *lmo, const nadir_row *row, double *wo
 
 nadir_lmo_row_view nadir_lmo_row_view_make(const nadir_lmo *lmo, int64_t row, double *work)
 {
+    if (lmo->costs != NULL) {
+        return nadir_lmo_row_costs_view(lmo->costs, row, work);
+    }
     const nadir_row raw = nadir_model_row(lmo->model, row);
     const double *x = lmo->order->x;
     nadir_lmo_row_view view = {
@@ -302,11 +305,11 @@ nadir_lmo_row_view nadir_lmo_row_view_make(const nadir_lmo *lmo, int64_t row, do
     return view;
 }
 
-int64_t nadir_lmo_longest_row(const nadir_model *model, int64_t first, int64_t end)
+int64_t nadir_lmo_longest_row(const nadir_lmo *lmo, int64_t first, int64_t end)
 {
     int64_t longest = 0;
     for (int64_t row = first; row < end; row++) {
-        const int64_t length = nadir_lmo_row_start(model, row + 1) - nadir_lmo_row_start(model, row);
+        const int64_t length = nadir_lmo_row_start(lmo, row + 1) - nadir_lmo_row_start(lmo, row);
         longest = length > longest ? length : longest;
     }
     return longest;
@@ -316,14 +319,14 @@ int64_t nadir_lmo_longest_row(const nadir_model *model, int64_t first, int64_t e
 static int64_t scratch_size(const nadir_lmo *lmo, int64_t first, int64_t end)
 {
     if (lmo->p == 1) {
-        return 2 * (nadir_lmo_row_start(lmo->model, end) - nadir_lmo_row_start(lmo->model, first));
+        return 2 * (nadir_lmo_row_start(lmo, end) - nadir_lmo_row_start(lmo, first));
     }
     return (lmo->p == 2 ? NADIR_LMO_PIECE_SIZE : 1) * (end - first);
 }
 
 int64_t nadir_lmo_work_size(const nadir_lmo *lmo, int64_t first, int64_t end)
 {
-    return 3 * nadir_lmo_longest_row(lmo->model, first, end) + scratch_size(lmo, first, end) + (end - first);
+    return 3 * nadir_lmo_longest_row(lmo, first, end) + scratch_size(lmo, first, end) + (end - first);
 }
 
 /* Whether nobody has asked to stop. */
@@ -543,7 +546,7 @@ static void share_budget(nadir_lmo_group *group, nadir_lmo_budget *budget)
 void nadir_lmo_solve(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights, double beta,
                      double *work, nadir_lmo_solution *solutions, nadir_lmo_budget *budget)
 {
-    const int64_t each = 3 * nadir_lmo_longest_row(lmo->model, first, end);
+    const int64_t each = 3 * nadir_lmo_longest_row(lmo, first, end);
     nadir_lmo_group group = {
         .lmo = lmo,
         .first = first,
@@ -565,13 +568,13 @@ nadir_status nadir_lmo_solve_all(nadir_context *context, const nadir_lmo *lmo, c
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = lmo->model;
-    const int64_t each = 3 * nadir_lmo_longest_row(model, 0, model->rows);
+    const int64_t each = 3 * nadir_lmo_longest_row(lmo, 0, model->rows);
     nadir_lmo_group group = {
         .lmo = lmo,
         .end = model->rows,
         .weights = weights,
         .beta = beta * NADIR_LMO_INSIDE,
-        .threads = nadir_threads_for(context, 4 * nadir_lmo_row_start(model, model->rows)),
+        .threads = nadir_threads_for(context, 4 * nadir_lmo_row_start(lmo, model->rows)),
         .work_each = each,
         .solutions = solutions,
         .global = model->exchange != NULL ? context : NULL,

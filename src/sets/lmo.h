@@ -83,12 +83,19 @@ typedef struct nadir_lmo {
     const double *scales;           /* [rows] alpha; NULL: all one */
     nadir_domain domain;            /* NADIR_DOMAIN_SIMPLEX or NADIR_DOMAIN_SUPPORT */
     double p, q;
+    /* Set by lmo_row_costs.h: every row has an x of its own. Only the range of the order is read then. */
+    const struct nadir_lmo_row_costs *costs;
 } nadir_lmo;
 
 static inline nadir_lmo nadir_lmo_make(nadir_model *model, const nadir_value_order *order,
                                        const nadir_uncertainty *set)
 {
-    return (nadir_lmo){model, order, set->scales, set->domain, set->p, set->q};
+    return (nadir_lmo){.model = model,
+                       .order = order,
+                       .scales = set->scales,
+                       .domain = set->domain,
+                       .p = set->p,
+                       .q = set->q};
 }
 
 /* The solution of one row. A struct of zeros: the row is nominal. */
@@ -184,6 +191,27 @@ double nadir_lmo_bound_shared(const nadir_lmo *lmo, int64_t first, int64_t end, 
  * infinity on domain simplex where the model is sparse; else support values and an affine tail. */
 nadir_status nadir_lmo_kernel(nadir_context *context, const nadir_lmo *lmo,
                               const nadir_lmo_solution *solutions, nadir_kernel **kernel);
+
+/* A growing list of explicit rows. A struct of zeros holds nothing. */
+typedef struct nadir_row_list {
+    nadir_changed_rows made; /* points into what follows */
+    int64_t *rows, *starts;
+    int32_t *columns;
+    double *values;
+    size_t columns_capacity, values_capacity;
+} nadir_row_list;
+
+typedef struct nadir_row_entry {
+    int32_t column;
+    double value;
+} nadir_row_entry;
+
+/* For up to `rows` rows; empty. made.count = 0 empties it again. */
+nadir_status nadir_row_list_make(nadir_context *context, int64_t rows, nadir_row_list *list);
+void nadir_row_list_clear(nadir_context *context, nadir_row_list *list);
+/* entries: [count] by rising column. Rows come in rising order. */
+nadir_status nadir_row_list_append(nadir_context *context, nadir_row_list *list, int64_t row, int64_t count,
+                                   const nadir_row_entry *entries);
 
 /* ------------------------------------------------------------------------------------ on a device
  *

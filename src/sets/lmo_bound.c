@@ -113,7 +113,7 @@ nadir_lmo_row_bound nadir_lmo_bound(const nadir_lmo *lmo, int64_t row, const nad
 {
     const double range = lmo->order->range;
     const nadir_lmo_row_view view = nadir_lmo_row_view_make(lmo, row, work);
-    double *parts = work + 2 * nadir_model_row(lmo->model, row).count;
+    double *parts = work + 2 * nadir_lmo_longest_row(lmo, row, row + 1);
     const double terms = (double)(view.count + 16);
     double omega = lmo->p == 1 ? 1 / solution->step : solution->omega;
     if (!isfinite(omega) || !(solution->step >= 0)) {
@@ -130,6 +130,10 @@ nadir_lmo_row_bound nadir_lmo_bound(const nadir_lmo *lmo, int64_t row, const nad
         mean += view.phat[i] * view.x[i];
     }
     const double allowed = (double)(view.off_support ? lmo->order->states : view.count);
+    if (lmo->costs != NULL) { /* the rounding of costs is their bound's business */
+        return (nadir_lmo_row_bound){.fixed = nadir_round_up(fixed, terms + 4) * range,
+                                     .slope = nadir_round_up(slope, 4) * range};
+    }
     return (nadir_lmo_row_bound){
         .fixed = nadir_round_up(fixed, terms + 4) * range,
         .slope = nadir_round_up(slope, 4) * range,

@@ -9,18 +9,20 @@
 #include "sets/lmo.h"
 
 /* Where the entries of a row start among those of all rows; row = rows: their number. */
-static inline int64_t nadir_lmo_row_start(const nadir_model *model, int64_t row)
+static inline int64_t nadir_lmo_row_start(const nadir_lmo *lmo, int64_t row)
 {
-    return model->dense != NULL ? row * model->states : model->row_starts[row];
+    const bool full =
+        lmo->model->dense != NULL || (lmo->costs != NULL && lmo->domain != NADIR_DOMAIN_SUPPORT);
+    return full ? row * lmo->model->states : lmo->model->row_starts[row];
 }
 
 /* The largest number of entries of rows first .. end - 1. */
-int64_t nadir_lmo_longest_row(const nadir_model *model, int64_t first, int64_t end);
+int64_t nadir_lmo_longest_row(const nadir_lmo *lmo, int64_t first, int64_t end);
 
 /* Whether rows may reach other states than those that they list: sparse model, domain simplex. */
 static inline bool nadir_lmo_has_tail(const nadir_lmo *lmo)
 {
-    return lmo->model->dense == NULL && lmo->domain == NADIR_DOMAIN_SIMPLEX;
+    return lmo->model->dense == NULL && lmo->domain == NADIR_DOMAIN_SIMPLEX && lmo->costs == NULL;
 }
 
 /* A row's allowed nominal successors as plain arrays. */
@@ -35,6 +37,20 @@ typedef struct nadir_lmo_row_view {
 
 /* work: [2 * longest row], which may hold the arrays. */
 nadir_lmo_row_view nadir_lmo_row_view_make(const nadir_lmo *lmo, int64_t row, double *work);
+
+/* The same with the costs of the row as x. weights[row] = 0: not scaled. */
+nadir_lmo_row_view nadir_lmo_row_costs_view(const struct nadir_lmo_row_costs *costs, int64_t row,
+                                            double *work);
+/* columns: [states] of its entries. */
+void nadir_lmo_row_costs_columns(const struct nadir_lmo_row_costs *costs, int64_t row, int32_t *columns);
+/* All rows nominal. */
+void nadir_lmo_row_costs_begin(struct nadir_lmo_row_costs *costs);
+/* Appends X to the changed rows, and its gain; X: [view->count]. */
+nadir_status nadir_lmo_row_costs_append(nadir_context *context, struct nadir_lmo_row_costs *costs,
+                                        int64_t row, const nadir_lmo_row_view *view, const double *X);
+/* X of a row with costs, p < infinity: [view->count]. */
+void nadir_lmo_row_write(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
+                         const nadir_lmo_solution *solution, double *X);
 
 static inline double nadir_lmo_scale(const nadir_lmo *lmo, int64_t row)
 {

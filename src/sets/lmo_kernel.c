@@ -29,6 +29,7 @@ typedef struct row_writer {
     const nadir_lmo *lmo;
     const nadir_lmo_solution *solution;
     nadir_row raw;
+    const double *x; /* of the states; a row with costs: of its entries */
     double alpha;
     double base;    /* the smallest allowed x */
     double *values; /* [raw.count] */
@@ -41,7 +42,7 @@ static bool allowed(const row_writer *self, int64_t i)
 
 static double x_of(const row_writer *self, int64_t i)
 {
-    return self->lmo->order->x[nadir_row_column(&self->raw, i)] - self->base;
+    return self->x[nadir_row_column(&self->raw, i)] - self->base;
 }
 
 /* p = 1: the first allowed entry of the smallest v takes what moves; if the row has none, the first state of
@@ -126,7 +127,7 @@ static row_tail write_l2(const row_writer *self)
     const double *phat = self->raw.values;
     double *restrict values = self->values;
     if (self->raw.columns == NULL) { /* a loop without calls: the compiler makes vectors of it */
-        const double *x = self->lmo->order->x;
+        const double *x = self->x;
         const double least = self->lmo->domain == NADIR_DOMAIN_SIMPLEX ? -1 : 0;
         for (int64_t i = 0; i < self->raw.count; i++) {
             const double value = phat[i] + slope * (omega - (x[i] - self->base));
@@ -157,7 +158,23 @@ static row_tail write_lp(const row_writer *self)
     return no_tail;
 }
 
-/* values: [entries of the row] of its nominal successors. */
+/* A solution of step > 0. */
+static row_tail write_solution(const row_writer *self)
+{
+    const double p = self->lmo->p;
+    if (isinf(p)) {
+        return write_linf(self);
+    }
+    if (p == 1) {
+        return write_l1(self);
+    }
+    if (isinf(self->solution->step)) {
+        return write_concentrated(self);
+    }
+    return p == 2 ? write_l2(self) : write_lp(self);
+}
+
+/* A row that is not nominal. values: [entries of the row] of its nominal successors. */
 static row_tail write_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
                           double *values)
 {
@@ -165,24 +182,26 @@ static row_tail write_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_sol
         .lmo = lmo,
         .solution = solution,
         .raw = nadir_model_row(lmo->model, row),
+        .x = lmo->order->x,
         .alpha = nadir_lmo_scale(lmo, row),
         .values = values,
     };
-    if (!(solution->step > 0) || !(self.alpha > 0)) {
-        memcpy(values, self.raw.values, (size_t)self.raw.count * sizeof *values);
-        return no_tail;
-    }
     self.base = nadir_lmo_row_base(lmo, &self.raw);
-    if (isinf(lmo->p)) {
-        return write_linf(&self);
-    }
-    if (lmo->p == 1) {
-        return write_l1(&self);
-    }
-    if (isinf(solution->step)) {
-        return write_concentrated(&self);
-    }
-    return lmo->p == 2 ? write_l2(&self) : write_lp(&self);
+    return write_solution(&self);
+}
+
+void nadir_lmo_row_write(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
+                         const nadir_lmo_solution *solution, double *X)
+{
+    const row_writer self = {
+        .lmo = lmo,
+        .solution = solution,
+        .raw = {.count = view->count, .values = view->phat},
+        .x = view->x,
+        .alpha = view->alpha,
+        .values = X,
+    };
+    (void)write_solution(&self);
 }
 
 /* -------------------------------------------------------------------------------------- kernels */
@@ -197,7 +216,7 @@ static void fill_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution
     perturbed->nominal[row] = nominal;
     row_tail tail = {.extra = -1};
     if (!nominal) {
-        tail = write_row(lmo, row, solution, perturbed->values + nadir_lmo_row_start(lmo->model, row));
+        tail = write_row(lmo, row, solution, perturbed->values + nadir_lmo_row_start(lmo, row));
     }
     if (perturbed->x != NULL) {
         perturbed->omega[row] = tail.omega;
@@ -235,7 +254,7 @@ static nadir_status make_perturbed(nadir_context *context, const nadir_lmo *lmo,
         memcpy(perturbed->x, lmo->order->x, states * sizeof *perturbed->x);
         memcpy(perturbed->order, lmo->order->order, states * sizeof *perturbed->order);
     }
-    const int threads = nadir_threads_for(context, nadir_lmo_row_start(model, model->rows));
+    const int threads = nadir_threads_for(context, nadir_lmo_row_start(lmo, model->rows));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t row = 0; row < model->rows; row++) {
         fill_row(lmo, row, &solutions[row], perturbed);
@@ -244,23 +263,17 @@ cleanup:
     return status;
 }
 
-/* An entry of an explicit row. */
-typedef struct entry {
-    int32_t column;
-    double value;
-} entry;
-
 static int compare_columns(const void *a, const void *b)
 {
-    const int32_t i = ((const entry *)a)->column;
-    const int32_t j = ((const entry *)b)->column;
+    const int32_t i = ((const nadir_row_entry *)a)->column;
+    const int32_t j = ((const nadir_row_entry *)b)->column;
     return i < j ? -1 : i > j;
 }
 
 /* The entries of X in rising order into list[states]; returns how many. taken: [states] all false before and
  * after. values: [entries of the row]. */
 static int64_t list_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution, double *values,
-                        bool *taken, entry *list)
+                        bool *taken, nadir_row_entry *list)
 {
     const nadir_row raw = nadir_model_row(lmo->model, row);
     const row_tail tail = write_row(lmo, row, solution, values);
@@ -271,7 +284,7 @@ static int64_t list_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solut
     int64_t count = 0;
     for (int64_t i = 0; i < raw.count; i++) {
         taken[raw.columns[i]] = true;
-        list[count++] = (entry){raw.columns[i], values[i]};
+        list[count++] = (nadir_row_entry){raw.columns[i], values[i]};
     }
     for (int64_t i = 0; i < reached; i++) {
         const int32_t state = lmo->order->order[i];
@@ -280,7 +293,7 @@ static int64_t list_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solut
             const double value = tail.length > 0
                                      ? tail.omega - tail.slope * x
                                      : alpha * nadir_lmo_lp_displacement(lmo->p, solution, alpha, 0, x);
-            list[count++] = (entry){state, value};
+            list[count++] = (nadir_row_entry){state, value};
         }
     }
     for (int64_t i = 0; i < raw.count; i++) {
@@ -290,28 +303,40 @@ static int64_t list_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solut
     return count;
 }
 
-/* A growing list of explicit rows. */
-typedef struct row_list {
-    nadir_changed_rows made;
-    int64_t *rows, *starts;
-    int32_t *columns;
-    double *values;
-    size_t columns_capacity, values_capacity;
-} row_list;
-
-static nadir_status append(nadir_context *context, row_list *to, int64_t row, int64_t count,
-                           const entry *list)
+nadir_status nadir_row_list_make(nadir_context *context, int64_t rows, nadir_row_list *list)
 {
     nadir_status status = NADIR_OK;
-    const int64_t start = to->starts[to->made.count];
-    NADIR_RESERVE(context, to->columns, start + count, to->columns_capacity);
-    NADIR_RESERVE(context, to->values, start + count, to->values_capacity);
+    NADIR_NEW(context, list->rows, rows);
+    NADIR_NEW_ZERO(context, list->starts, rows + 1);
+    list->made = (nadir_changed_rows){.rows = list->rows, .starts = list->starts};
+cleanup:
+    return status;
+}
+
+void nadir_row_list_clear(nadir_context *context, nadir_row_list *list)
+{
+    nadir_release(context, list->rows);
+    nadir_release(context, list->starts);
+    nadir_release(context, list->columns);
+    nadir_release(context, list->values);
+    *list = (nadir_row_list){0};
+}
+
+nadir_status nadir_row_list_append(nadir_context *context, nadir_row_list *list, int64_t row, int64_t count,
+                                   const nadir_row_entry *entries)
+{
+    nadir_status status = NADIR_OK;
+    int64_t rows = list->made.count;
+    const int64_t start = list->starts[rows];
+    NADIR_RESERVE(context, list->columns, start + count, list->columns_capacity);
+    NADIR_RESERVE(context, list->values, start + count, list->values_capacity);
     for (int64_t i = 0; i < count; i++) {
-        to->columns[start + i] = list[i].column;
-        to->values[start + i] = list[i].value;
+        list->columns[start + i] = entries[i].column;
+        list->values[start + i] = entries[i].value;
     }
-    to->rows[to->made.count++] = row;
-    to->starts[to->made.count] = start + count;
+    list->rows[rows++] = row;
+    list->starts[rows] = start + count;
+    list->made = (nadir_changed_rows){rows, list->rows, list->starts, list->columns, list->values};
 cleanup:
     return status;
 }
@@ -321,38 +346,26 @@ static nadir_status make_explicit(nadir_context *context, const nadir_lmo *lmo,
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = lmo->model;
-    row_list to = {0};
+    nadir_row_list to = {0};
     double *values = NULL;
-    entry *list = NULL;
+    nadir_row_entry *list = NULL;
     bool *taken = NULL;
     nadir_kernel *made = NULL;
-    NADIR_NEW(context, to.rows, model->rows);
-    NADIR_NEW_ZERO(context, to.starts, model->rows + 1);
-    to.columns_capacity = (size_t)model->nonzeros;
-    to.values_capacity = to.columns_capacity;
-    NADIR_NEW(context, to.columns, to.columns_capacity);
-    NADIR_NEW(context, to.values, to.values_capacity);
-    NADIR_NEW(context, values, nadir_lmo_longest_row(model, 0, model->rows));
+    NADIR_CHECK(nadir_row_list_make(context, model->rows, &to));
+    NADIR_NEW(context, values, nadir_lmo_longest_row(lmo, 0, model->rows));
     NADIR_NEW(context, list, model->states);
     NADIR_NEW_ZERO(context, taken, model->states);
     for (int64_t row = 0; row < model->rows; row++) {
         if (solutions[row].step > 0 && nadir_lmo_scale(lmo, row) > 0) {
             const int64_t count = list_row(lmo, row, &solutions[row], values, taken, list);
-            NADIR_CHECK(append(context, &to, row, count, list));
+            NADIR_CHECK(nadir_row_list_append(context, &to, row, count, list));
         }
     }
-    to.made.rows = to.rows;
-    to.made.starts = to.starts;
-    to.made.columns = to.columns;
-    to.made.values = to.values;
     NADIR_CHECK(nadir_kernel_create_changed(context, lmo->model, &to.made, &made));
     nadir_kernel_free(*kernel);
     *kernel = made;
 cleanup:
-    nadir_release(context, to.rows);
-    nadir_release(context, to.starts);
-    nadir_release(context, to.columns);
-    nadir_release(context, to.values);
+    nadir_row_list_clear(context, &to);
     nadir_release(context, values);
     nadir_release(context, list);
     nadir_release(context, taken);

@@ -99,8 +99,7 @@ void nadir_lmo_l1_row(const nadir_lmo_row_view *view, double scale, double thres
 /* Where the candidates of each row start: one for each of its entries, key 0 for those that cannot move. */
 static int64_t candidates_before(const nadir_lmo_group *group, int64_t row)
 {
-    const nadir_model *model = group->lmo->model;
-    return nadir_lmo_row_start(model, row) - nadir_lmo_row_start(model, group->first);
+    return nadir_lmo_row_start(group->lmo, row) - nadir_lmo_row_start(group->lmo, group->first);
 }
 
 static void list_row(const nadir_lmo_group *group, int64_t row, double *work, void *data)
@@ -162,7 +161,7 @@ static nadir_lmo_common solve_dense_row(const nadir_lmo_group *group)
 
 nadir_lmo_common nadir_lmo_l1(const nadir_lmo_group *group)
 {
-    if (group->end - group->first == 1 && group->lmo->model->dense != NULL) {
+    if (group->end - group->first == 1 && group->lmo->model->dense != NULL && group->lmo->costs == NULL) {
         return solve_dense_row(group);
     }
     candidate *list = (candidate *)group->scratch;

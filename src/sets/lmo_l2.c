@@ -254,11 +254,17 @@ static bool move_sums(const nadir_lmo_row_view *view, double omega, double other
     return true;
 }
 
+/* Whether every state is allowed in every row, with one x for all rows. */
+static bool has_all_states(const nadir_lmo *lmo)
+{
+    return lmo->domain == NADIR_DOMAIN_SIMPLEX && lmo->costs == NULL;
+}
+
 /* The mean over all allowed states: omega of the solution that clips nothing, and an upper bound on any
  * other. The nominal successors and all states below it contain the set I of every solution. */
 static double start_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view)
 {
-    if (lmo->domain == NADIR_DOMAIN_SIMPLEX) {
+    if (has_all_states(lmo)) {
         const int64_t last = lmo->order->states - 1;
         return lmo->order->sorted[last] - lmo->order->first[last] / (double)lmo->order->states;
     }
@@ -334,7 +340,7 @@ static void update_row(const nadir_lmo_group *group, int64_t row, double *work, 
         slope = pass->cold ? NO_CLIPPING : slope;
     }
     solution->upper = solution->omega;
-    const bool full = group->lmo->domain == NADIR_DOMAIN_SIMPLEX && view.count == group->lmo->order->states;
+    const bool full = has_all_states(group->lmo) && view.count == group->lmo->order->states;
     if (pass->cold && !pass->started && full) {
         store_sums(&view, slope, &pass->all, stored, solution);
         return;
@@ -419,7 +425,7 @@ nadir_lmo_common nadir_lmo_l2(const nadir_lmo_group *group, double start)
     }
     const nadir_lmo_row_view all = {0};
     pass = (group_pass){.cold = true};
-    if (group->lmo->domain == NADIR_DOMAIN_SIMPLEX) {
+    if (has_all_states(group->lmo)) {
         pass.all = sum_states(group->lmo, start_level(group->lmo, &all));
     }
     if (!iterate(group, &pass, COLD_LIMIT)) {

@@ -75,7 +75,8 @@ static void setting_clear(nadir_context *context, setting *at)
 static double *entries_of(nadir_context *context, const setting *at)
 {
     nadir_kernel *kernel = NULL;
-    assert_ok(context, nadir_kernel_create_changed(context, at->problem->model, &at->costs.changed, &kernel));
+    assert_ok(context,
+              nadir_kernel_create_changed(context, at->problem->model, &at->costs.changed.made, &kernel));
     double *entries = test_kernel_entries(context, kernel);
     double *nominal = test_dense_kernel(at->problem->model);
     nadir_kernel_free(kernel);
@@ -131,7 +132,8 @@ static void check_near(nadir_context *context, setting *at, nadir_random *random
     set_costs(context, at, random, 1);
     assert_ok(context, nadir_lmo_row_costs_solve(context, &at->costs));
     double *start = entries_of(context, at);
-    assert_ok(context, nadir_kernel_create_changed(context, at->problem->model, &at->costs.changed, &from));
+    assert_ok(context,
+              nadir_kernel_create_changed(context, at->problem->model, &at->costs.changed.made, &from));
     set_costs(context, at, random, 1);
     const double curvature = pow(10, 4 * nadir_random_uniform(random) - 2);
     assert_ok(context, nadir_lmo_row_costs_proximal(context, &at->costs, from, curvature, &length));
