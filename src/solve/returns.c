@@ -60,114 +60,79 @@ typedef struct returns_worker {
 
 /* ------------------------------------------------------------------------------------ policies as given */
 
-/* What is known of the policies before any is evaluated. */
-typedef struct survey {
-    int64_t wrong;    /* the first that is no policy; INT64_MAX: none */
-    bool exact;       /* none has to be normalised */
-    int64_t repaired; /* states that are normalised by more than rounding */
-    double off;       /* of the worst of them: |sum - 1|, */
-    double sum;
-    int64_t policy, state; /* and where, the first among equals */
-} survey;
-
-#define SURVEY_START ((survey){.wrong = INT64_MAX, .exact = true})
-
-static void join(survey *all, const survey *part)
+/* Whether policy i needs no normalising. */
+static bool is_exact(const returns_request *self, int64_t i)
 {
-    const bool worse = part->off > all->off || (part->off == all->off && part->policy < all->policy);
-    const int64_t repaired = all->repaired + part->repaired;
-    const int64_t wrong = part->wrong < all->wrong ? part->wrong : all->wrong;
-    const bool exact = all->exact && part->exact;
-    if (worse) {
-        *all = *part;
+    const int64_t *state_rows = self->model->state_rows;
+    const double *probabilities = self->probabilities + i * self->model->rows;
+    bool exact = true;
+    for (int64_t row = 0; row < self->model->rows; row++) {
+        exact = exact && probabilities[row] >= 0;
     }
-    all->repaired = repaired;
-    all->wrong = wrong;
-    all->exact = exact;
-}
-#pragma omp declare reduction(join:survey : join(&omp_out, &omp_in)) initializer(omp_priv = SURVEY_START)
-
-/* One policy, [rows]. */
-static void look_at(const nadir_model *model, const double *probabilities, int64_t policy, survey *found)
-{
-    bool good = true;
-    for (int64_t s = 0; s < model->states && good; s++) {
-        const int64_t first = model->state_rows[s];
-        const int64_t count = model->state_rows[s + 1] - first;
-        for (int64_t i = 0; i < count; i++) {
-            good = good && probabilities[first + i] >= 0;
-        }
-        const double sum = nadir_vector_sum(count, probabilities + first);
-        const double off = fabs(sum - 1);
-        good = good && off <= NADIR_SUM_TOLERANCE; /* what is not finite has no such sum */
-        found->exact = found->exact && off <= NADIR_SUM_ROUNDING;
-        found->repaired += off > NADIR_SUM_UNSAID;
-        if (off > NADIR_SUM_UNSAID && off > found->off) {
-            found->off = off;
-            found->sum = sum;
-            found->policy = policy;
-            found->state = s;
-        }
+    for (int64_t s = 0; s < self->model->states && exact; s++) {
+        const double sum = nadir_vector_sum(state_rows[s + 1] - state_rows[s], probabilities + state_rows[s]);
+        exact = fabs(sum - 1) <= NADIR_SUM_ROUNDING;
     }
-    found->wrong = !good && policy < found->wrong ? policy : found->wrong;
+    return exact;
 }
 
-/* The sentence about a policy that is none. */
-static nadir_status refuse(nadir_context *context, const nadir_model *model, const double *probabilities,
-                           int64_t policy)
+/* to: [rows] <- policy i, checked and normalised as policies are. */
+static nadir_status settle_policy(nadir_context *context, const returns_request *self, int64_t i, double *to,
+                                  nadir_sum_report *report)
+{
+    const int64_t rows = self->model->rows;
+    char name[32];
+    (void)snprintf(name, sizeof name, "policy %lld", (long long)i);
+    memcpy(to, self->probabilities + i * rows, (size_t)rows * sizeof *to);
+    return nadir_policy_settle(context, self->model, name, to, report);
+}
+
+/* Refuses the first that is no policy, and tells how many states are normalised. work: [rows] */
+static nadir_status settle_all(nadir_context *context, const returns_request *self, double *work)
 {
     nadir_status status = NADIR_OK;
-    nadir_sum_report report = {0};
-    char name[32];
-    double *copy = NULL;
-    (void)snprintf(name, sizeof name, "policy %lld", (long long)policy);
-    NADIR_NEW(context, copy, model->rows);
-    memcpy(copy, probabilities + policy * model->rows, (size_t)model->rows * sizeof *copy);
-    NADIR_CHECK(nadir_policy_settle(context, model, name, copy, &report));
+    nadir_sum_report all = {.worst_sum = 1};
+    int64_t policy = 0;
+    char place[NADIR_LABEL_LENGTH];
+    for (int64_t i = 0; i < self->count; i++) {
+        nadir_sum_report report = {.worst_sum = 1};
+        NADIR_CHECK(nadir_progress(context, "checking policies", -1));
+        NADIR_CHECK(settle_policy(context, self, i, work, &report));
+        if (report.repaired > 0 && fabs(report.worst_sum - 1) > fabs(all.worst_sum - 1)) {
+            all.worst = report.worst;
+            all.worst_sum = report.worst_sum;
+            policy = i;
+        }
+        all.repaired += report.repaired;
+    }
+    if (all.repaired > 0) {
+        nadir_log(context, NADIR_LOG_WARNING,
+                  "policies: %lld state%s normalised; the farthest from 1: policy %lld, %s, sum %.15g",
+                  (long long)all.repaired, all.repaired == 1 ? " was" : "s were", (long long)policy,
+                  nadir_model_label(self->model, all.worst, -1, place), all.worst_sum);
+    }
 cleanup:
-    nadir_release(context, copy);
     return status;
 }
 
 static nadir_status look_at_all(nadir_context *context, returns_request *self)
 {
-    const nadir_model *model = self->model;
-    const int threads = nadir_threads_for(context, self->count * model->rows);
-    nadir_status stopped = NADIR_OK;
-    survey found = SURVEY_START;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(join : found)
+    nadir_status status = NADIR_OK;
+    const int threads = nadir_threads_for(context, self->count * self->model->rows);
+    double *work = NULL;
+    bool exact = true;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : exact)
     for (int64_t i = 0; i < self->count; i++) {
-        if (nadir_progress_team(context, "checking policies", -1, &stopped)) {
-            look_at(model, self->probabilities + i * model->rows, i, &found);
-        }
+        exact = exact && nadir_progress_team(context, "checking policies", -1, &status) && is_exact(self, i);
     }
-    if (stopped != NADIR_OK) {
-        return stopped;
+    self->exact = exact;
+    if (!exact && status == NADIR_OK) {
+        NADIR_NEW(context, work, self->model->rows);
+        NADIR_CHECK(settle_all(context, self, work));
     }
-    if (found.wrong < self->count) {
-        return refuse(context, model, self->probabilities, found.wrong);
-    }
-    if (found.repaired > 0) {
-        char place[NADIR_LABEL_LENGTH];
-        nadir_log(context, NADIR_LOG_WARNING,
-                  "policies: %lld state%s normalised; the farthest from 1: policy %lld, %s, sum %.15g",
-                  (long long)found.repaired, found.repaired == 1 ? " was" : "s were", (long long)found.policy,
-                  nadir_model_label(model, found.state, -1, place), found.sum);
-    }
-    self->exact = found.exact;
-    return NADIR_OK;
-}
-
-/* to: [rows] <- from, normalised as policies are; they were checked. */
-static void normalise(const nadir_model *model, const double *from, double *to)
-{
-    nadir_sum_report unsaid = {0};
-    double sum;
-    memcpy(to, from, (size_t)model->rows * sizeof *to);
-    for (int64_t s = 0; s < model->states; s++) {
-        const int64_t first = model->state_rows[s];
-        (void)nadir_normalise(model->state_rows[s + 1] - first, to + first, s, &unsaid, &sum);
-    }
+cleanup:
+    nadir_release(context, work);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------- one by one */
@@ -230,7 +195,8 @@ static nadir_status evaluate_policy(const returns_request *self, returns_worker 
     const nadir_model *model = self->model;
     const nadir_policy *policy = worker->policy;
     nadir_value_residual seen = {0};
-    normalise(model, self->probabilities + i * model->rows, policy->probabilities);
+    nadir_sum_report unsaid = {0};
+    NADIR_CHECK(settle_policy(context, self, i, policy->probabilities, &unsaid));
     if (worker->occupancy == NULL) {
         NADIR_CHECK(nadir_occupancy_create(context, self->kernel, policy, model->discount,
                                            self->settings->backend, self->settings->tolerance,
@@ -262,27 +228,6 @@ static nadir_status report_failure(nadir_context *context, const returns_worker 
     return status == NADIR_ERROR_ILL_POSED || status == NADIR_ERROR_NOT_CONVERGED
                ? nadir_fail(context, status, "policy %lld: %s", (long long)worker->failed, said)
                : nadir_fail(context, status, "%s", said);
-}
-
-static nadir_status evaluate_in_turn(nadir_context *context, const returns_request *self)
-{
-    nadir_status status = NADIR_OK;
-    returns_worker *worker = NULL;
-    NADIR_NEW_ZERO(context, worker, 1);
-    NADIR_CHECK(worker_make(context, self, true, worker));
-    for (int64_t i = 0; i < self->count; i++) {
-        NADIR_CHECK(nadir_progress(context, TASK, (double)i / (double)self->count));
-        if (evaluate_policy(self, worker, i) != NADIR_OK) {
-            status = report_failure(context, worker);
-            goto cleanup;
-        }
-    }
-cleanup:
-    if (worker != NULL) {
-        worker_clear(worker);
-    }
-    nadir_release(context, worker);
-    return status;
 }
 
 /* ------------------------------------------------------------------------------------------ many threads */
@@ -336,14 +281,15 @@ static void evaluate_run(nadir_context *context, const returns_request *self, in
     }
 }
 
-static nadir_status evaluate_shared(nadir_context *context, const returns_request *self, int threads)
+/* One thread: it uses the device and all threads of the context. */
+static nadir_status evaluate_all(nadir_context *context, const returns_request *self, int threads)
 {
     nadir_status status = NADIR_OK;
     int64_t failed = INT64_MAX;
     returns_worker *workers = NULL;
     NADIR_NEW_ZERO(context, workers, threads);
     for (int k = 0; k < threads; k++) {
-        NADIR_CHECK(worker_make(context, self, false, &workers[k]));
+        NADIR_CHECK(worker_make(context, self, threads == 1, &workers[k]));
     }
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int k = 0; k < threads; k++) {
@@ -399,18 +345,18 @@ typedef struct block {
 } block;
 
 /* Normalises the policies of a block. */
-static void load(const nadir_context *context, const returns_request *own, block *self)
+static nadir_status load(nadir_context *context, const returns_request *own, block *self)
 {
+    nadir_status status = NADIR_OK;
     const int64_t rows = own->model->rows;
-    const double *given = own->probabilities + self->first * rows;
-    self->probabilities = self->normalised != NULL ? self->normalised : given;
-    if (self->normalised == NULL) {
-        return;
+    nadir_sum_report unsaid = {0};
+    self->probabilities =
+        self->normalised != NULL ? self->normalised : own->probabilities + self->first * rows;
+    for (int64_t i = 0; i < self->count && self->normalised != NULL; i++) {
+        NADIR_CHECK(settle_policy(context, own, self->first + i, self->normalised + i * rows, &unsaid));
     }
-#pragma omp parallel for num_threads(nadir_threads_for(context, self->count *rows)) schedule(static)
-    for (int64_t i = 0; i < self->count; i++) {
-        normalise(own->model, given + i * rows, self->normalised + i * rows);
-    }
+cleanup:
+    return status;
 }
 
 /* Returns and errors of a block. mu . v is a sum of S products in any order. */
@@ -461,7 +407,7 @@ static nadir_status evaluate_block(nadir_context *context, const returns_request
     const nadir_model *model = own->model;
     const nadir_device_returns asked = {
         .gamma = model->discount, .rewards = model->rewards, .initial = model->initial};
-    load(context, own, self);
+    NADIR_CHECK(load(context, own, self));
     NADIR_CHECK(context->device->policy_returns(rows, context, &asked, self->count, self->probabilities,
                                                 self->found));
     conclude(context, own, self);
@@ -538,7 +484,7 @@ nadir_status nadir_returns(nadir_context *context, nadir_model *model, int64_t c
     if (use_batches(context, &run)) {
         status = evaluate_batches(context, &run);
     } else {
-        status = threads > 1 ? evaluate_shared(context, &run, threads) : evaluate_in_turn(context, &run);
+        status = evaluate_all(context, &run, threads);
     }
 cleanup:
     nadir_kernel_free(run.kernel);
