@@ -8,6 +8,9 @@
 
 #define DEFAULT_TOLERANCE 1e-12
 
+/* Up to this many states a perturbed kernel is factored rather than iterated with the factors of its base. */
+#define FACTORED_STATES 64
+
 /* Tails of a perturbed kernel are written out, unasked, up to this many times the entries of M. */
 #define TAIL_SHARE 4
 /* And for a backend of a device that was asked for, up to this many entries: those of kernels too small to be
@@ -273,6 +276,12 @@ static bool is_direct(const nadir_backend *backend)
     return backend != NULL && nadir_backend_has(backend, NADIR_BACKEND_DIRECT);
 }
 
+/* Whether factors of a kernel beside this one are cheaper than iterations through these. */
+static bool is_small(const nadir_occupancy *occupancy)
+{
+    return is_direct(occupancy->backend) && occupancy->average.states <= FACTORED_STATES;
+}
+
 /* Whether all of P^pi has to be in the matrix: a backend of a device sees what is there alone. */
 static bool needs_matrix(const nadir_backend *backend, const nadir_average *average)
 {
@@ -343,7 +352,7 @@ cleanup:
 nadir_status nadir_occupancy_own_backend(nadir_context *context, nadir_occupancy *occupancy)
 {
     nadir_occupancy_statistics(occupancy, &occupancy->spent);
-    occupancy->automatic = occupancy->base->automatic;
+    occupancy->automatic = occupancy->base->automatic && !is_small(occupancy->base);
     occupancy->backend = occupancy->base->backend;
     occupancy->base = NULL;
     occupancy->preconditioned = false;
@@ -462,6 +471,9 @@ nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *ba
     if (!borrowed) {
         NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));
         made->preconditioned = true;
+        if (is_small(base)) {
+            NADIR_CHECK(nadir_occupancy_own_backend(context, made));
+        }
     } else {
         NADIR_CHECK(start_update(context, made));
     }
@@ -479,9 +491,9 @@ nadir_status nadir_occupancy_perturb_again(nadir_context *context, nadir_occupan
 {
     nadir_status status = NADIR_OK;
     bool same;
-    *done = occupancy->base != NULL && occupancy->preconditioned && occupancy->ready;
-    if (!*done) {
-        return NADIR_OK;
+    *done = occupancy->ready && (occupancy->base != NULL ? occupancy->preconditioned : is_small(occupancy));
+    if (!*done || occupancy->base == NULL) {
+        return *done ? nadir_occupancy_update(context, occupancy, kernel, policy) : NADIR_OK;
     }
     NADIR_CHECK(nadir_occupancy_check_ready(context, occupancy));
     occupancy->ready = false;
