@@ -170,7 +170,8 @@ static double lapack_cost(const nadir_context *context, int64_t states)
     return 2.0 / 3 * n * n * n * DENSE_FLOP + SOLVES * n * n * DENSE_ENTRY;
 }
 
-static nadir_status klu_cost(nadir_context *context, const nadir_matrix *matrix, double *cost)
+/* Infinite where it is more than `most` before anything is analysed. */
+static nadir_status klu_cost(nadir_context *context, const nadir_matrix *matrix, double most, double *cost)
 {
     nadir_status status = NADIR_OK;
     const double n = (double)matrix->size;
@@ -178,7 +179,8 @@ static nadir_status klu_cost(nadir_context *context, const nadir_matrix *matrix,
     bool ordered = matrix->size <= ORDERED_STATES || is_triangular(matrix);
     nadir_fill fill;
     *cost = INFINITY;
-    if (entries > n * sqrt(n) + 2 * n) { /* such rows fill the factors whatever the order */
+    /* such rows fill the factors whatever the order */
+    if (n * SPARSE_STATE > most || entries > n * sqrt(n) + 2 * n) {
         return NADIR_OK;
     }
     if (!ordered) {
@@ -208,7 +210,7 @@ static nadir_status choose_host(nadir_context *context, nadir_average *average, 
     if (matrix->dense == NULL) {
         const double product = (double)matrix->starts[n] * PRODUCT_ENTRY + (double)n * PRODUCT_STATE;
         krylov = SOLVES * ITERATIONS * product;
-        NADIR_CHECK(klu_cost(context, matrix, &klu));
+        NADIR_CHECK(klu_cost(context, matrix, lapack, &klu));
     }
     if (klu < lapack && klu <= krylov) {
         *backend = &nadir_backend_klu;

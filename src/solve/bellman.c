@@ -8,8 +8,8 @@
 #include <float.h>
 #include <math.h>
 
-/* Rows whose products are made at a time, and states that a thread takes at a time, at most. */
-enum { ROWS = 256, STATES = 256 };
+/* States that a thread takes at a time, at most. */
+enum { STATES = 256 };
 
 typedef struct bellman_job {
     const nadir_kernel *kernel;
@@ -66,38 +66,8 @@ static void note(const bellman_job *job, int64_t s, double value, double best, n
     pass->finite = pass->finite && isfinite(value) && isfinite(best);
 }
 
-/* The states first .. end - 1. Products are made by blocks of rows, whichever states they belong to. */
+/* The states first .. end - 1. Rows that cannot be better than the chosen one are not read. */
 static void maximise_states(const bellman_job *job, int64_t first, int64_t end, nadir_bellman_pass *pass)
-{
-    const nadir_model *model = job->model;
-    const int64_t last_row = model->state_rows[end];
-    double products[ROWS];
-    int64_t s = first;
-    double best = -INFINITY;
-    double chosen = NAN;
-    int64_t best_row = 0;
-    for (int64_t start = model->state_rows[first]; start < last_row; start += ROWS) {
-        const int64_t stop = start + ROWS < last_row ? start + ROWS : last_row;
-        nadir_kernel_multiply_rows(job->kernel, &job->vector, start, stop, products);
-        for (int64_t row = start; row < stop; row++) {
-            const double q = model->rewards[row] + job->gamma * products[row - start];
-            best_row = q > best ? row : best_row;
-            best = larger(q, best);
-            chosen = row == job->choice[s] ? q : chosen;
-            if (row + 1 == model->state_rows[s + 1]) {
-                const bool change = best > chosen + job->tie;
-                note(job, s, change ? best : chosen, best, pass);
-                job->choice[s] = change ? best_row : job->choice[s];
-                pass->changed += change;
-                best = -INFINITY;
-                s++;
-            }
-        }
-    }
-}
-
-/* The same, where rows that cannot be better than the chosen one need not be read. */
-static void maximise_known(const bellman_job *job, int64_t first, int64_t end, nadir_bellman_pass *pass)
 {
     const nadir_model *model = job->model;
     for (int64_t s = first; s < end; s++) {
@@ -107,7 +77,8 @@ static void maximise_known(const bellman_job *job, int64_t first, int64_t end, n
         const double chosen = model->rewards[best_row] + job->gamma * product;
         double best = chosen;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            if (row != job->choice[s] && !(job->known[row] + job->rise < chosen)) {
+            const bool worse = job->known != NULL && job->known[row] + job->rise < chosen;
+            if (row != job->choice[s] && !worse) {
                 nadir_kernel_multiply_rows(job->kernel, &job->vector, row, row + 1, &product);
                 const double q = model->rewards[row] + job->gamma * product;
                 best_row = q > best ? row : best_row;
@@ -153,9 +124,7 @@ static void run(const nadir_context *context, const bellman_job *job, nadir_bell
 #pragma omp for schedule(dynamic) nowait
         for (int64_t first = 0; first < model->states; first += step) {
             const int64_t end = first + step < model->states ? first + step : model->states;
-            (job->choice == NULL  ? average_states
-             : job->known != NULL ? maximise_known
-                                  : maximise_states)(job, first, end, &part);
+            (job->choice == NULL ? average_states : maximise_states)(job, first, end, &part);
         }
 #pragma omp critical(nadir_bellman_join)
         join(&all, &part);

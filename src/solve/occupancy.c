@@ -99,35 +99,15 @@ nadir_status nadir_occupancy_check_ready(nadir_context *context, const nadir_occ
     return nadir_fail(context, NADIR_ERROR_ILL_POSED, "the last update of the occupancy operator failed");
 }
 
-nadir_status nadir_occupancy_solve(nadir_context *context, nadir_occupancy *occupancy, int64_t count,
-                                   const double *b, double *x, nadir_accuracy *accuracy)
-{
-    const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
-    return status != NADIR_OK
-               ? status
-               : nadir_refinement_solve(context, occupancy, false, count, b, 0, false, x, accuracy);
-}
-
-nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occupancy *occupancy,
-                                              int64_t count, const double *b, double *x,
-                                              nadir_accuracy *accuracy)
-{
-    const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
-    return status != NADIR_OK
-               ? status
-               : nadir_refinement_solve(context, occupancy, true, count, b, 0, false, x, accuracy);
-}
-
 nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupancy *occupancy,
                                            bool transposed, int64_t count, const double *b, double tolerance,
                                            double *x)
 {
-    const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
-    if (status != NADIR_OK) {
-        return status;
-    }
     if (nadir_occupancy_is_direct(occupancy)) {
-        return nadir_occupancy_solve_once(context, occupancy, transposed, count, b, 0, x);
+        const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
+        return status != NADIR_OK
+                   ? status
+                   : nadir_occupancy_solve_once(context, occupancy, transposed, count, b, 0, x);
     }
     return nadir_refinement_solve(context, occupancy, transposed, count, b, tolerance, false, x, NULL);
 }
@@ -141,14 +121,9 @@ nadir_vec nadir_occupancy_vec(nadir_context *context, const nadir_occupancy *occ
 nadir_status nadir_occupancy_solve_vec(const nadir_vec *vec, nadir_occupancy *occupancy, bool transposed,
                                        const double *b, double tolerance, double *x)
 {
-    nadir_context *context = vec->context;
-    if (vec->device == NULL) {
-        return nadir_occupancy_solve_roughly(context, occupancy, transposed, 1, b, tolerance, x);
-    }
-    const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
-    return status != NADIR_OK
-               ? status
-               : nadir_refinement_solve_device(context, occupancy, transposed, b, tolerance, x);
+    return vec->device == NULL
+               ? nadir_occupancy_solve_roughly(vec->context, occupancy, transposed, 1, b, tolerance, x)
+               : nadir_refinement_solve_device(vec->context, occupancy, transposed, b, tolerance, x);
 }
 
 void nadir_occupancy_set_tolerance(nadir_occupancy *occupancy, double tolerance)
@@ -169,16 +144,6 @@ bool nadir_occupancy_iterates(const nadir_occupancy *occupancy)
 bool nadir_occupancy_has(const nadir_occupancy *occupancy, unsigned capability)
 {
     return nadir_backend_has(nadir_occupancy_root(occupancy)->backend, capability);
-}
-
-nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                     int64_t count, const double *b, double tolerance, double *x,
-                                     nadir_accuracy *accuracy)
-{
-    const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
-    return status != NADIR_OK ? status
-                              : nadir_refinement_solve(context, occupancy, transposed, count, b, tolerance,
-                                                       true, x, accuracy);
 }
 
 /* z = A^-1 b and w = A^-T k for the rank-one term of the average; the term is left out meanwhile. To
@@ -392,9 +357,9 @@ nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *
     made->automatic = made->backend == NULL;
     NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));
     NADIR_CHECK(set_up(context, made));
+    made->ready = true;
     NADIR_CHECK(start_update(context, made));
     NADIR_CHECK(probe(context, made));
-    made->ready = true;
     *occupancy = made;
     made = NULL;
 cleanup:
@@ -444,10 +409,11 @@ nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occ
         release_backend(context, occupancy);
         NADIR_CHECK(set_up(context, occupancy));
     }
+    occupancy->ready = true;
     NADIR_CHECK(start_update(context, occupancy));
     NADIR_CHECK(probe(context, occupancy));
-    occupancy->ready = true;
 cleanup:
+    occupancy->ready = status == NADIR_OK;
     return status;
 }
 
@@ -467,6 +433,7 @@ nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *ba
     start(made, base->gamma, base->tolerance);
     made->base = base;
     made->updates = base->updates;
+    made->ready = true;
     NADIR_CHECK(nadir_average_borrow(context, &base->average, kernel, policy, &made->average, &borrowed));
     if (!borrowed) {
         NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));
@@ -478,7 +445,6 @@ nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *ba
         NADIR_CHECK(start_update(context, made));
     }
     NADIR_CHECK(probe(context, made));
-    made->ready = true;
     *occupancy = made;
     made = NULL;
 cleanup:
@@ -496,11 +462,10 @@ nadir_status nadir_occupancy_perturb_again(nadir_context *context, nadir_occupan
         return *done ? nadir_occupancy_update(context, occupancy, kernel, policy) : NADIR_OK;
     }
     NADIR_CHECK(nadir_occupancy_check_ready(context, occupancy));
-    occupancy->ready = false;
     memset(occupancy->roundings, 0, sizeof occupancy->roundings);
     NADIR_CHECK(nadir_average_remake(context, kernel, policy, &occupancy->average, &same));
     NADIR_CHECK(probe(context, occupancy));
-    occupancy->ready = true;
 cleanup:
+    occupancy->ready = status == NADIR_OK;
     return status;
 }

@@ -63,14 +63,33 @@ nadir_status nadir_occupancy_perturb_again(nadir_context *context, nadir_occupan
 
 void nadir_occupancy_free(nadir_context *context, nadir_occupancy *occupancy);
 
-/* X = D B and X = D^T B for `count` right-hand sides of [states]; x may be b; x is not read. accuracy may be
- * NULL. NADIR_ERROR_ILL_POSED: singular; NADIR_ERROR_NOT_CONVERGED: the accuracy was not reached, or a number
- * is not finite. */
-nadir_status nadir_occupancy_solve(nadir_context *context, nadir_occupancy *occupancy, int64_t count,
-                                   const double *b, double *x, nadir_accuracy *accuracy);
-nadir_status nadir_occupancy_solve_transposed(nadir_context *context, nadir_occupancy *occupancy,
-                                              int64_t count, const double *b, double *x,
-                                              nadir_accuracy *accuracy);
+/* X <- D B or D^T B for `count` right-hand sides of [states], to `tolerance` or that of the operator if
+ * larger (iterative backends; refinement.c). guessed: x comes with a guess and is not b: the better it is, the
+ * less is left to do. Otherwise x is not read, and may be b. accuracy may be NULL. NADIR_ERROR_ILL_POSED:
+ * singular; NADIR_ERROR_NOT_CONVERGED: the accuracy was not reached, or a number is not finite. */
+nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                    int64_t count, const double *b, double tolerance, bool guessed, double *x,
+                                    nadir_accuracy *accuracy);
+
+static inline nadir_status nadir_occupancy_solve(nadir_context *context, nadir_occupancy *occupancy,
+                                                 int64_t count, const double *b, double *x,
+                                                 nadir_accuracy *accuracy)
+{
+    return nadir_refinement_solve(context, occupancy, false, count, b, 0, false, x, accuracy);
+}
+static inline nadir_status nadir_occupancy_solve_transposed(nadir_context *context,
+                                                            nadir_occupancy *occupancy, int64_t count,
+                                                            const double *b, double *x,
+                                                            nadir_accuracy *accuracy)
+{
+    return nadir_refinement_solve(context, occupancy, true, count, b, 0, false, x, accuracy);
+}
+static inline nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy,
+                                                   bool transposed, int64_t count, const double *b,
+                                                   double tolerance, double *x, nadir_accuracy *accuracy)
+{
+    return nadir_refinement_solve(context, occupancy, transposed, count, b, tolerance, true, x, accuracy);
+}
 
 /* About D B or D^T B: for the inside of iterations that correct themselves. One solve of a direct backend,
  * without looking at the residual; iterative ones stop at an error of about `tolerance` times the largest
@@ -84,12 +103,6 @@ nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupan
 nadir_vec nadir_occupancy_vec(nadir_context *context, const nadir_occupancy *occupancy);
 nadir_status nadir_occupancy_solve_vec(const nadir_vec *vec, nadir_occupancy *occupancy, bool transposed,
                                        const double *b, double tolerance, double *x);
-
-/* D B or D^T B where x, which is not b, comes with a guess: the better it is, the less is left to do.
- * tolerance: of iterative backends; 0: that of the operator. accuracy may be NULL. */
-nadir_status nadir_occupancy_improve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                     int64_t count, const double *b, double tolerance, double *x,
-                                     nadir_accuracy *accuracy);
 
 /* At most so many steps from x: [states], a guess, towards D b or D^T b, through the solves of the base,
  * until the residual is below `share` of what it was. r: [states] b - A x in the end, *left: |r|_2 as a share

@@ -92,19 +92,15 @@ nadir_status nadir_occupancy_solve_preconditioned(nadir_context *context, nadir_
                                                   bool transposed, int64_t count, const double *b,
                                                   double residual, double *x);
 
+/* Y <- P^pi X, or with its transpose. */
+nadir_status nadir_occupancy_multiply(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                      int64_t count, const double *x, double *y);
 /* R <- B - A X, or with A^T. */
 nadir_status nadir_occupancy_residuals(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
                                        int64_t count, const double *b, const double *x, double *r);
 
-/* X <- A^-1 B, or A^-T B, to `tolerance` or that of the operator if larger; see refinement.c. guessed: x comes
- * with a guess and is not b; columns where it is worse than zero start from that. Otherwise x may be b.
- * accuracy may be NULL. */
-nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                    int64_t count, const double *b, double tolerance, bool guessed, double *x,
-                                    nadir_accuracy *accuracy);
-
-/* The same for one right-hand side without a guess where b and x lie on the device; x is not b. Nothing is done
- * with their numbers here. Only where it is possible. */
+/* nadir_refinement_solve for one right-hand side without a guess where b and x lie on the device; x is not b.
+ * Nothing is done with their numbers here. Only where it is possible. */
 bool nadir_refinement_is_on_device(const nadir_occupancy *occupancy);
 nadir_status nadir_refinement_solve_device(nadir_context *context, nadir_occupancy *occupancy,
                                            bool transposed, const double *b, double tolerance, double *x);

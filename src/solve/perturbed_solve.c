@@ -13,36 +13,13 @@
 /* Products, each with a solve of the base, after which a backend of one's own would have been cheaper. */
 #define PRODUCTS_LIMIT (5 * NADIR_GMRES_RESTART)
 
-/* Y = P^pi X, or transposed. */
-static nadir_status multiply(nadir_context *context, nadir_average *average, bool transposed, int64_t count,
-                             const double *x, double *y)
-{
-    if (transposed) {
-        return nadir_average_multiply_transposed(context, average, count, x, y);
-    }
-    nadir_average_multiply(context, average, count, x, y);
-    return NADIR_OK;
-}
-
-nadir_status nadir_occupancy_residuals(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                       int64_t count, const double *b, const double *x, double *r)
-{
-    nadir_average *average = &occupancy->average;
-    const nadir_status status = multiply(context, average, transposed, count, x, r);
-    for (int64_t i = 0; i < count * average->states; i++) {
-        r[i] = (b[i] - x[i]) + occupancy->gamma * r[i];
-    }
-    return status;
-}
-
 /* Y = A X = X - gamma P^pi X, or transposed. */
 static nadir_status apply(nadir_context *context, void *user, bool transposed, int64_t count, const double *x,
                           double *y)
 {
     nadir_occupancy *occupancy = user;
-    nadir_average *average = &occupancy->average;
-    const nadir_status status = multiply(context, average, transposed, count, x, y);
-    for (int64_t i = 0; i < count * average->states; i++) {
+    const nadir_status status = nadir_occupancy_multiply(context, occupancy, transposed, count, x, y);
+    for (int64_t i = 0; i < count * occupancy->average.states; i++) {
         y[i] = x[i] - occupancy->gamma * y[i];
     }
     return status;

@@ -54,8 +54,28 @@ typedef struct refinement {
     double *b_norm;   /* [count] */
     double *x_norm;   /* [count] */
     double *r_norm;   /* [count] */
-    double *previous; /* [count] r_norm of the round before */
+    double *previous; /* [3 * count] r_norm of the round before, or all norms by a backend */
 } refinement;
+
+nadir_status nadir_occupancy_multiply(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                      int64_t count, const double *x, double *y)
+{
+    if (transposed) {
+        return nadir_average_multiply_transposed(context, &occupancy->average, count, x, y);
+    }
+    nadir_average_multiply(context, &occupancy->average, count, x, y);
+    return NADIR_OK;
+}
+
+nadir_status nadir_occupancy_residuals(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                       int64_t count, const double *b, const double *x, double *r)
+{
+    const nadir_status status = nadir_occupancy_multiply(context, occupancy, transposed, count, x, r);
+    for (int64_t i = 0; i < count * occupancy->average.states; i++) {
+        r[i] = (b[i] - x[i]) + occupancy->gamma * r[i];
+    }
+    return status;
+}
 
 static nadir_status compute_residuals(refinement *self)
 {
@@ -213,31 +233,30 @@ cleanup:
     return status;
 }
 
-static nadir_status start_refinement(refinement *self, bool aliased)
+static nadir_status refuse_side(const refinement *self, int64_t j)
+{
+    return nadir_fail(self->context, NADIR_ERROR_ARGUMENT, "right-hand side %lld is not finite",
+                      (long long)j);
+}
+
+/* Work space with so many vectors for each column, r and e; b is copied where it is x. */
+static nadir_status reserve(refinement *self, size_t vectors)
 {
     nadir_status status = NADIR_OK;
     nadir_occupancy *occupancy = self->occupancy;
-    const int64_t n = occupancy->average.states;
-    const size_t size = (size_t)(n * self->count);
-    NADIR_RESERVE(self->context, occupancy->work, (aliased ? 3 : 2) * size, occupancy->capacity);
-    NADIR_RESERVE(self->context, occupancy->norms, 4 * self->count, occupancy->norms_capacity);
+    const bool aliased = self->x == self->b;
+    const size_t size = (size_t)(occupancy->average.states * self->count);
+    NADIR_RESERVE(self->context, occupancy->work, (vectors + aliased) * size, occupancy->capacity);
+    NADIR_RESERVE(self->context, occupancy->norms, 6 * self->count, occupancy->norms_capacity);
     self->r = occupancy->work;
     self->e = occupancy->work + size;
     if (aliased) {
-        memcpy(occupancy->work + 2 * size, self->b, size * sizeof *self->b);
-        self->b = occupancy->work + 2 * size;
+        self->b = memcpy(occupancy->work + vectors * size, self->b, size * sizeof *self->b);
     }
     self->b_norm = occupancy->norms;
     self->x_norm = self->b_norm + self->count;
     self->r_norm = self->x_norm + self->count;
     self->previous = self->r_norm + self->count;
-    for (int64_t j = 0; j < self->count; j++) {
-        self->b_norm[j] = norm_of(self->context, self->transposed, n, self->b + j * n);
-        if (!isfinite(self->b_norm[j])) {
-            return nadir_fail(self->context, NADIR_ERROR_ARGUMENT, "right-hand side %lld is not finite",
-                              (long long)j);
-        }
-    }
 cleanup:
     return status;
 }
@@ -272,12 +291,19 @@ static nadir_status start_from_guess(refinement *self, bool *known)
 static nadir_status run(refinement *self, bool guessed, nadir_accuracy *accuracy)
 {
     nadir_status status = NADIR_OK;
+    const int64_t n = self->occupancy->average.states;
     bool known = false;
+    for (int64_t j = 0; j < self->count; j++) {
+        self->b_norm[j] = norm_of(self->context, self->transposed, n, self->b + j * n);
+        if (!isfinite(self->b_norm[j])) {
+            return refuse_side(self, j);
+        }
+        if (!guessed) {
+            start_from_zero(self, j);
+        }
+    }
     if (guessed) {
         NADIR_CHECK(start_from_guess(self, &known));
-    }
-    for (int64_t j = 0; j < self->count && !guessed; j++) {
-        start_from_zero(self, j);
     }
     if (!known) {
         NADIR_CHECK(refine(self, !nadir_occupancy_is_direct(self->occupancy)));
@@ -298,38 +324,30 @@ static bool is_left_to_backend(const nadir_occupancy *occupancy)
            occupancy->gamma * occupancy->average.norm < 1;
 }
 
-static nadir_status leave_to_backend(refinement *own, bool guessed, nadir_accuracy *accuracy)
+/* device: b and x lie there. */
+static nadir_status leave_to_backend(refinement *self, bool guessed, bool device, nadir_accuracy *accuracy)
 {
     nadir_status status = NADIR_OK;
-    nadir_occupancy *occupancy = own->occupancy;
-    const int64_t n = occupancy->average.states;
-    const double relative = own->tolerance * (1 - occupancy->gamma * occupancy->average.norm);
-    if (own->x == own->b) {
-        const size_t size = (size_t)(n * own->count);
-        NADIR_RESERVE(own->context, occupancy->work, size, occupancy->capacity);
-        memcpy(occupancy->work, own->b, size * sizeof *own->b);
-        own->b = occupancy->work;
+    nadir_occupancy *occupancy = self->occupancy;
+    const nadir_backend *backend = occupancy->backend;
+    const double relative = self->tolerance * (1 - occupancy->gamma * occupancy->average.norm);
+    double *norms = self->previous; /* [3 * count] */
+    if (!guessed && !device) {
+        memset(self->x, 0, (size_t)(occupancy->average.states * self->count) * sizeof *self->x);
     }
-    NADIR_RESERVE(own->context, occupancy->norms, 6 * own->count, occupancy->norms_capacity);
-    own->b_norm = occupancy->norms;
-    own->x_norm = own->b_norm + own->count;
-    own->r_norm = own->x_norm + own->count;
-    double *norms = own->r_norm + own->count;
-    if (!guessed) {
-        memset(own->x, 0, (size_t)(n * own->count) * sizeof *own->x);
-    }
-    NADIR_CHECK(occupancy->backend->refine(own->context, occupancy->self, own->transposed, own->count, own->b,
-                                           relative, own->x, norms));
-    for (int64_t j = 0; j < own->count; j++) {
-        own->b_norm[j] = norms[3 * j];
-        own->x_norm[j] = norms[3 * j + 1];
-        own->r_norm[j] = norms[3 * j + 2];
-        if (!isfinite(own->b_norm[j])) {
-            return nadir_fail(own->context, NADIR_ERROR_ARGUMENT, "right-hand side %lld is not finite",
-                              (long long)j);
+    NADIR_CHECK(device ? backend->refine_device(self->context, occupancy->self, self->transposed, self->b,
+                                                relative, self->x, norms)
+                       : backend->refine(self->context, occupancy->self, self->transposed, self->count,
+                                         self->b, relative, self->x, norms));
+    for (int64_t j = 0; j < self->count; j++) {
+        self->b_norm[j] = norms[3 * j];
+        self->x_norm[j] = norms[3 * j + 1];
+        self->r_norm[j] = norms[3 * j + 2];
+        if (!isfinite(self->b_norm[j])) {
+            return refuse_side(self, j);
         }
     }
-    NADIR_CHECK(assess(own, accuracy));
+    NADIR_CHECK(assess(self, accuracy));
 cleanup:
     return status;
 }
@@ -343,24 +361,16 @@ nadir_status nadir_refinement_solve_device(nadir_context *context, nadir_occupan
                                            bool transposed, const double *b, double tolerance, double *x)
 {
     nadir_status status = NADIR_OK;
-    const double larger = fmax(tolerance, occupancy->tolerance);
-    const double relative = larger * (1 - occupancy->gamma * occupancy->average.norm);
-    double norms[3];
-    refinement run = {.context = context,
-                      .occupancy = occupancy,
-                      .transposed = transposed,
-                      .count = 1,
-                      .tolerance = larger,
-                      .b_norm = norms,
-                      .x_norm = norms + 1,
-                      .r_norm = norms + 2};
-    NADIR_CHECK(
-        occupancy->backend->refine_device(context, occupancy->self, transposed, b, relative, x, norms));
-    if (!isfinite(norms[0])) {
-        status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "right-hand side 0 is not finite");
-        goto cleanup;
-    }
-    NADIR_CHECK(assess(&run, NULL));
+    refinement self = {.context = context,
+                       .occupancy = occupancy,
+                       .transposed = transposed,
+                       .count = 1,
+                       .tolerance = fmax(tolerance, occupancy->tolerance),
+                       .b = b,
+                       .x = x};
+    NADIR_CHECK(nadir_occupancy_check_ready(context, occupancy));
+    NADIR_CHECK(reserve(&self, 0));
+    NADIR_CHECK(leave_to_backend(&self, false, true, NULL));
 cleanup:
     return status;
 }
@@ -370,22 +380,25 @@ nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occ
                                     nadir_accuracy *accuracy)
 {
     nadir_status status = NADIR_OK;
-    refinement work = {.context = context,
+    refinement self = {.context = context,
                        .occupancy = occupancy,
                        .transposed = transposed,
                        .count = count,
                        .tolerance = fmax(tolerance, occupancy->tolerance),
                        .b = b,
                        .x = x};
+    NADIR_CHECK(nadir_occupancy_check_ready(context, occupancy));
+    NADIR_CHECK(reserve(&self, is_left_to_backend(occupancy) ? 0 : 2));
     if (is_left_to_backend(occupancy)) {
-        return leave_to_backend(&work, guessed, accuracy);
+        return leave_to_backend(&self, guessed, false, accuracy);
     }
-    NADIR_CHECK(start_refinement(&work, x == b));
-    status = run(&work, guessed, accuracy);
-    if (status == NADIR_ERROR_NOT_CONVERGED && occupancy->preconditioned) {
-        NADIR_CHECK(nadir_occupancy_own_backend(context, occupancy));
-        status = run(&work, false, accuracy);
-    }
+    do {
+        if (status == NADIR_ERROR_NOT_CONVERGED) {
+            NADIR_CHECK(nadir_occupancy_own_backend(context, occupancy));
+            guessed = false;
+        }
+        status = run(&self, guessed, accuracy);
+    } while (status == NADIR_ERROR_NOT_CONVERGED && occupancy->preconditioned);
 cleanup:
     return status;
 }
