@@ -31,7 +31,7 @@ nadir_status nadir_worst_make(nadir_context *context, const nadir_problem *probl
     made->memory = nadir_memory_retain(context->memory);
     made->model = nadir_model_retain(problem->model);
     NADIR_CHECK(nadir_policy_share(context, problem->model, problem->policy, &made->policy));
-    NADIR_CHECK(nadir_uncertainty_copy(context, problem->model, problem->uncertainty, &made->uncertainty));
+    NADIR_CHECK(nadir_uncertainty_copy(context, problem->uncertainty, &made->uncertainty));
     NADIR_NEW(context, made->d, problem->states);
     memcpy(made->d, problem->d, (size_t)problem->states * sizeof *made->d);
     if (result != NULL) {

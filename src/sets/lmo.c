@@ -10,7 +10,7 @@
 #include <float.h>
 #include <math.h>
 #include <omp.h>
-#include <string.h>
+#include <stdlib.h>
 
 /* --------------------------------------------------------------------------- order of the states */
 
@@ -20,43 +20,11 @@ typedef struct nadir_placed_state {
     int32_t state;
 } placed_state;
 
-static bool before(placed_state a, placed_state b)
+static int compare_states(const void *left, const void *right)
 {
-    return a.x < b.x || (a.x == b.x && a.state < b.state);
-}
-
-/* from[first, middle) and from[middle, end), each in order, into `to`. */
-static void merge(const placed_state *from, int64_t first, int64_t middle, int64_t end, placed_state *to)
-{
-    int64_t left = first;
-    int64_t right = middle;
-    for (int64_t i = first; i < end; i++) {
-        const bool take_right = left == middle || (right < end && before(from[right], from[left]));
-        to[i] = take_right ? from[right] : from[left];
-        left += !take_right;
-        right += take_right;
-    }
-}
-
-/* Merge sort from below. Runs that are in order already are only copied, so that an order that hardly changed
- * is cheap. Returns where the result is: list or other. */
-static placed_state *sort(int64_t count, placed_state *list, placed_state *other)
-{
-    for (int64_t width = 1; width < count; width *= 2) {
-        for (int64_t first = 0; first < count; first += 2 * width) {
-            const int64_t middle = first + width < count ? first + width : count;
-            const int64_t end = middle + width < count ? middle + width : count;
-            if (middle == end || before(list[middle - 1], list[middle])) {
-                memcpy(other + first, list + first, (size_t)(end - first) * sizeof *list);
-            } else {
-                merge(list, first, middle, end, other);
-            }
-        }
-        placed_state *swap = list;
-        list = other;
-        other = swap;
-    }
-    return list;
+    const placed_state *a = left;
+    const placed_state *b = right;
+    return a->x < b->x ? -1 : a->x > b->x ? 1 : a->state - b->state;
 }
 
 /* A compensated sum of positive numbers. */
@@ -112,7 +80,7 @@ static nadir_status reserve(nadir_context *context, int64_t states, nadir_value_
     NADIR_NEW(context, order->sorted, states);
     NADIR_NEW(context, order->first, states);
     NADIR_NEW(context, order->second, states);
-    NADIR_NEW(context, order->lists, 2 * states);
+    NADIR_NEW(context, order->list, states);
     order->states = states;
     for (int64_t i = 0; i < states; i++) {
         order->order[i] = (int32_t)i;
@@ -170,11 +138,15 @@ nadir_status nadir_value_order_make(nadir_context *context, int64_t own, const d
     if (order->unsorted) {
         goto cleanup;
     }
-    placed_state *lists = order->lists;
+    placed_state *sorted = order->list;
+    bool in_order = true; /* as it often is: the order hardly changes */
     for (int64_t i = 0; i < states; i++) {
-        lists[i] = (placed_state){order->x[order->order[i]], order->order[i]};
+        sorted[i] = (placed_state){order->x[order->order[i]], order->order[i]};
+        in_order = in_order && (i == 0 || compare_states(&sorted[i - 1], &sorted[i]) < 0);
     }
-    const placed_state *sorted = sort(states, lists, lists + states);
+    if (!in_order) {
+        qsort(sorted, (size_t)states, sizeof *sorted, compare_states);
+    }
     for (int64_t i = 0; i < states; i++) {
         order->order[i] = sorted[i].state;
         order->rank[sorted[i].state] = (int32_t)i;
@@ -188,7 +160,7 @@ cleanup:
 void nadir_value_order_clear(nadir_context *context, nadir_value_order *order)
 {
     void *const arrays[] = {order->x,     order->order,  order->rank, order->sorted,
-                            order->first, order->second, order->lists};
+                            order->first, order->second, order->list};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_release(context, arrays[i]);
     }

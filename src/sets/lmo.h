@@ -28,6 +28,8 @@
 #include "model/kernel.h"
 #include "sets/uncertainty.h"
 
+#include <math.h>
+
 /* ------------------------------------------------------------------------------- order of the states
  *
  * The states in rising order of a value, with sums along it.
@@ -47,14 +49,14 @@ typedef struct nadir_value_order {
     const nadir_exchange *exchange;
     bool unsorted; /* set by the caller: only x is wanted */
     int64_t states;
-    double lowest, range;             /* min v, max v - min v */
-    double *x;                        /* [states] of each state */
-    int32_t *order;                   /* [states] rising in v, the lower state first among equals */
-    int32_t *rank;                    /* [states] the place of a state in the order */
-    double *sorted;                   /* [states] x along the order */
-    double *first;                    /* [states] */
-    double *second;                   /* [states] */
-    struct nadir_placed_state *lists; /* [2 * states] work space */
+    double lowest, range;            /* min v, max v - min v */
+    double *x;                       /* [states] of each state */
+    int32_t *order;                  /* [states] rising in v, the lower state first among equals */
+    int32_t *rank;                   /* [states] the place of a state in the order */
+    double *sorted;                  /* [states] x along the order */
+    double *first;                   /* [states] */
+    double *second;                  /* [states] */
+    struct nadir_placed_state *list; /* [states] work space */
 } nadir_value_order;
 
 /* Over the states below a level. */
@@ -96,6 +98,12 @@ static inline nadir_lmo nadir_lmo_make(nadir_model *model, const nadir_value_ord
                        .domain = set->domain,
                        .p = set->p,
                        .q = set->q};
+}
+
+/* Whether the oracle wants more of the order than x: tails, ranks, or dense rows of p = 1. */
+static inline bool nadir_lmo_sorts(const nadir_lmo *lmo)
+{
+    return lmo->domain == NADIR_DOMAIN_SIMPLEX || isinf(lmo->p) || (lmo->p == 1 && lmo->model->dense != NULL);
 }
 
 /* The solution of one row. A struct of zeros: the row is nominal. */
@@ -201,17 +209,12 @@ typedef struct nadir_row_list {
     size_t columns_capacity, values_capacity;
 } nadir_row_list;
 
-typedef struct nadir_row_entry {
-    int32_t column;
-    double value;
-} nadir_row_entry;
-
 /* For up to `rows` rows; empty. made.count = 0 empties it again. */
 nadir_status nadir_row_list_make(nadir_context *context, int64_t rows, nadir_row_list *list);
 void nadir_row_list_clear(nadir_context *context, nadir_row_list *list);
-/* entries: [count] by rising column. Rows come in rising order. */
+/* columns: [count] rising. Rows come in rising order. */
 nadir_status nadir_row_list_append(nadir_context *context, nadir_row_list *list, int64_t row, int64_t count,
-                                   const nadir_row_entry *entries);
+                                   const int32_t *columns, const double *values);
 
 /* ------------------------------------------------------------------------------------ on a device
  *

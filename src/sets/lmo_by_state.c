@@ -42,11 +42,9 @@ static void describe(const nadir_problem *problem, double factor, nadir_lmo_rect
 {
     const nadir_model *model = problem->model;
     const nadir_uncertainty *set = problem->uncertainty;
-    *lmo = (nadir_lmo_rectangular){.problem = problem,
-                                   .factor = factor,
-                                   .order.exchange = model->exchange,
-                                   .order.unsorted = model->exchange != NULL && !isinf(set->p)};
+    *lmo = (nadir_lmo_rectangular){.problem = problem, .factor = factor, .order.exchange = model->exchange};
     lmo->rows = nadir_lmo_make(problem->model, &lmo->order, set);
+    lmo->order.unsorted = !nadir_lmo_sorts(&lmo->rows);
 }
 
 nadir_status nadir_lmo_rectangular_make(nadir_context *context, const nadir_problem *problem, double factor,
@@ -289,6 +287,7 @@ nadir_status nadir_lmo_penalized_make(nadir_context *context, const nadir_proble
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
     *lmo = (nadir_lmo_penalized){.problem = problem, .beta = beta, .d_bar = d_bar};
     lmo->rows = nadir_lmo_make(problem->model, &lmo->order, set);
+    lmo->order.unsorted = !nadir_lmo_sorts(&lmo->rows);
     lmo->threads = nadir_threads_for(context, 4 * entries);
     /* a weight, a norm and a bound for each row */
     lmo->work_each = most_work(&lmo->rows, BOUND_SIZE + 2);

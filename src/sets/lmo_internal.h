@@ -45,9 +45,9 @@ nadir_lmo_row_view nadir_lmo_row_costs_view(const struct nadir_lmo_row_costs *co
 void nadir_lmo_row_costs_columns(const struct nadir_lmo_row_costs *costs, int64_t row, int32_t *columns);
 /* All rows nominal. */
 void nadir_lmo_row_costs_begin(struct nadir_lmo_row_costs *costs);
-/* Appends X to the changed rows, and its gain; X: [view->count]. */
+/* Appends X to the changed rows, and its gain; X: [view->count], lost. */
 nadir_status nadir_lmo_row_costs_append(nadir_context *context, struct nadir_lmo_row_costs *costs,
-                                        int64_t row, const nadir_lmo_row_view *view, const double *X);
+                                        int64_t row, const nadir_lmo_row_view *view, double *X);
 /* X of a row with costs, p < infinity: [view->count]. */
 void nadir_lmo_row_write(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
                          const nadir_lmo_solution *solution, double *X);

@@ -8,7 +8,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ rows */
@@ -119,25 +118,48 @@ static row_tail write_concentrated(const row_writer *self)
                : no_tail;
 }
 
+/* p = 2, rows of all states on domain simplex. */
+static inline __attribute__((always_inline)) void fill_full(const row_writer *self, double omega,
+                                                            double slope)
+{
+    const double *phat = self->raw.values;
+    const double *x = self->x;
+    double *restrict values = self->values;
+    for (int64_t i = 0; i < self->raw.count; i++) {
+        const double value = phat[i] + slope * (omega - x[i]);
+        values[i] = value > 0 ? value : 0;
+    }
+}
+
+#if defined __x86_64__
+/* The same code for processors with registers for four doubles. */
+__attribute__((target("avx2"))) static void fill_full_wide(const row_writer *self, double omega, double slope)
+{
+    fill_full(self, omega, slope);
+}
+#endif
+
 /* p = 2 */
 static row_tail write_l2(const row_writer *self)
 {
     const double omega = self->solution->omega;
     const double slope = self->alpha * self->solution->step;
-    const double *phat = self->raw.values;
-    double *restrict values = self->values;
-    if (self->raw.columns == NULL) { /* a loop without calls: the compiler makes vectors of it */
-        const double *x = self->x;
-        const double least = self->lmo->domain == NADIR_DOMAIN_SIMPLEX ? -1 : 0;
-        for (int64_t i = 0; i < self->raw.count; i++) {
-            const double value = phat[i] + slope * (omega - (x[i] - self->base));
-            values[i] = value > 0 && phat[i] > least ? value : 0;
+    if (self->raw.columns == NULL && self->lmo->domain == NADIR_DOMAIN_SIMPLEX) {
+#if defined __x86_64__
+        if (__builtin_cpu_supports("avx2")) {
+            fill_full_wide(self, omega, slope);
+            return no_tail;
         }
+#endif
+        fill_full(self, omega, slope);
         return no_tail;
     }
+    /* zeros of a dense row are not successors */
+    const double least = self->raw.columns == NULL ? 0 : -1;
     for (int64_t i = 0; i < self->raw.count; i++) {
-        const double value = phat[i] + slope * (omega - x_of(self, i));
-        values[i] = value > 0 ? value : 0;
+        const double phat = self->raw.values[i];
+        const double value = phat + slope * (omega - x_of(self, i));
+        self->values[i] = value > 0 && phat > least ? value : 0;
     }
     if (!nadir_lmo_has_tail(self->lmo)) {
         return no_tail;
@@ -146,7 +168,7 @@ static row_tail write_l2(const row_writer *self)
     return (row_tail){.omega = slope * omega, .slope = slope, .length = (int32_t)length, .extra = -1};
 }
 
-/* Other p: the tail is not affine; see list_row. */
+/* Other p: the tail is not affine; see gather_row. */
 static row_tail write_lp(const row_writer *self)
 {
     for (int64_t i = 0; i < self->raw.count; i++) {
@@ -263,17 +285,9 @@ cleanup:
     return status;
 }
 
-static int compare_columns(const void *a, const void *b)
-{
-    const int32_t i = ((const nadir_row_entry *)a)->column;
-    const int32_t j = ((const nadir_row_entry *)b)->column;
-    return i < j ? -1 : i > j;
-}
-
-/* The entries of X in rising order into list[states]; returns how many. taken: [states] all false before and
- * after. values: [entries of the row]. */
-static int64_t list_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution, double *values,
-                        bool *taken, nadir_row_entry *list)
+/* The entries of X in rising order. values: [entries of the row]. */
+static void gather_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution, double *values,
+                       nadir_sparse_accumulator *to)
 {
     const nadir_row raw = nadir_model_row(lmo->model, row);
     const row_tail tail = write_row(lmo, row, solution, values);
@@ -281,26 +295,19 @@ static int64_t list_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solut
     const double highest = solution->share > 0 ? solution->upper : solution->omega;
     const int64_t reached =
         isinf(solution->step) ? tail.length : nadir_value_order_below(lmo->order, highest).count;
-    int64_t count = 0;
     for (int64_t i = 0; i < raw.count; i++) {
-        taken[raw.columns[i]] = true;
-        list[count++] = (nadir_row_entry){raw.columns[i], values[i]};
+        nadir_sparse_accumulator_add(to, raw.columns[i], values[i]);
     }
     for (int64_t i = 0; i < reached; i++) {
         const int32_t state = lmo->order->order[i];
-        if (!taken[state]) {
+        if (!to->present[state]) {
             const double x = lmo->order->sorted[i];
-            const double value = tail.length > 0
-                                     ? tail.omega - tail.slope * x
-                                     : alpha * nadir_lmo_lp_displacement(lmo->p, solution, alpha, 0, x);
-            list[count++] = (nadir_row_entry){state, value};
+            nadir_sparse_accumulator_add(
+                to, state,
+                tail.length > 0 ? tail.omega - tail.slope * x
+                                : alpha * nadir_lmo_lp_displacement(lmo->p, solution, alpha, 0, x));
         }
     }
-    for (int64_t i = 0; i < raw.count; i++) {
-        taken[raw.columns[i]] = false;
-    }
-    qsort(list, (size_t)count, sizeof *list, compare_columns);
-    return count;
 }
 
 nadir_status nadir_row_list_make(nadir_context *context, int64_t rows, nadir_row_list *list)
@@ -323,7 +330,7 @@ void nadir_row_list_clear(nadir_context *context, nadir_row_list *list)
 }
 
 nadir_status nadir_row_list_append(nadir_context *context, nadir_row_list *list, int64_t row, int64_t count,
-                                   const nadir_row_entry *entries)
+                                   const int32_t *columns, const double *values)
 {
     nadir_status status = NADIR_OK;
     int64_t rows = list->made.count;
@@ -331,8 +338,8 @@ nadir_status nadir_row_list_append(nadir_context *context, nadir_row_list *list,
     NADIR_RESERVE(context, list->columns, start + count, list->columns_capacity);
     NADIR_RESERVE(context, list->values, start + count, list->values_capacity);
     for (int64_t i = 0; i < count; i++) {
-        list->columns[start + i] = entries[i].column;
-        list->values[start + i] = entries[i].value;
+        list->columns[start + i] = columns[i];
+        list->values[start + i] = values[i];
     }
     list->rows[rows++] = row;
     list->starts[rows] = start + count;
@@ -347,18 +354,19 @@ static nadir_status make_explicit(nadir_context *context, const nadir_lmo *lmo,
     nadir_status status = NADIR_OK;
     const nadir_model *model = lmo->model;
     nadir_row_list to = {0};
+    nadir_sparse_accumulator entries = {0};
     double *values = NULL;
-    nadir_row_entry *list = NULL;
-    bool *taken = NULL;
+    int32_t *columns = NULL;
     nadir_kernel *made = NULL;
     NADIR_CHECK(nadir_row_list_make(context, model->rows, &to));
-    NADIR_NEW(context, values, nadir_lmo_longest_row(lmo, 0, model->rows));
-    NADIR_NEW(context, list, model->states);
-    NADIR_NEW_ZERO(context, taken, model->states);
+    NADIR_CHECK(nadir_sparse_accumulator_make(context, model->states, &entries));
+    NADIR_NEW(context, columns, model->states);
+    NADIR_NEW(context, values, model->states);
     for (int64_t row = 0; row < model->rows; row++) {
         if (solutions[row].step > 0 && nadir_lmo_scale(lmo, row) > 0) {
-            const int64_t count = list_row(lmo, row, &solutions[row], values, taken, list);
-            NADIR_CHECK(nadir_row_list_append(context, &to, row, count, list));
+            gather_row(lmo, row, &solutions[row], values, &entries);
+            const int64_t count = nadir_sparse_accumulator_take(&entries, columns, values);
+            NADIR_CHECK(nadir_row_list_append(context, &to, row, count, columns, values));
         }
     }
     NADIR_CHECK(nadir_kernel_create_changed(context, lmo->model, &to.made, &made));
@@ -366,9 +374,9 @@ static nadir_status make_explicit(nadir_context *context, const nadir_lmo *lmo,
     *kernel = made;
 cleanup:
     nadir_row_list_clear(context, &to);
+    nadir_sparse_accumulator_clear(context, &entries);
     nadir_release(context, values);
-    nadir_release(context, list);
-    nadir_release(context, taken);
+    nadir_release(context, columns);
     return status;
 }
 

@@ -209,7 +209,7 @@ static double mass_error(const l2_sums *sums, double slope)
 }
 
 /* Stores the sums at solution->omega and the slope, alpha s; the solution gets gain and norm there. */
-static void store_sums(const nadir_lmo_row_view *view, double slope, const l2_sums *sums, piece *stored,
+static void store_sums(double alpha, double slope, const l2_sums *sums, piece *stored,
                        nadir_lmo_solution *solution)
 {
     const bool same = sums->n == stored->sums.n && sums->moved == stored->sums.moved &&
@@ -218,7 +218,7 @@ static void store_sums(const nadir_lmo_row_view *view, double slope, const l2_su
     stored->change = exact ? 0 : fmax(stored->change, DBL_MIN);
     stored->sums = *sums;
     solution->gain = slope * sums->second + sums->lost;
-    solution->norm = sqrt(slope * slope * sums->second + sums->squares) / view->alpha;
+    solution->norm = sqrt(slope * slope * sums->second + sums->squares) / alpha;
 }
 
 /* A pass over the entries of a row. */
@@ -227,7 +227,7 @@ static void sum_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double
 {
     const l2_sums sums = view->off_support ? sum_with_order(lmo, view, solution->omega, slope)
                                            : sum_entries(view, solution->omega, slope);
-    store_sums(view, slope, &sums, stored, solution);
+    store_sums(view->alpha, slope, &sums, stored, solution);
 }
 
 /*
@@ -235,7 +235,7 @@ static void sum_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double
  * at omega and slope `other`: since x lies in [0, 1], no Phat - slope d has changed by more than
  * |slope' - slope| max |d| + slope' |omega' - omega|.
  */
-static bool move_sums(const nadir_lmo_row_view *view, double omega, double other, double slope, piece *stored,
+static bool move_sums(double alpha, double omega, double other, double slope, piece *stored,
                       nadir_lmo_solution *solution)
 {
     const double fall = solution->omega - omega;
@@ -250,7 +250,7 @@ static bool move_sums(const nadir_lmo_row_view *view, double omega, double other
     sums.second -= fall * (2 * stored->sums.first - sums.n * fall);
     sums.lost -= fall * sums.moved;
     sums.margin = sums.margin - moved - rounding;
-    store_sums(view, slope, &sums, stored, solution);
+    store_sums(alpha, slope, &sums, stored, solution);
     return true;
 }
 
@@ -322,33 +322,35 @@ static l2_sums sum_states(const nadir_lmo *lmo, double omega)
 static void update_row(const nadir_lmo_group *group, int64_t row, double *work, void *data)
 {
     const group_pass *pass = data;
-    const nadir_lmo_row_view view = nadir_lmo_row_view_make(group->lmo, row, work);
+    const nadir_lmo *lmo = group->lmo;
     piece *stored = (piece *)group->scratch + (row - group->first);
     nadir_lmo_solution *solution = &group->solutions[row - group->first];
+    const double alpha = nadir_lmo_scale(lmo, row);
     const double omega = solution->omega; /* of the pass before, and its slope */
-    const double other = view.alpha * solution->step;
+    const double other = alpha * solution->step;
     solution->step = pass->kappa * nadir_lmo_group_weight(group, row);
     solution->share = 0;
-    double slope = view.alpha * solution->step;
+    double slope = alpha * solution->step;
     if (pass->started) {
-        const double next = next_level(&stored->sums, omega, slope);
-        stored->change = fabs(next - solution->omega);
-        solution->omega = next;
-    } else {
+        solution->omega = next_level(&stored->sums, omega, slope);
+        solution->upper = solution->omega;
+        stored->change = fabs(solution->omega - omega);
+        if (move_sums(alpha, omega, other, slope, stored, solution)) {
+            return;
+        }
+    }
+    const nadir_lmo_row_view view = nadir_lmo_row_view_make(lmo, row, work);
+    if (!pass->started) {
         *stored = (piece){.change = INFINITY};
-        solution->omega = pass->cold ? start_level(group->lmo, &view) : solution->omega;
+        solution->omega = pass->cold ? start_level(lmo, &view) : solution->omega;
         slope = pass->cold ? NO_CLIPPING : slope;
     }
     solution->upper = solution->omega;
-    const bool full = has_all_states(group->lmo) && view.count == group->lmo->order->states;
-    if (pass->cold && !pass->started && full) {
-        store_sums(&view, slope, &pass->all, stored, solution);
+    if (pass->cold && !pass->started && has_all_states(lmo) && view.count == lmo->order->states) {
+        store_sums(alpha, slope, &pass->all, stored, solution);
         return;
     }
-    if (pass->started && move_sums(&view, omega, other, slope, stored, solution)) {
-        return;
-    }
-    sum_row(group->lmo, &view, slope, stored, solution);
+    sum_row(lmo, &view, slope, stored, solution);
 }
 
 /* sum_r u_r^2 V_r, the rest of beta^2, and the largest change of a level. False: kappa has no closed form. */
@@ -368,9 +370,11 @@ static bool add_pieces(const nadir_lmo_group *group, double *variance, double *l
             break;
         }
         const double alpha = nadir_lmo_scale(group->lmo, row);
-        const double moved = sums->moved / alpha;
         *variance += u * u * variance_of(sums);
-        spent += moved * moved / sums->n + sums->squares / alpha / alpha;
+        if (sums->moved > 0) {
+            const double moved = sums->moved / alpha;
+            spent += moved * moved / sums->n + sums->squares / alpha / alpha;
+        }
         *change = fmax(*change, pieces[row - group->first].change);
     }
     *variance = nadir_lmo_group_sum(group, *variance);

@@ -36,7 +36,6 @@ nadir_status nadir_lmo_row_costs_make(nadir_context *context, nadir_model *model
     NADIR_NEW(context, costs->weights, model->rows);
     NADIR_NEW_ZERO(context, costs->solutions, model->rows);
     NADIR_NEW(context, costs->columns, model->states);
-    NADIR_NEW(context, costs->entries, model->states);
     NADIR_CHECK(nadir_row_list_make(context, model->rows, &costs->changed));
     int64_t work = 5 * model->states;
     if (set->set != NADIR_SET_NONRECT) {
@@ -53,8 +52,8 @@ cleanup:
 
 void nadir_lmo_row_costs_clear(nadir_context *context, nadir_lmo_row_costs *costs)
 {
-    void *const arrays[] = {costs->a,         costs->b,       costs->x,       costs->y,   costs->weights,
-                            costs->solutions, costs->columns, costs->entries, costs->work};
+    void *const arrays[] = {costs->a,       costs->b,         costs->x,       costs->y,
+                            costs->weights, costs->solutions, costs->columns, costs->work};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_release(context, arrays[i]);
     }
@@ -182,19 +181,20 @@ void nadir_lmo_row_costs_columns(const nadir_lmo_row_costs *costs, int64_t row, 
 }
 
 nadir_status nadir_lmo_row_costs_append(nadir_context *context, nadir_lmo_row_costs *costs, int64_t row,
-                                        const nadir_lmo_row_view *view, const double *X)
+                                        const nadir_lmo_row_view *view, double *X)
 {
     const double weight = costs->weights[row] > 0 ? costs->weights[row] : 1;
     int64_t count = 0;
     double gain = 0;
     nadir_lmo_row_costs_columns(costs, row, costs->columns);
     for (int64_t i = 0; i < view->count; i++) {
-        costs->entries[count] = (nadir_row_entry){costs->columns[i], X[i]};
-        count += X[i] != 0;
         gain += (view->phat[i] - X[i]) * view->x[i];
+        costs->columns[count] = costs->columns[i];
+        X[count] = X[i];
+        count += X[i] != 0;
     }
     costs->gain += gain * weight * costs->scale;
-    return nadir_row_list_append(context, &costs->changed, row, count, costs->entries);
+    return nadir_row_list_append(context, &costs->changed, row, count, costs->columns, X);
 }
 
 /* An entry of a row in the order of costs. */

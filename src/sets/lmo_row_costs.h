@@ -33,7 +33,6 @@ typedef struct nadir_lmo_row_costs {
     nadir_row_list changed;   /* X */
     double *work;             /* for one row at a time, and for rows that share a radius */
     int32_t *columns;         /* [states] of one row */
-    nadir_row_entry *entries; /* [states] */
 } nadir_lmo_row_costs;
 
 /* NADIR_ERROR_UNSUPPORTED when rows to be written out are too many and too long. */

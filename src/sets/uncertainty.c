@@ -156,7 +156,8 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
     const bool by_state = made.asked == NADIR_SET_S;
     const int64_t own = by_state ? model->states : model->rows;
     const int64_t first = by_state ? nadir_model_first(model) : nadir_global_first(context, model->rows);
-    NADIR_NEW(context, made.owned, model->states + (radii > 1 ? own : 0) + (scales ? model->rows : 0));
+    made.owned_count = model->states + (radii > 1 ? own : 0) + (scales != NULL ? model->rows : 0);
+    NADIR_NEW(context, made.owned, made.owned_count);
     double *next = made.owned + model->states;
     for (int64_t i = 0; i < radii; i++) {
         made.radius = radius[i] > made.radius ? radius[i] : made.radius;
@@ -178,25 +179,18 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_uncertainty_copy(nadir_context *context, const nadir_model *model,
-                                    const nadir_uncertainty *from, nadir_uncertainty *to)
+nadir_status nadir_uncertainty_copy(nadir_context *context, const nadir_uncertainty *from,
+                                    nadir_uncertainty *to)
 {
     nadir_status status = NADIR_OK;
-    const int64_t radii = from->radii == NULL ? 0 : from->set == NADIR_SET_S ? model->states : model->rows;
-    const int64_t scales = from->scales == NULL ? 0 : model->rows;
-    double *next = NULL;
-    NADIR_NEW(context, next, model->states + radii + scales);
+    double *owned = NULL;
+    NADIR_NEW(context, owned, from->owned_count);
+    memcpy(owned, from->owned, (size_t)from->owned_count * sizeof *owned);
     *to = *from;
-    to->owned = next;
-    to->W = memcpy(next, from->W, (size_t)model->states * sizeof *next);
-    next += model->states;
-    if (from->radii != NULL) {
-        to->radii = memcpy(next, from->radii, (size_t)radii * sizeof *next);
-        next += radii;
-    }
-    if (from->scales != NULL) {
-        to->scales = memcpy(next, from->scales, (size_t)scales * sizeof *next);
-    }
+    to->owned = owned;
+    to->W = owned;
+    to->radii = from->radii != NULL ? owned + (from->radii - from->owned) : NULL;
+    to->scales = from->scales != NULL ? owned + (from->scales - from->owned) : NULL;
 cleanup:
     return status;
 }

@@ -31,7 +31,8 @@ typedef struct nadir_uncertainty {
     const double *W;      /* [states] W_s = |alpha_s pi_s|_q: 0 where the adversary has no hold */
     int64_t entries;      /* of rows that are not pinned: the n of U_p(beta) in U_2(beta n^(1/2 - 1/p)) */
     bool idle;            /* every radius, or every scale, is zero: the nominal kernel alone */
-    double *owned;        /* radii, scales and W */
+    double *owned;        /* [owned_count] W, radii and scales */
+    int64_t owned_count;
 } nadir_uncertainty;
 
 /* What `ball` says, else the model, else the defaults (nonrect, simplex, p = 2). NADIR_ERROR_ARGUMENT names
@@ -39,9 +40,9 @@ typedef struct nadir_uncertainty {
 nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *model,
                                     const nadir_policy *policy, const nadir_ball *ball,
                                     nadir_uncertainty *uncertainty);
-/* A set of its own with the same numbers, of the model that `from` was made for. */
-nadir_status nadir_uncertainty_copy(nadir_context *context, const nadir_model *model,
-                                    const nadir_uncertainty *from, nadir_uncertainty *to);
+/* A set of its own with the same numbers. */
+nadir_status nadir_uncertainty_copy(nadir_context *context, const nadir_uncertainty *from,
+                                    nadir_uncertainty *to);
 void nadir_uncertainty_clear(nadir_context *context, nadir_uncertainty *uncertainty);
 
 static inline double nadir_uncertainty_scale(const nadir_uncertainty *uncertainty, int64_t row)
