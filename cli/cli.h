@@ -75,9 +75,7 @@ nadir_status cli_policy_get(cli_run *run, nadir_model *model, const char *policy
                             nadir_policy **made);
 /* The file that it names; NULL: it names none. */
 const char *cli_policy_file(const char *policy);
-/* --backend, and the name of the one chosen, as the library wants it. */
-cli_option cli_backend_option(int *backend);
-const char *cli_backend_name(int backend);
+cli_option cli_backend_option(const char **backend);
 
 /* The methods: their names, in the order of nadir_method_name, as choices, and lines for --help. */
 typedef struct cli_methods {
@@ -85,6 +83,8 @@ typedef struct cli_methods {
     char help[2048];
 } cli_methods;
 void cli_methods_list(cli_methods *methods, const char *introduction);
+/* --method. Lives as long as `methods`. */
+cli_option cli_method_option(cli_methods *methods, const char **method);
 
 /* The ball: options that name it, and the ball that they, or the model, describe. */
 typedef struct cli_ball {
@@ -155,8 +155,10 @@ nadir_status cli_write_model(cli_run *run, const nadir_model *model, const char 
 
 /* A warning of the command itself, as if the library had said it. */
 void cli_warn(cli_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* "warnings": [...] */
-void cli_json_warnings(const cli_run *run, cli_json *json);
+/* Clears the progress bar; whether the result is to be printed as JSON, which no error object follows. */
+bool cli_starts_json(cli_run *run);
+/* "warnings": [...], and the end of the outermost object. */
+void cli_json_close(const cli_run *run, cli_json *json);
 /* A double as in JSON, for tables; `text` is returned. */
 const char *cli_number(double value, char text[32]);
 

@@ -44,9 +44,7 @@ static void print_json(const cli_run *run, const cli_comparison *comparison)
 {
     const nadir_robust *exact = &comparison->exact;
     cli_json json;
-    cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", comparison->input.model_path);
-    cli_json_text(&json, "policy", comparison->input.policy_name);
+    cli_input_json_start(&json, &comparison->input);
     cli_json_double(&json, "nominal_return", exact->nominal_return);
     cli_json_double(&json, "exact_penalty", exact->penalty);
     cli_json_bool(&json, "certified", exact->certified);
@@ -70,8 +68,7 @@ static void print_json(const cli_run *run, const cli_comparison *comparison)
     }
     cli_json_array_end(&json);
     cli_input_json(&json, &comparison->input);
-    cli_json_warnings(run, &json);
-    cli_json_end(&json);
+    cli_json_close(run, &json);
 }
 
 static void print_text(const cli_comparison *comparison)
@@ -173,21 +170,15 @@ static nadir_status compare_all(cli_run *run, nadir_solver *solver, const nadir_
     return NADIR_OK;
 }
 
-static nadir_status solve(cli_run *run, nadir_model *model, const char *backend, const nadir_ball *ball,
+static nadir_status solve(cli_run *run, nadir_model *model, const cli_setup *setup, const nadir_ball *ball,
                           cli_comparison *comparison)
 {
     cli_input *input = &comparison->input;
     nadir_solver *solver = NULL;
-    nadir_solver_settings settings;
-    nadir_solver_settings_default(&settings);
-    settings.backend = backend;
     nadir_status status =
-        cli_input_solver(run, model, input->policy_name, &settings, input->policy_digest, &solver);
+        cli_input_solver(run, model, input->policy_name, &setup->solver, input->policy_digest, &solver);
     if (status == NADIR_OK) {
-        nadir_robust_settings robust;
-        nadir_robust_settings_default(&robust);
-        robust.optimistic = comparison->budget.optimistic;
-        status = nadir_solver_robust(run->context, solver, ball, &robust, &comparison->exact, NULL);
+        status = nadir_solver_robust(run->context, solver, ball, &setup->robust, &comparison->exact, NULL);
     }
     if (status == NADIR_OK) {
         status = compare_all(run, solver, ball, comparison);
@@ -202,33 +193,31 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
     cli_files files = {0};
     cli_files_read_model(&files, comparison->input.model_path, reading);
     cli_files_read(&files, cli_policy_file(comparison->input.policy_name));
-    cli_files_read(&files, ball->radius_text);
-    cli_files_read(&files, ball->scales_path);
+    cli_files_read_ball(&files, ball);
     cli_files_write(&files, comparison->csv_path);
     cli_files_write(&files, comparison->plot_path);
     const nadir_status status = cli_files_check(run, &files);
-    return status == NADIR_OK && comparison->plot_path != NULL ? cli_gnuplot_check(run, comparison->plot_path)
-                                                               : status;
+    return status == NADIR_OK ? cli_gnuplot_check(run, comparison->plot_path) : status;
 }
 
-static nadir_status compare(cli_run *run, const nadir_read_settings *reading, const char *backend,
-                            cli_ball *asked, cli_comparison *comparison)
+static nadir_status compare(cli_run *run, cli_setup *setup, cli_comparison *comparison)
 {
+    cli_ball *asked = &setup->ball;
     nadir_model *model = NULL;
     nadir_ball ball;
     nadir_status status = check_list(run, comparison->methods);
     if (status == NADIR_OK) {
-        status = check_files(run, reading, asked, comparison);
+        status = check_files(run, &setup->reading, asked, comparison);
     }
     if (status == NADIR_OK) {
-        status = cli_input_read(run, reading, &comparison->input, &model);
+        status = cli_input_read(run, &setup->reading, &comparison->input, &model);
     }
     if (status == NADIR_OK) {
         status = cli_ball_get(run, model, asked, &ball);
     }
     if (status == NADIR_OK) {
         ball.domain = asked->domain >= 0 ? ball.domain : NADIR_DOMAIN_FREE;
-        status = solve(run, model, backend, &ball, comparison);
+        status = solve(run, model, setup, &ball, comparison);
     }
     if (status == NADIR_OK && comparison->csv_path != NULL) {
         status = cli_compare_write(run, comparison);
@@ -238,10 +227,8 @@ static nadir_status compare(cli_run *run, const nadir_read_settings *reading, co
     }
     if (status == NADIR_OK) {
         cli_input_end(&comparison->input);
-        cli_progress_clear(run);
-        if (run->json) {
+        if (cli_starts_json(run)) {
             print_json(run, comparison);
-            run->answered = true;
         } else {
             print_text(comparison);
         }
@@ -256,13 +243,10 @@ static nadir_status compare(cli_run *run, const nadir_read_settings *reading, co
 
 static int compare_main(cli_run *run, int argc, char **argv)
 {
-    const char *positionals[CLI_POSITIONALS];
-    nadir_read_settings reading;
-    cli_ball ball = {0};
+    cli_setup setup = {0};
     cli_comparison comparison = {.exact.size = sizeof comparison.exact};
-    int backend = 0;
     int exit;
-    nadir_read_settings_default(&reading);
+    cli_setup_default(&setup);
     nadir_baseline_settings_default(&comparison.budget);
     comparison.budget.seconds = NAN;
     comparison.budget.samples = INT64_MAX;
@@ -281,21 +265,21 @@ static int compare_main(cli_run *run, int argc, char **argv)
          "the best case instead of the worst"},
         {"--csv", CLI_TEXT, "FILE", NULL, &comparison.csv_path, "write what each method knew by when"},
         {"--plot", CLI_TEXT, "FILE", NULL, &comparison.plot_path, "draw that: .svg or .png (needs gnuplot)"},
-        cli_backend_option(&backend),
+        cli_backend_option(&setup.solver.backend),
         {0},
     };
-    if (!cli_parse_model_command(run, &cli_command_compare, argc, argv, own, &ball, 1, positionals, about,
-                                 &reading, &exit)) {
+    if (!cli_setup_parse(run, &cli_command_compare, argc, argv, own, about, &setup, &comparison.input,
+                         &exit)) {
         return exit;
     }
     if (!cli_needed(run, "--policy FILE|uniform|optimal", comparison.input.policy_name != NULL) ||
         !cli_needed(run, "--time SECONDS", !isnan(comparison.budget.seconds))) {
         return CLI_EXIT_USAGE;
     }
-    comparison.input.model_path = positionals[0];
+    setup.robust.optimistic = comparison.budget.optimistic;
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
-        status = compare(run, &reading, cli_backend_name(backend), &ball, &comparison);
+        status = compare(run, &setup, &comparison);
     }
     return cli_close(run, status);
 }

@@ -45,9 +45,7 @@ static void print_json(const cli_run *run, const nadir_model *model, const evalu
 {
     const nadir_robust *robust = &report->evaluated[0].robust;
     cli_json json;
-    cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->input.model_path);
-    cli_json_text(&json, "policy", report->evaluated[0].policy);
+    cli_input_json_start(&json, &report->input);
     cli_robust_json(&json, robust);
     cli_json_bool(&json, "optimistic", optimistic);
     cli_input_json(&json, &report->input);
@@ -62,8 +60,7 @@ static void print_json(const cli_run *run, const nadir_model *model, const evalu
     if (report->explain.wanted && report->explain.damages != NULL) {
         cli_explain_json(&json, model, &report->explain);
     }
-    cli_json_warnings(run, &json);
-    cli_json_end(&json);
+    cli_json_close(run, &json);
 }
 
 static const char *explain_bounds(const nadir_robust *robust)
@@ -129,26 +126,24 @@ static nadir_status write_files(cli_run *run, const evaluate_report *report, nad
 static nadir_status check_files(cli_run *run, const nadir_read_settings *reading, const cli_ball *ball,
                                 const evaluate_report *report)
 {
-    const char *format;
     cli_files files = {0};
     cli_files_read_model(&files, report->input.model_path, reading);
     for (int i = 0; i < report->count; i++) {
         cli_files_read(&files, cli_policy_file(report->evaluated[i].policy));
     }
-    cli_files_read(&files, ball->radius_text);
-    cli_files_read(&files, ball->scales_path);
+    cli_files_read_ball(&files, ball);
     cli_files_write(&files, report->kernel_path);
     cli_files_write(&files, report->witness_path);
     cli_files_write(&files, report->kernel_model_path);
     cli_files_write(&files, report->explain.plot_path);
     nadir_status status = cli_files_check(run, &files);
-    if (status == NADIR_OK && report->kernel_path != NULL) {
-        status = nadir_write_format(run->context, report->kernel_path, &format);
+    if (status == NADIR_OK) {
+        status = cli_files_check_format(run, report->kernel_path);
     }
-    if (status == NADIR_OK && report->kernel_model_path != NULL) {
-        status = nadir_write_format(run->context, report->kernel_model_path, &format);
+    if (status == NADIR_OK) {
+        status = cli_files_check_format(run, report->kernel_model_path);
     }
-    if (status == NADIR_OK && report->explain.plot_path != NULL) {
+    if (status == NADIR_OK) {
         status = cli_gnuplot_check(run, report->explain.plot_path);
     }
     return status;
@@ -174,17 +169,18 @@ static bool answered(nadir_status status, const char *stop_reason)
 }
 
 /* One policy, and the files where it is the only one. *solver: for further questions. */
-static nadir_status solve_one(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
-                              const nadir_ball *ball, const nadir_robust_settings *robust,
-                              evaluate_report *report, cli_evaluated *one, nadir_solver **solver)
+static nadir_status solve_one(cli_run *run, nadir_model *model, const cli_setup *setup,
+                              const nadir_ball *ball, evaluate_report *report, cli_evaluated *one,
+                              nadir_solver **solver)
 {
     const bool keep = report->count == 1 && (report->kernel_path != NULL || report->witness_path != NULL ||
                                              report->kernel_model_path != NULL || report->explain.wanted ||
                                              report->explain.plot_path != NULL);
     nadir_worst *worst = NULL;
-    nadir_status status = cli_input_solver(run, model, one->policy, settings, one->digest, solver);
+    nadir_status status = cli_input_solver(run, model, one->policy, &setup->solver, one->digest, solver);
     if (status == NADIR_OK) {
-        status = nadir_solver_robust(run->context, *solver, ball, robust, &one->robust, keep ? &worst : NULL);
+        status = nadir_solver_robust(run->context, *solver, ball, &setup->robust, &one->robust,
+                                     keep ? &worst : NULL);
     }
     if (worst != NULL && answered(status, one->robust.stop_reason)) {
         nadir_status written = write_files(run, report, worst);
@@ -221,8 +217,7 @@ static nadir_status solve_difference(cli_run *run, nadir_solver *const solvers[2
 }
 
 /* All policies, one after another; the first failure that leaves something to show is told at the end. */
-static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
-                          const nadir_ball *ball, const nadir_robust_settings *robust,
+static nadir_status solve(cli_run *run, nadir_model *model, const cli_setup *setup, const nadir_ball *ball,
                           evaluate_report *report)
 {
     nadir_solver *solvers[2] = {NULL, NULL};
@@ -231,7 +226,7 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
     for (int i = 0; i < report->count && answered(status, ""); i++) {
         cli_evaluated *one = &report->evaluated[i];
         nadir_solver *solver = NULL;
-        status = solve_one(run, model, settings, ball, robust, report, one, &solver);
+        status = solve_one(run, model, setup, ball, report, one, &solver);
         told = told != NADIR_OK ? told : status;
         if (report->compares && i < 2) {
             solvers[i] = solver;
@@ -240,7 +235,7 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
         }
     }
     if (answered(status, "") && report->compares) {
-        status = solve_difference(run, solvers, ball, robust, report);
+        status = solve_difference(run, solvers, ball, &setup->robust, report);
     }
     nadir_solver_free(solvers[0]);
     nadir_solver_free(solvers[1]);
@@ -250,10 +245,8 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
 
 static void print(cli_run *run, const nadir_model *model, const evaluate_report *report, bool optimistic)
 {
-    cli_progress_clear(run);
-    if (run->json) {
+    if (cli_starts_json(run)) {
         print_json(run, model, report, optimistic);
-        run->answered = true;
     } else if (report->count == 1) {
         print_text(report, optimistic);
         if (report->explain.wanted && report->explain.damages != NULL) {
@@ -267,18 +260,16 @@ static void print(cli_run *run, const nadir_model *model, const evaluate_report 
     }
 }
 
-static nadir_status evaluate(cli_run *run, const nadir_read_settings *reading,
-                             const nadir_solver_settings *settings, cli_ball *asked,
-                             const nadir_robust_settings *robust, evaluate_report *report)
+static nadir_status evaluate(cli_run *run, cli_setup *setup, evaluate_report *report)
 {
     nadir_model *model = NULL;
     nadir_ball ball;
-    nadir_status status = cli_input_read(run, reading, &report->input, &model);
+    nadir_status status = cli_input_read(run, &setup->reading, &report->input, &model);
     if (status == NADIR_OK) {
-        status = cli_ball_get(run, model, asked, &ball);
+        status = cli_ball_get(run, model, &setup->ball, &ball);
     }
     if (status == NADIR_OK) {
-        status = solve(run, model, settings, &ball, robust, report);
+        status = solve(run, model, setup, &ball, report);
     }
     bool all = true;
     for (int i = 0; i < report->count; i++) {
@@ -286,10 +277,10 @@ static nadir_status evaluate(cli_run *run, const nadir_read_settings *reading,
     }
     if (all && answered(status, "")) { /* a partial result is shown */
         cli_input_end(&report->input);
-        print(run, model, report, robust->optimistic);
+        print(run, model, report, setup->robust.optimistic);
     }
     cli_explain_clear(&report->explain);
-    cli_ball_clear(run, asked);
+    cli_ball_clear(run, &setup->ball);
     cli_input_close(&report->input, model);
     return status;
 }
@@ -302,6 +293,7 @@ static bool take_policies(const cli_run *run, const cli_list *policies, evaluate
         report->evaluated[i] = (cli_evaluated){policies->values[i], "", {.size = sizeof(nadir_robust)}};
     }
     report->count = policies->count;
+    report->input.policy_name = policies->values[0];
     if (report->compares && report->count != 2) {
         wrong = "--difference compares exactly two policies: give --policy twice";
     } else if (report->witness_path != NULL && report->count > 1) {
@@ -318,33 +310,23 @@ static bool take_policies(const cli_run *run, const cli_list *policies, evaluate
 
 static int evaluate_main(cli_run *run, int argc, char **argv)
 {
-    const char *positionals[CLI_POSITIONALS];
-    nadir_read_settings reading;
-    nadir_solver_settings settings;
-    nadir_robust_settings robust;
-    nadir_read_settings_default(&reading);
-    nadir_solver_settings_default(&settings);
-    nadir_robust_settings_default(&robust);
-    int backend = 0;
-    int method = 0;
-    int certify = NADIR_CERTIFY_AUTO;
-    cli_ball ball = {0};
+    cli_setup setup = {0};
+    cli_setup_default(&setup);
     cli_list policies = {0};
     evaluate_report report = {.difference.size = sizeof report.difference, .explain.limit = -1};
     cli_methods methods;
-    cli_methods_list(&methods, "how the worst kernel is found (default: auto); most are for the free,\n"
-                               "non-rectangular ball with norm 2 alone (docs/methods.md):");
     const cli_option own[] = {
         cli_policies_option(&policies),
         {"--difference", CLI_FLAG, NULL, NULL, &report.compares,
          "of two policies: the worst case, over the ball, of the return of the first\n"
          "less that of the second under the same kernel"},
-        {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic, "the best case instead of the worst"},
-        {"--method", CLI_CHOICE, "NAME", methods.choices, &method, methods.help},
-        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
+        {"--optimistic", CLI_FLAG, NULL, NULL, &setup.robust.optimistic,
+         "the best case instead of the worst"},
+        cli_method_option(&methods, &setup.robust.method),
+        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &setup.certify,
          "how much work the proof may cost: none, in proportion, or all there is,\n"
          "with the kernel factored anew and breakdown exactly (default: auto)"},
-        {"--tolerance", CLI_NUMBER, "EPS", NULL, &robust.tolerance,
+        {"--tolerance", CLI_NUMBER, "EPS", NULL, &setup.robust.tolerance,
          "of the robust return, relative to the penalty (default 1e-9)"},
         {"--kernel", CLI_TEXT, "FILE", NULL, &report.kernel_path,
          "write the kernel found: .npz, for nadir verify; other endings: as\n"
@@ -362,34 +344,27 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
         {"--explain-plot", CLI_TEXT, "FILE", NULL, &report.explain.plot_path,
          "draw them, .svg or .png: bars, or a map where the states are cells of a\n"
          "grid (names r3c4)"},
-        cli_backend_option(&backend),
+        cli_backend_option(&setup.solver.backend),
         cli_engine_option(run),
         cli_engine_options_option(run),
         {0},
     };
     int exit;
-    if (!cli_parse_model_command(run, &cli_command_evaluate, argc, argv, own, &ball, 1, positionals, about,
-                                 &reading, &exit)) {
+    if (!cli_setup_parse(run, &cli_command_evaluate, argc, argv, own, about, &setup, &report.input, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", policies.count > 0)) {
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", policies.count > 0) ||
+        !take_policies(run, &policies, &report)) {
         return CLI_EXIT_USAGE;
     }
-    if (!take_policies(run, &policies, &report)) {
-        return CLI_EXIT_USAGE;
-    }
-    settings.backend = cli_backend_name(backend);
-    robust.method = nadir_method_name(method);
-    robust.certify = (nadir_certify)certify;
-    report.input.model_path = positionals[0];
     report.explain.wanted = report.explain.wanted || report.explain.limit >= 0;
-    report.explain.optimistic = robust.optimistic;
+    report.explain.optimistic = setup.robust.optimistic;
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
-        status = check_files(run, &reading, &ball, &report);
+        status = check_files(run, &setup.reading, &setup.ball, &report);
     }
     if (status == NADIR_OK) {
-        status = evaluate(run, &reading, &settings, &ball, &robust, &report);
+        status = evaluate(run, &setup, &report);
     }
     return cli_close(run, status);
 }

@@ -92,10 +92,8 @@ static nadir_status report(cli_run *run, const nadir_model *model, cli_fit *fit)
         status = cli_fit_draw(run, fit);
         fit->plot_path = status == NADIR_OK ? fit->plot_path : NULL;
     }
-    cli_progress_clear(run);
-    if (run->json) {
+    if (cli_starts_json(run)) {
         cli_fit_json(run, fit);
-        run->answered = true;
     } else {
         cli_fit_text(fit);
     }
@@ -140,7 +138,7 @@ static nadir_status check(cli_run *run, const cli_fit *fit)
     if (status == NADIR_OK) {
         status = cli_files_check_folders(run, &files);
     }
-    if (status == NADIR_OK && fit->plot_path != NULL) {
+    if (status == NADIR_OK) {
         status = cli_gnuplot_check(run, fit->plot_path);
     }
     if (status == NADIR_OK) {

@@ -41,9 +41,7 @@ static void print_json(const cli_run *run, const gradient_report *report)
 {
     const nadir_robust *robust = &report->robust;
     cli_json json;
-    cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->input.model_path);
-    cli_json_text(&json, "policy", report->input.policy_name);
+    cli_input_json_start(&json, &report->input);
     cli_json_text(&json, "out", report->out_path);
     cli_json_text(&json, "formula", report->formula == 0 ? "kernel" : "nominal");
     cli_json_double(&json, "gradient_norm", report->norm);
@@ -54,8 +52,7 @@ static void print_json(const cli_run *run, const gradient_report *report)
     cli_input_json(&json, &report->input);
     cli_input_seconds(&json, &report->input, robust->seconds_nominal, robust->seconds_robust,
                       robust->seconds_certify);
-    cli_json_warnings(run, &json);
-    cli_json_end(&json);
+    cli_json_close(run, &json);
 }
 
 static void print_text(const gradient_report *report)
@@ -128,8 +125,7 @@ static nadir_status write_files(cli_run *run, const nadir_model *model, const na
     return status;
 }
 
-static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
-                          const nadir_ball *ball, const nadir_robust_settings *robust,
+static nadir_status solve(cli_run *run, nadir_model *model, const cli_setup *setup, const nadir_ball *ball,
                           gradient_report *report)
 {
     nadir_context *context = run->context;
@@ -137,15 +133,13 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
     nadir_policy *policy = NULL;
     nadir_solver *solver = NULL;
     nadir_worst *worst = NULL;
-    nadir_status status = cli_policy_get(run, model, input->policy_name, settings->backend, &policy);
+    nadir_status status = cli_input_policy(run, model, input->policy_name, setup->solver.backend,
+                                           input->policy_digest, &policy);
     if (status == NADIR_OK) {
-        status = cli_policy_digest(run, policy, input->policy_digest);
+        status = nadir_solver_create(context, model, policy, &setup->solver, &solver);
     }
     if (status == NADIR_OK) {
-        status = nadir_solver_create(context, model, policy, settings, &solver);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_robust(context, solver, ball, robust, &report->robust, &worst);
+        status = nadir_solver_robust(context, solver, ball, &setup->robust, &report->robust, &worst);
     }
     if (worst != NULL && (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED)) { /* a partial result */
         const nadir_status written = write_files(run, model, policy, worst, report);
@@ -157,30 +151,26 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
     return status;
 }
 
-static nadir_status differentiate(cli_run *run, const nadir_read_settings *reading,
-                                  const nadir_solver_settings *settings, cli_ball *asked,
-                                  const nadir_robust_settings *robust, gradient_report *report)
+static nadir_status differentiate(cli_run *run, cli_setup *setup, gradient_report *report)
 {
     nadir_model *model = NULL;
     nadir_ball ball;
-    nadir_status status = cli_input_read(run, reading, &report->input, &model);
+    nadir_status status = cli_input_read(run, &setup->reading, &report->input, &model);
     if (status == NADIR_OK) {
-        status = cli_ball_get(run, model, asked, &ball);
+        status = cli_ball_get(run, model, &setup->ball, &ball);
     }
     if (status == NADIR_OK) {
-        status = solve(run, model, settings, &ball, robust, report);
+        status = solve(run, model, setup, &ball, report);
     }
     if (status == NADIR_OK || (status == NADIR_ERROR_NOT_CONVERGED && report->written)) {
         cli_input_end(&report->input);
-        cli_progress_clear(run);
-        if (run->json) {
+        if (cli_starts_json(run)) {
             print_json(run, report);
-            run->answered = true;
         } else {
             print_text(report);
         }
     }
-    cli_ball_clear(run, asked);
+    cli_ball_clear(run, &setup->ball);
     cli_input_close(&report->input, model);
     return status;
 }
@@ -188,79 +178,60 @@ static nadir_status differentiate(cli_run *run, const nadir_read_settings *readi
 static nadir_status check_files(cli_run *run, const nadir_read_settings *reading, const cli_ball *ball,
                                 const gradient_report *report)
 {
-    const char *format;
     cli_files files = {0};
     cli_files_read_model(&files, report->input.model_path, reading);
     cli_files_read(&files, cli_policy_file(report->input.policy_name));
-    cli_files_read(&files, ball->radius_text);
-    cli_files_read(&files, ball->scales_path);
+    cli_files_read_ball(&files, ball);
     cli_files_write(&files, report->out_path);
     cli_files_write(&files, report->kernel_path);
     cli_files_write(&files, report->witness_path);
     const nadir_status status = cli_files_check(run, &files);
-    return status == NADIR_OK && report->kernel_path != NULL
-               ? nadir_write_format(run->context, report->kernel_path, &format)
-               : status;
+    return status == NADIR_OK ? cli_files_check_format(run, report->kernel_path) : status;
 }
 
 static int gradient_main(cli_run *run, int argc, char **argv)
 {
-    const char *positionals[CLI_POSITIONALS];
-    nadir_read_settings reading;
-    nadir_solver_settings settings;
-    nadir_robust_settings robust;
-    nadir_read_settings_default(&reading);
-    nadir_solver_settings_default(&settings);
-    nadir_robust_settings_default(&robust);
-    robust.tolerance = tolerance;
-    int backend = 0;
-    int method = 0;
-    int certify = NADIR_CERTIFY_AUTO;
-    cli_ball ball = {0};
+    cli_setup setup = {0};
+    cli_setup_default(&setup);
+    setup.robust.tolerance = tolerance;
     gradient_report report = {.robust.size = sizeof report.robust};
     cli_methods methods;
-    cli_methods_list(&methods, "how the worst kernel is found (default: auto); most are for the free,\n"
-                               "non-rectangular ball with norm 2 alone (docs/methods.md):");
     const cli_option own[] = {
         cli_policy_option(&report.input.policy_name),
         {"--out", CLI_TEXT, "FILE", NULL, &report.out_path, "where to write the gradient (needed)"},
         {"--formula", CLI_CHOICE, NULL, "kernel|nominal", &report.formula,
          "from value and occupancy under the worst kernel, or from nominal ones alone\n"
          "(domain free); the same numbers (default: kernel)"},
-        {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic, "the best case instead of the worst"},
-        {"--method", CLI_CHOICE, "NAME", methods.choices, &method, methods.help},
-        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
+        {"--optimistic", CLI_FLAG, NULL, NULL, &setup.robust.optimistic,
+         "the best case instead of the worst"},
+        cli_method_option(&methods, &setup.robust.method),
+        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &setup.certify,
          "how much work the proof of the worst return may cost (default: auto)"},
-        {"--tolerance", CLI_NUMBER, "EPS", NULL, &robust.tolerance,
+        {"--tolerance", CLI_NUMBER, "EPS", NULL, &setup.robust.tolerance,
          "of the robust return, relative to the penalty; the error of the gradient\n"
          "goes with its square root (default 1e-14)"},
         {"--kernel", CLI_TEXT, "FILE", NULL, &report.kernel_path,
          "write the kernel found: .npz, for nadir verify"},
         {"--witness", CLI_TEXT, "FILE", NULL, &report.witness_path,
          "write the numbers that prove the bounds, as JSON"},
-        cli_backend_option(&backend),
+        cli_backend_option(&setup.solver.backend),
         {0},
     };
     int exit;
-    if (!cli_parse_model_command(run, &cli_command_gradient, argc, argv, own, &ball, 1, positionals, about,
-                                 &reading, &exit)) {
+    if (!cli_setup_parse(run, &cli_command_gradient, argc, argv, own, about, &setup, &report.input, &exit)) {
         return exit;
     }
     if (!cli_needed(run, "--policy FILE|uniform|optimal", report.input.policy_name != NULL) ||
         !cli_needed(run, "--out FILE", report.out_path != NULL)) {
         return CLI_EXIT_USAGE;
     }
-    settings.backend = cli_backend_name(backend);
-    robust.method = nadir_method_name(method);
-    robust.certify = (nadir_certify)certify;
-    report.optimistic = robust.optimistic;
-    report.input.model_path = positionals[0];
+    report.optimistic = setup.robust.optimistic;
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
-        status = check_files(run, &reading, &ball, &report);
+        status = check_files(run, &setup.reading, &setup.ball, &report);
     }
     if (status == NADIR_OK) {
-        status = differentiate(run, &reading, &settings, &ball, &robust, &report);
+        status = differentiate(run, &setup, &report);
     }
     return cli_close(run, status);
 }

@@ -87,8 +87,7 @@ static void print_json(const cli_run *run, const info_facts *info)
     cli_json_integer(&json, "memory_bytes", facts->bytes);
     cli_json_text(&json, "sha256", info->file_digest);
     cli_json_text(&json, "model_sha256", info->model_digest);
-    cli_json_warnings(run, &json);
-    cli_json_end(&json);
+    cli_json_close(run, &json);
 }
 
 static void print_bytes(int64_t bytes)

@@ -2,6 +2,7 @@
 #include "files.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const char about[] =
     "max |A x|_2 over x >= 0, |x|_2 <= 1 for the matrix A of a .npy file: a value that some x attains, and "
@@ -11,10 +12,6 @@ static const char about[] =
     "Examples:\n"
     "  nadir norm matrix.npy --bounds\n"
     "  nadir norm matrix.npy --order random --samples 1000000 --time 60 --csv trajectory.csv";
-
-static const char *const orders[] = {"power", "0", "1", "2", "3", "paper", "random", "slsqp"};
-#define ORDERS "power|0|1|2|3|paper|random|slsqp"
-enum { RANDOM = 6 };
 
 typedef struct norm_report {
     const char *path;
@@ -43,8 +40,7 @@ static void print_json(const cli_run *run, const norm_report *report)
     cli_json_integer(&json, "samples", result->samples);
     cli_json_double(&json, "seconds", result->seconds_value);
     cli_json_double(&json, "seconds_bounds", result->seconds_bounds);
-    cli_json_warnings(run, &json);
-    cli_json_end(&json);
+    cli_json_close(run, &json);
 }
 
 static void print_text(const norm_report *report, bool dual)
@@ -110,13 +106,12 @@ static nadir_status find(cli_run *run, const nadir_cone_norm_settings *settings,
 static int norm_main(cli_run *run, int argc, char **argv)
 {
     const char *positionals[CLI_POSITIONALS];
-    int order = 0;
     norm_report report = {.result.size = sizeof report.result};
     nadir_cone_norm_settings settings;
     nadir_cone_norm_settings_default(&settings);
     cli_option common[CLI_COMMON_OPTIONS];
     const cli_option own[] = {
-        {"--order", CLI_CHOICE, NULL, ORDERS, &order,
+        {"--order", CLI_NAME, NULL, "power|0|1|2|3|paper|random|slsqp", &settings.order,
          "0: the positive part of the leading eigenvector of A^T A\n"
          "1: the best of the positive parts of all eigenvectors\n"
          "2, 3: the best positive part of any combination of the two or three\n"
@@ -144,12 +139,13 @@ static int norm_main(cli_run *run, int argc, char **argv)
     if (!cli_parse(run, &cli_command_norm, argc, argv, groups, 1, positionals, about, &exit)) {
         return exit;
     }
-    if (report.csv_path != NULL && order < RANDOM) {
+    const bool samples = settings.order != NULL &&
+                         (strcmp(settings.order, "random") == 0 || strcmp(settings.order, "slsqp") == 0);
+    if (report.csv_path != NULL && !samples) {
         (void)cli_wrong(run,
                         "--csv is for --order random and slsqp: the others find their value all at once");
         return CLI_EXIT_USAGE;
     }
-    settings.order = orders[order];
     settings.record = report.csv_path != NULL;
     report.path = positionals[0];
     cli_files files = {0};
@@ -163,8 +159,7 @@ static int norm_main(cli_run *run, int argc, char **argv)
         status = find(run, &settings, &report);
     }
     if (status == NADIR_OK) {
-        cli_progress_clear(run);
-        if (run->json) {
+        if (cli_starts_json(run)) {
             print_json(run, &report);
         } else {
             print_text(&report, settings.bounds);

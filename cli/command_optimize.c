@@ -117,10 +117,8 @@ static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view
 static void print(cli_run *run, cli_optimize *report)
 {
     cli_input_end(&report->input);
-    cli_progress_clear(run);
-    if (run->json) {
+    if (cli_starts_json(run)) {
         cli_optimize_json(run, report);
-        run->answered = true;
     } else {
         cli_optimize_text(report);
     }
@@ -207,10 +205,8 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
     enum { WRITTEN = sizeof written / sizeof written[0] };
     cli_files files = {0};
     cli_files checkpoints = {0};
-    const char *format;
     cli_files_read_model(&files, report->input.model_path, reading);
-    cli_files_read(&files, ball->radius_text);
-    cli_files_read(&files, ball->scales_path);
+    cli_files_read_ball(&files, ball);
     cli_files_read(&files, report->start != NULL ? cli_policy_file(report->start) : NULL);
     cli_files_read(&checkpoints, settings->resume);
     for (int i = 0; i < WRITTEN; i++) {
@@ -224,10 +220,10 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
     if (status == NADIR_OK) {
         status = cli_files_check_folders(run, &files);
     }
-    if (status == NADIR_OK && report->kernel_path != NULL) {
-        status = nadir_write_format(run->context, report->kernel_path, &format);
+    if (status == NADIR_OK) {
+        status = cli_files_check_format(run, report->kernel_path);
     }
-    if (status == NADIR_OK && report->frontier.plot_path != NULL) {
+    if (status == NADIR_OK) {
         status = cli_gnuplot_check(run, report->frontier.plot_path);
     }
     return status;
@@ -259,12 +255,9 @@ static nadir_status run_all(cli_run *run, const nadir_read_settings *reading, cl
 
 static int optimize_main(cli_run *run, int argc, char **argv)
 {
-    static const char *const methods[] = {"auto", "quasi-newton", "spectral", "paper", "bellman"};
     const char *positionals[CLI_POSITIONALS];
     nadir_read_settings reading;
     nadir_read_settings_default(&reading);
-    int backend = 0;
-    int method = 0;
     int certify = NADIR_CERTIFY_AUTO;
     int64_t evaluations = -1;
     cli_ball ball = {0};
@@ -295,7 +288,7 @@ static int optimize_main(cli_run *run, int argc, char **argv)
          "write the worst kernel for the policy: .npz, for nadir verify"},
         {"--witness", CLI_TEXT, "FILE", NULL, &report.witness_path,
          "write the numbers that prove the bounds of its worst return, as JSON"},
-        {"--method", CLI_CHOICE, NULL, "auto|quasi-newton|spectral|paper|bellman", &method,
+        {"--method", CLI_NAME, NULL, "auto|quasi-newton|spectral|paper|bellman", &settings->method,
          "how the policy is improved: see docs/policy.md (default: auto)"},
         {"--step", CLI_NUMBER, "ALPHA", NULL, &settings->step,
          "of method paper: the size of its steps\n"
@@ -306,7 +299,7 @@ static int optimize_main(cli_run *run, int argc, char **argv)
         {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
          "how much work the proof may cost: none, in proportion, or all there is\n"
          "(default: auto)"},
-        cli_backend_option(&backend),
+        cli_backend_option(&settings->backend),
         cli_engine_option(run),
         cli_engine_options_option(run),
         {0},
@@ -323,8 +316,6 @@ static int optimize_main(cli_run *run, int argc, char **argv)
     report.watch = (cli_watch){run, settings->time_limit, evaluations >= 0 ? evaluations : 0, ""};
     report.draws = report.frontier.plot_path != NULL || report.frontier.radii_text != NULL;
     settings->evaluations_limit = evaluations >= 0 ? evaluations : settings->evaluations_limit;
-    settings->method = methods[method];
-    settings->backend = cli_backend_name(backend);
     settings->certify = (nadir_certify)certify;
     settings->watch = watch_step;
     settings->watch_user = &report.watch;

@@ -39,9 +39,7 @@ static void print_json(const cli_run *run, const radius_report *report)
 {
     const nadir_radius *radius = &report->radius;
     cli_json json;
-    cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->input.model_path);
-    cli_json_text(&json, "policy", report->input.policy_name);
+    cli_input_json_start(&json, &report->input);
     cli_json_double(&json, "target", radius->target);
     cli_json_double(&json, "radius", radius->radius);
     cli_json_double(&json, "radius_lower", radius->radius_lower);
@@ -63,8 +61,7 @@ static void print_json(const cli_run *run, const radius_report *report)
     cli_input_json(&json, &report->input);
     cli_input_seconds(&json, &report->input, radius->seconds_nominal, radius->seconds_robust,
                       radius->seconds_certify);
-    cli_json_warnings(run, &json);
-    cli_json_end(&json);
+    cli_json_close(run, &json);
 }
 
 static void print_text(const radius_report *report)
@@ -116,10 +113,10 @@ static bool has_own_radii(const nadir_model_data *view, const cli_ball *asked)
                                       (set == NADIR_SET_SA && view->radius_count == view->rows));
 }
 
-static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
-                          cli_ball *asked, const nadir_robust_settings *robust, double target,
+static nadir_status solve(cli_run *run, nadir_model *model, cli_setup *setup, double target,
                           radius_report *report)
 {
+    cli_ball *asked = &setup->ball;
     cli_input *input = &report->input;
     nadir_solver *solver = NULL;
     nadir_ball ball;
@@ -128,31 +125,28 @@ static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_s
     }
     nadir_status status = cli_ball_get(run, model, asked, &ball);
     if (status == NADIR_OK) {
-        status = cli_input_solver(run, model, input->policy_name, settings, input->policy_digest, &solver);
+        status =
+            cli_input_solver(run, model, input->policy_name, &setup->solver, input->policy_digest, &solver);
     }
     if (status == NADIR_OK) {
-        status = nadir_solver_radius(run->context, solver, &ball, robust, target, &report->radius);
+        status = nadir_solver_radius(run->context, solver, &ball, &setup->robust, target, &report->radius);
     }
     nadir_solver_free(solver);
     cli_ball_clear(run, asked);
     return status;
 }
 
-static nadir_status find(cli_run *run, const nadir_read_settings *reading,
-                         const nadir_solver_settings *settings, cli_ball *asked,
-                         const nadir_robust_settings *robust, double target, radius_report *report)
+static nadir_status find(cli_run *run, cli_setup *setup, double target, radius_report *report)
 {
     nadir_model *model = NULL;
-    nadir_status status = cli_input_read(run, reading, &report->input, &model);
+    nadir_status status = cli_input_read(run, &setup->reading, &report->input, &model);
     if (status == NADIR_OK) {
-        status = solve(run, model, settings, asked, robust, target, report);
+        status = solve(run, model, setup, target, report);
     }
     if (status == NADIR_OK || report->radius.stop_reason != NULL) { /* a partial result is shown */
         cli_input_end(&report->input);
-        cli_progress_clear(run);
-        if (run->json) {
+        if (cli_starts_json(run)) {
             print_json(run, report);
-            run->answered = true;
         } else {
             print_text(report);
         }
@@ -163,52 +157,42 @@ static nadir_status find(cli_run *run, const nadir_read_settings *reading,
 
 static int radius_main(cli_run *run, int argc, char **argv)
 {
-    const char *positionals[CLI_POSITIONALS];
-    nadir_read_settings reading;
-    nadir_solver_settings settings;
-    nadir_robust_settings robust;
-    nadir_read_settings_default(&reading);
-    nadir_solver_settings_default(&settings);
-    nadir_robust_settings_default(&robust);
-    int backend = 0;
-    int certify = NADIR_CERTIFY_AUTO;
     double target = NAN;
-    cli_ball ball = {.radius_value = "FILE",
-                     .radius_help = "one number for each state (set s) or row (set sa), .csv or .npy: how\n"
-                                    "their radii compare (default: as the model's own do, else all are\n"
-                                    "the same); the largest of them is what is asked for"};
+    cli_setup setup = {.ball.radius_value = "FILE",
+                       .ball.radius_help =
+                           "one number for each state (set s) or row (set sa), .csv or .npy: how\n"
+                           "their radii compare (default: as the model's own do, else all are\n"
+                           "the same); the largest of them is what is asked for"};
+    cli_setup_default(&setup);
     radius_report report = {.radius.size = sizeof report.radius};
     const cli_option own[] = {
         cli_policy_option(&report.input.policy_name),
         {"--target", CLI_NUMBER, "J", NULL, &target, "the return that is still to be met"},
-        {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic,
+        {"--optimistic", CLI_FLAG, NULL, NULL, &setup.robust.optimistic,
          "the largest radius whose best return is still the target or less"},
-        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
+        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &setup.certify,
          "how much work the proof may cost: none, in proportion, or all there is\n"
          "(default: auto)"},
-        {"--tolerance", CLI_NUMBER, "EPS", NULL, &robust.tolerance, "of the radius, relative (default 1e-9)"},
-        cli_backend_option(&backend),
+        {"--tolerance", CLI_NUMBER, "EPS", NULL, &setup.robust.tolerance,
+         "of the radius, relative (default 1e-9)"},
+        cli_backend_option(&setup.solver.backend),
         {0},
     };
     int exit;
-    if (!cli_parse_model_command(run, &cli_command_radius, argc, argv, own, &ball, 1, positionals, about,
-                                 &reading, &exit)) {
+    if (!cli_setup_parse(run, &cli_command_radius, argc, argv, own, about, &setup, &report.input, &exit)) {
         return exit;
     }
     if (!cli_needed(run, "--policy FILE|uniform|optimal", report.input.policy_name != NULL) ||
         !cli_needed(run, "--target J", !isnan(target))) {
         return CLI_EXIT_USAGE;
     }
-    settings.backend = cli_backend_name(backend);
-    robust.certify = (nadir_certify)certify;
-    report.optimistic = robust.optimistic;
-    report.input.model_path = positionals[0];
-    nadir_status status = check_radius(run, &ball);
+    report.optimistic = setup.robust.optimistic;
+    nadir_status status = check_radius(run, &setup.ball);
     if (status == NADIR_OK) {
         status = cli_open(run);
     }
     if (status == NADIR_OK) {
-        status = find(run, &reading, &settings, &ball, &robust, target, &report);
+        status = find(run, &setup, target, &report);
     }
     return cli_close(run, status);
 }

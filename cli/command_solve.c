@@ -25,9 +25,7 @@ static void print_json(const cli_run *run, const solve_report *report)
 {
     const nadir_optimum_result *result = &report->result;
     cli_json json;
-    cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->input.model_path);
-    cli_json_text(&json, "policy", report->input.policy_name);
+    cli_input_json_start(&json, &report->input);
     cli_json_double(&json, "nominal_optimum", result->nominal_optimum);
     cli_json_double(&json, "lower_bound", result->lower_bound);
     cli_json_double(&json, "upper_bound", result->upper_bound);
@@ -45,8 +43,7 @@ static void print_json(const cli_run *run, const solve_report *report)
     cli_json_double(&json, "solve", result->seconds);
     cli_json_double(&json, "total", report->input.total_seconds);
     cli_json_object_end(&json);
-    cli_json_warnings(run, &json);
-    cli_json_end(&json);
+    cli_json_close(run, &json);
 }
 
 static void print_text(const solve_report *report)
@@ -74,10 +71,8 @@ static nadir_status report_result(cli_run *run, const nadir_model *model, const 
     }
     if (status == NADIR_OK) {
         cli_input_end(input);
-        cli_progress_clear(run);
-        if (run->json) {
+        if (cli_starts_json(run)) {
             print_json(run, report);
-            run->answered = true;
         } else {
             print_text(report);
         }
@@ -116,7 +111,6 @@ static int solve_main(cli_run *run, int argc, char **argv)
     nadir_optimum_settings settings;
     nadir_read_settings_default(&reading);
     nadir_optimum_settings_default(&settings);
-    int backend = 0;
     solve_report report = {.result.size = sizeof report.result};
     const cli_option own[] = {
         {"--out", CLI_TEXT, "POLICY", NULL, &report.input.policy_name, "where to write the policy (needed)"},
@@ -125,7 +119,7 @@ static int solve_main(cli_run *run, int argc, char **argv)
          "largest (default 1e-9)"},
         {"--iterations", CLI_INTEGER, "N", NULL, &settings.iterations_limit,
          "policies that may be tried (default 10000)"},
-        cli_backend_option(&backend),
+        cli_backend_option(&settings.backend),
         {0},
     };
     int exit;
@@ -136,7 +130,6 @@ static int solve_main(cli_run *run, int argc, char **argv)
     if (!cli_needed(run, "--out POLICY", report.input.policy_name != NULL)) {
         return CLI_EXIT_USAGE;
     }
-    settings.backend = cli_backend_name(backend);
     report.input.model_path = positionals[0];
     cli_files files = {0};
     cli_files_read_model(&files, positionals[0], &reading);

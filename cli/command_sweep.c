@@ -231,26 +231,26 @@ static nadir_status settle_radii(cli_run *run, cli_ball *asked, cli_sweep *sweep
     return NADIR_OK;
 }
 
-static nadir_status solve(cli_run *run, nadir_model *model, const nadir_solver_settings *settings,
-                          cli_ball *asked, const nadir_robust_settings *robust, cli_sweep *sweep)
+static nadir_status solve(cli_run *run, nadir_model *model, cli_setup *setup, cli_sweep *sweep)
 {
     cli_input *input = &sweep->input;
     nadir_solver *solver = NULL;
     nadir_ball ball;
     char last[32];
     settle_curves(sweep);
-    nadir_status status = settle_radii(run, asked, sweep, last);
+    nadir_status status = settle_radii(run, &setup->ball, sweep, last);
     if (status == NADIR_OK) {
-        status = cli_ball_get(run, model, asked, &ball);
+        status = cli_ball_get(run, model, &setup->ball, &ball);
     }
     if (status == NADIR_OK) {
-        status = cli_input_solver(run, model, input->policy_name, settings, input->policy_digest, &solver);
+        status =
+            cli_input_solver(run, model, input->policy_name, &setup->solver, input->policy_digest, &solver);
     }
     if (status == NADIR_OK) {
-        status = find_curves(run, solver, &ball, robust, sweep);
+        status = find_curves(run, solver, &ball, &setup->robust, sweep);
     }
     nadir_solver_free(solver);
-    cli_ball_clear(run, asked);
+    cli_ball_clear(run, &setup->ball);
     return status;
 }
 
@@ -267,24 +267,20 @@ static nadir_status report(cli_run *run, cli_sweep *sweep)
         sweep->plot_path = drawn == NADIR_OK ? sweep->plot_path : NULL;
         status = drawn;
     }
-    cli_progress_clear(run);
-    if (run->json) {
+    if (cli_starts_json(run)) {
         cli_sweep_print_json(run, sweep);
-        run->answered = true;
     } else {
         cli_sweep_print_text(sweep);
     }
     return status;
 }
 
-static nadir_status find_and_report(cli_run *run, const nadir_read_settings *reading,
-                                    const nadir_solver_settings *settings, cli_ball *asked,
-                                    const nadir_robust_settings *robust, cli_sweep *sweep)
+static nadir_status find_and_report(cli_run *run, cli_setup *setup, cli_sweep *sweep)
 {
     nadir_model *model = NULL;
-    nadir_status status = cli_input_read(run, reading, &sweep->input, &model);
+    nadir_status status = cli_input_read(run, &setup->reading, &sweep->input, &model);
     if (status == NADIR_OK) {
-        status = solve(run, model, settings, asked, robust, sweep);
+        status = solve(run, model, setup, sweep);
         cli_input_end(&sweep->input);
     }
     if (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED) {
@@ -312,20 +308,12 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
 
 static int sweep_main(cli_run *run, int argc, char **argv)
 {
-    const char *positionals[CLI_POSITIONALS];
     const char *sets = NULL;
     const char *domains = NULL;
-    nadir_read_settings reading;
-    nadir_solver_settings settings;
-    nadir_robust_settings robust;
-    nadir_read_settings_default(&reading);
-    nadir_solver_settings_default(&settings);
-    nadir_robust_settings_default(&robust);
-    int backend = 0;
-    int certify = NADIR_CERTIFY_AUTO;
-    cli_ball ball = {.radius_value = "LO:HI:N",
-                     .radius_help = "the first radius, the last one, and how many there are\n"
-                                    "(default: 21 from 0 to the model's own)"};
+    cli_setup setup = {.ball.radius_value = "LO:HI:N",
+                       .ball.radius_help = "the first radius, the last one, and how many there are\n"
+                                           "(default: 21 from 0 to the model's own)"};
+    cli_setup_default(&setup);
     cli_sweep sweep = {0};
     const cli_option own[] = {
         cli_policy_option(&sweep.input.policy_name),
@@ -334,46 +322,43 @@ static int sweep_main(cli_run *run, int argc, char **argv)
         {"--sets", CLI_TEXT, "LIST", NULL, &sets, "several sets at once: some of nonrect,s,sa"},
         {"--domains", CLI_TEXT, "LIST", NULL, &domains,
          "several domains at once: some of simplex,support,free"},
-        {"--optimistic", CLI_FLAG, NULL, NULL, &robust.optimistic, "the best case instead of the worst"},
-        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
+        {"--optimistic", CLI_FLAG, NULL, NULL, &setup.robust.optimistic,
+         "the best case instead of the worst"},
+        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &setup.certify,
          "how much work the proofs may cost: none, in proportion, or all there is\n"
          "(default: auto)"},
-        {"--tolerance", CLI_NUMBER, "EPS", NULL, &robust.tolerance,
+        {"--tolerance", CLI_NUMBER, "EPS", NULL, &setup.robust.tolerance,
          "of the robust returns, relative to the penalty (default 1e-9)"},
-        cli_backend_option(&backend),
+        cli_backend_option(&setup.solver.backend),
         cli_engine_option(run),
         cli_engine_options_option(run),
         {0},
     };
     int exit;
-    if (!cli_parse_model_command(run, &cli_command_sweep, argc, argv, own, &ball, 1, positionals, about,
-                                 &reading, &exit)) {
+    if (!cli_setup_parse(run, &cli_command_sweep, argc, argv, own, about, &setup, &sweep.input, &exit)) {
         return exit;
     }
     if (!cli_needed(run, "--policy FILE|uniform|optimal", sweep.input.policy_name != NULL)) {
         return CLI_EXIT_USAGE;
     }
-    settings.backend = cli_backend_name(backend);
-    robust.certify = (nadir_certify)certify;
-    sweep.optimistic = robust.optimistic;
-    sweep.input.model_path = positionals[0];
-    nadir_status status = ball.radius_text != NULL
-                              ? cli_radii_parse(run, "--radius", ball.radius_text, &sweep.radii)
+    sweep.optimistic = setup.robust.optimistic;
+    nadir_status status = setup.ball.radius_text != NULL
+                              ? cli_radii_parse(run, "--radius", setup.ball.radius_text, &sweep.radii)
                               : NADIR_OK;
     if (status == NADIR_OK) {
-        status = list_curves(run, &ball, sets, domains, &sweep);
+        status = list_curves(run, &setup.ball, sets, domains, &sweep);
     }
-    if (status == NADIR_OK && sweep.plot_path != NULL) {
+    if (status == NADIR_OK) {
         status = cli_gnuplot_check(run, sweep.plot_path);
     }
     if (status == NADIR_OK) {
-        status = check_files(run, &reading, &ball, &sweep);
+        status = check_files(run, &setup.reading, &setup.ball, &sweep);
     }
     if (status == NADIR_OK) {
         status = cli_open(run);
     }
     if (status == NADIR_OK) {
-        status = find_and_report(run, &reading, &settings, &ball, &robust, &sweep);
+        status = find_and_report(run, &setup, &sweep);
     }
     return cli_close(run, status);
 }

@@ -42,9 +42,7 @@ static void print_json(const cli_run *run, const verify_report *report, const na
 {
     const nadir_verify_result *result = &report->result;
     cli_json json;
-    cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->input.model_path);
-    cli_json_text(&json, "policy", report->input.policy_name);
+    cli_input_json_start(&json, &report->input);
     cli_json_text(&json, "kernel", report->settings.kernel);
     cli_json_text(&json, "witness", report->settings.witness);
     cli_json_bool(&json, "verified", result->verified);
@@ -62,8 +60,7 @@ static void print_json(const cli_run *run, const verify_report *report, const na
     cli_json_double(&json, "upper_bound", result->optimistic ? result->bound_proven : result->return_high);
     cli_json_text(&json, "certificate", result->certificate);
     cli_input_json(&json, &report->input);
-    cli_json_warnings(run, &json);
-    cli_json_end(&json);
+    cli_json_close(run, &json);
 }
 
 static void print_text(const verify_report *report, const nadir_verification *made)
@@ -100,20 +97,16 @@ static nadir_status verify(cli_run *run, const nadir_read_settings *reading, ver
     }
     nadir_status status = cli_input_read(run, reading, input, &model);
     if (status == NADIR_OK) {
-        status = cli_policy_get(run, model, input->policy_name, report->settings.backend, &policy);
-    }
-    if (status == NADIR_OK) {
-        status = cli_policy_digest(run, policy, input->policy_digest);
+        status = cli_input_policy(run, model, input->policy_name, report->settings.backend,
+                                  input->policy_digest, &policy);
     }
     if (status == NADIR_OK) {
         status = nadir_verify(context, model, policy, &report->settings, &report->result, &made);
     }
     if (made != NULL) {
         cli_input_end(input);
-        cli_progress_clear(run);
-        if (run->json) {
+        if (cli_starts_json(run)) {
             print_json(run, report, made);
-            run->answered = true;
         } else {
             print_text(report, made);
         }
@@ -131,7 +124,6 @@ static int verify_main(cli_run *run, int argc, char **argv)
     nadir_read_settings_default(&reading);
     verify_report report = {.result.size = sizeof report.result};
     nadir_verify_settings_default(&report.settings);
-    int backend = 0;
     const cli_option own[] = {
         cli_policy_option(&report.input.policy_name),
         {"--kernel", CLI_TEXT, "FILE", NULL, &report.settings.kernel,
@@ -141,7 +133,7 @@ static int verify_main(cli_run *run, int argc, char **argv)
         {"--other-files", CLI_FLAG, NULL, NULL, &report.other_files,
          "model and policy may be in other files than those of the evaluation, as\n"
          "long as their numbers are the same"},
-        cli_backend_option(&backend),
+        cli_backend_option(&report.settings.backend),
         {0},
     };
     int exit;
@@ -153,7 +145,6 @@ static int verify_main(cli_run *run, int argc, char **argv)
         !cli_needed(run, "--kernel FILE", report.settings.kernel != NULL)) {
         return CLI_EXIT_USAGE;
     }
-    report.settings.backend = cli_backend_name(backend);
     report.input.model_path = positionals[0];
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {

@@ -30,6 +30,12 @@ void cli_files_read_model(cli_files *files, const char *path, const nadir_read_s
     cli_files_read(files, reading->initial);
 }
 
+void cli_files_read_ball(cli_files *files, const cli_ball *ball)
+{
+    cli_files_read(files, ball->radius_text);
+    cli_files_read(files, ball->scales_path);
+}
+
 static bool is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
@@ -87,6 +93,12 @@ nadir_status cli_files_check(cli_run *run, const cli_files *files)
         }
     }
     return NADIR_OK;
+}
+
+nadir_status cli_files_check_format(cli_run *run, const char *path)
+{
+    const char *format;
+    return path != NULL ? nadir_write_format(run->context, path, &format) : NADIR_OK;
 }
 
 nadir_status cli_files_check_folders(cli_run *run, const cli_files *files)

@@ -19,12 +19,17 @@ void cli_files_read(cli_files *files, const char *path);
 void cli_files_write(cli_files *files, const char *path);
 /* The model and what is read with it. */
 void cli_files_read_model(cli_files *files, const char *path, const nadir_read_settings *reading);
+/* The radii and the scales. */
+void cli_files_read_ball(cli_files *files, const cli_ball *ball);
 
 /* NADIR_ERROR_ARGUMENT, and a sentence, if a file that is read, or written already, would be written over. */
 nadir_status cli_files_check(cli_run *run, const cli_files *files);
 /* NADIR_ERROR_IO, and a sentence, if one is to be written to a folder where that cannot work: said before
  * long work. */
 nadir_status cli_files_check_folders(cli_run *run, const cli_files *files);
+
+/* Whether the ending of a model or kernel to be written names a format. path: NULL: none is written. */
+nadir_status cli_files_check_format(cli_run *run, const char *path);
 
 /* It stays where it was opened: the stream points to it. */
 typedef struct cli_output {

@@ -77,8 +77,7 @@ void cli_fit_json(const cli_run *run, const cli_fit *fit)
     cli_json_double(&json, "guarantees", result->seconds_guarantees);
     cli_json_double(&json, "total", fit->total_seconds);
     cli_json_object_end(&json);
-    cli_json_warnings(run, &json);
-    cli_json_end(&json);
+    cli_json_close(run, &json);
 }
 
 static void print_data(const cli_fit *fit)

@@ -24,7 +24,7 @@ static const char *picture_format(const char *path)
 
 nadir_status cli_gnuplot_check(cli_run *run, const char *path)
 {
-    return picture_format(path) != NULL
+    return path == NULL || picture_format(path) != NULL
                ? NADIR_OK
                : cli_fail(run, NADIR_ERROR_UNSUPPORTED, "%s: a picture ends with .svg or .png", path);
 }

@@ -15,7 +15,7 @@ typedef struct cli_gnuplot {
     FILE *script; /* write the commands to this; NULL: closed */
 } cli_gnuplot;
 
-/* NADIR_ERROR_UNSUPPORTED unless the path ends with .svg or .png. */
+/* NADIR_ERROR_UNSUPPORTED unless the path ends with .svg or .png, or is NULL: no picture. */
 nadir_status cli_gnuplot_check(cli_run *run, const char *path);
 
 /* A picture of width x height points at font size `font`. */

@@ -79,6 +79,25 @@ void cli_digest_cancel(cli_digest *digest)
     cli_digest_wait(digest);
 }
 
+void cli_setup_default(cli_setup *setup)
+{
+    nadir_read_settings_default(&setup->reading);
+    nadir_solver_settings_default(&setup->solver);
+    nadir_robust_settings_default(&setup->robust);
+    setup->certify = NADIR_CERTIFY_AUTO;
+}
+
+bool cli_setup_parse(cli_run *run, const cli_command *command, int argc, char **argv, const cli_option *own,
+                     const char *about, cli_setup *setup, cli_input *input, int *exit)
+{
+    const char *positionals[CLI_POSITIONALS] = {NULL};
+    const bool good = cli_parse_model_command(run, command, argc, argv, own, &setup->ball, 1, positionals,
+                                              about, &setup->reading, exit);
+    setup->robust.certify = (nadir_certify)setup->certify;
+    input->model_path = positionals[0];
+    return good;
+}
+
 nadir_status cli_input_read(cli_run *run, const nadir_read_settings *reading, cli_input *input,
                             nadir_model **model)
 {
@@ -97,14 +116,18 @@ nadir_status cli_input_read(cli_run *run, const nadir_read_settings *reading, cl
     return status;
 }
 
+nadir_status cli_input_policy(cli_run *run, nadir_model *model, const char *policy, const char *backend,
+                              char digest[65], nadir_policy **made)
+{
+    const nadir_status status = cli_policy_get(run, model, policy, backend, made);
+    return status == NADIR_OK ? cli_policy_digest(run, *made, digest) : status;
+}
+
 nadir_status cli_input_solver(cli_run *run, nadir_model *model, const char *policy,
                               const nadir_solver_settings *settings, char digest[65], nadir_solver **solver)
 {
     nadir_policy *made = NULL;
-    nadir_status status = cli_policy_get(run, model, policy, settings->backend, &made);
-    if (status == NADIR_OK) {
-        status = cli_policy_digest(run, made, digest);
-    }
+    nadir_status status = cli_input_policy(run, model, policy, settings->backend, digest, &made);
     if (status == NADIR_OK) {
         status = nadir_solver_create(run->context, model, made, settings, solver);
     }
@@ -122,6 +145,13 @@ void cli_input_close(cli_input *input, nadir_model *model)
 {
     cli_digest_cancel(&input->model_digest);
     nadir_model_free(model);
+}
+
+void cli_input_json_start(cli_json *json, const cli_input *input)
+{
+    cli_json_start(json, stdout);
+    cli_json_text(json, "model", input->model_path);
+    cli_json_text(json, "policy", input->policy_name);
 }
 
 void cli_input_json(cli_json *json, const cli_input *input)

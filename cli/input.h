@@ -44,10 +44,28 @@ typedef struct cli_input {
     double total_seconds;
 } cli_input;
 
+/* Settings of a command that asks for worst kernels of a ball. */
+typedef struct cli_setup {
+    nadir_read_settings reading;
+    nadir_solver_settings solver;
+    nadir_robust_settings robust;
+    int certify; /* robust.certify once the options are parsed */
+    cli_ball ball;
+} cli_setup;
+
+/* All but the help of the radius, which is kept. */
+void cli_setup_default(cli_setup *setup);
+/* cli_parse_model_command; also fills in the path of the model. */
+bool cli_setup_parse(cli_run *run, const cli_command *command, int argc, char **argv, const cli_option *own,
+                     const char *about, cli_setup *setup, cli_input *input, int *exit);
+
 /* Reads the model; fills in view and times and starts its digest. cli_input_close in any case. */
 nadir_status cli_input_read(cli_run *run, const nadir_read_settings *reading, cli_input *input,
                             nadir_model **model);
-/* The policy of this name with its digest, and its solver. */
+/* The policy of this name with its digest. */
+nadir_status cli_input_policy(cli_run *run, nadir_model *model, const char *policy, const char *backend,
+                              char digest[65], nadir_policy **made);
+/* And its solver. */
 nadir_status cli_input_solver(cli_run *run, nadir_model *model, const char *policy,
                               const nadir_solver_settings *settings, char digest[65], nadir_solver **solver);
 /* Waits for the digest and takes the time. Call it before printing. */
@@ -55,6 +73,8 @@ void cli_input_end(cli_input *input);
 /* Frees the model, which may be NULL. */
 void cli_input_close(cli_input *input, nadir_model *model);
 
+/* Opens the outermost object: "model", "policy" */
+void cli_input_json_start(cli_json *json, const cli_input *input);
 /* "states", "rows", "nonzeros", "discount", "model_sha256", "policy_sha256" */
 void cli_input_json(cli_json *json, const cli_input *input);
 /* "seconds": {...} */

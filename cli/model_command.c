@@ -54,8 +54,7 @@ nadir_status cli_write_model(cli_run *run, const nadir_model *model, const char 
     nadir_model_data view;
     nadir_model_data_default(&view);
     nadir_model_view(model, &view);
-    cli_progress_clear(run);
-    if (!run->json) {
+    if (!cli_starts_json(run)) {
         printf("%s: %" PRId64 " states, %" PRId64 " rows, %" PRId64 " transitions\n", path, view.states,
                view.rows, view.nonzeros);
         return NADIR_OK;
@@ -69,7 +68,6 @@ nadir_status cli_write_model(cli_run *run, const nadir_model *model, const char 
     cli_json_integer(&json, "nonzeros", view.nonzeros);
     cli_json_double(&json, "discount", view.discount);
     cli_json_text(&json, "model_sha256", digest);
-    cli_json_warnings(run, &json);
-    cli_json_end(&json);
+    cli_json_close(run, &json);
     return NADIR_OK;
 }

@@ -19,9 +19,7 @@ void cli_optimize_json(const cli_run *run, const cli_optimize *report)
     shown.stop_reason = result->stop_reason;
     shown.iterations = result->iterations;
     cli_json json;
-    cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", report->input.model_path);
-    cli_json_text(&json, "policy", report->input.policy_name);
+    cli_input_json_start(&json, &report->input);
     cli_json_double(&json, "nominal_optimum", result->nominal_optimum);
     cli_json_double(&json, "optimum_robust_return", report->optimum_return);
     cli_json_double(&json, "initial_robust_return", result->initial_robust_return);
@@ -44,8 +42,7 @@ void cli_optimize_json(const cli_run *run, const cli_optimize *report)
     }
     cli_input_seconds(&json, &report->input, result->seconds_nominal, result->seconds_search,
                       result->seconds_certify);
-    cli_json_warnings(run, &json);
-    cli_json_end(&json);
+    cli_json_close(run, &json);
 }
 
 /* What the gap is measured by. */

@@ -160,6 +160,9 @@ static const char *store(const cli_option *option, const char *value)
     case CLI_CHOICE:
         *(int *)option->target = choice(option->choices, value);
         return *(int *)option->target >= 0 ? NULL : option->choices;
+    case CLI_NAME:
+        *(const char **)option->target = value;
+        return choice(option->choices, value) >= 0 ? NULL : option->choices;
     }
     return "nothing";
 }
@@ -197,7 +200,7 @@ static bool take_option(parse_state *parse, int argc, char **argv, int *self)
     if (option->kind != CLI_FLAG && value == NULL) {
         if (*self + 1 >= argc) {
             return refuse(parse, "%s needs a value: %s", option->name,
-                          option->kind == CLI_CHOICE ? option->choices : option->value);
+                          option->choices != NULL ? option->choices : option->value);
         }
         value = argv[++*self];
     }

@@ -15,7 +15,8 @@ typedef enum cli_option_kind {
     CLI_INTEGER, /* int64_t *: a whole number, 0 or more */
     CLI_SEED,    /* uint64_t * */
     CLI_NUMBER,  /* double *: also inf */
-    CLI_CHOICE   /* int *: place in `choices` */
+    CLI_CHOICE,  /* int *: place in `choices` */
+    CLI_NAME     /* const char **: one of `choices` */
 } cli_option_kind;
 
 /* The values of an option in the order in which they were given. */
@@ -28,8 +29,8 @@ typedef struct cli_list {
 typedef struct cli_option {
     const char *name; /* "--discount"; NULL ends a group */
     cli_option_kind kind;
-    const char *value;   /* how --help calls the value: "GAMMA"; CLI_CHOICE: NULL: by its choices */
-    const char *choices; /* CLI_CHOICE: "auto|sas|ass" */
+    const char *value;   /* how --help calls the value: "GAMMA"; NULL: by its choices */
+    const char *choices; /* CLI_CHOICE, CLI_NAME: "auto|sas|ass" */
     void *target;
     const char *help; /* one or more lines */
 } cli_option;

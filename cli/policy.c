@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-static const char *const backends[] = {"auto",  "lapack",    "klu",          "krylov",
-                                       "petsc", "device-lu", "device-krylov"};
-
 cli_option cli_policy_option(const char **policy)
 {
     return (cli_option){"--policy",
@@ -29,21 +26,16 @@ cli_option cli_policies_option(cli_list *policies)
                         "more policy, up to 64"};
 }
 
-cli_option cli_backend_option(int *backend)
+cli_option cli_backend_option(const char **backend)
 {
     return (cli_option){"--backend",
-                        CLI_CHOICE,
+                        CLI_NAME,
                         NULL,
                         "auto|lapack|klu|krylov|petsc|device-lu|device-krylov",
                         backend,
                         "who solves the linear systems: dense LU, sparse LU, an iteration,\n"
                         "PETSc's (with --engine petsc), or dense LU and an iteration on the\n"
                         "device (with --engine cuda) (default: auto, by size and sparsity)"};
-}
-
-const char *cli_backend_name(int backend)
-{
-    return backends[backend];
 }
 
 const char *cli_policy_file(const char *policy)
@@ -88,4 +80,11 @@ void cli_methods_list(cli_methods *methods, const char *introduction)
         append(methods->help, sizeof methods->help, ": ");
         append(methods->help, sizeof methods->help, nadir_method_summary(i));
     }
+}
+
+cli_option cli_method_option(cli_methods *methods, const char **method)
+{
+    cli_methods_list(methods, "how the worst kernel is found (default: auto); most are for the free,\n"
+                              "non-rectangular ball with norm 2 alone (docs/methods.md):");
+    return (cli_option){"--method", CLI_NAME, "NAME", methods->choices, method, methods->help};
 }

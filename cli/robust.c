@@ -36,6 +36,17 @@ void cli_robust_json(cli_json *json, const nadir_robust *robust)
     cli_json_integer(json, "backend_bytes", robust->backend_memory);
 }
 
+void cli_bounds_json(cli_json *json, const nadir_robust *robust)
+{
+    cli_json_double(json, "robust_return", robust->robust_return);
+    cli_json_double(json, "penalty", robust->penalty);
+    cli_json_double(json, "lower_bound", robust->lower_bound);
+    cli_json_double(json, "upper_bound", robust->upper_bound);
+    cli_json_bool(json, "certified", robust->certified);
+    cli_json_text(json, "certificate", robust->certificate);
+    cli_json_text(json, "bound", robust->bound);
+}
+
 nadir_status cli_worst_write(cli_run *run, nadir_worst *worst, const char *model, const char *policy,
                              const char *kernel, const char *witness)
 {
@@ -121,13 +132,7 @@ void cli_policies_json(cli_json *json, int count, const cli_evaluated *evaluated
         cli_json_text(json, "policy", evaluated[i].policy);
         cli_json_text(json, "policy_sha256", evaluated[i].digest);
         cli_json_double(json, "nominal_return", robust->nominal_return);
-        cli_json_double(json, "robust_return", robust->robust_return);
-        cli_json_double(json, "penalty", robust->penalty);
-        cli_json_double(json, "lower_bound", robust->lower_bound);
-        cli_json_double(json, "upper_bound", robust->upper_bound);
-        cli_json_bool(json, "certified", robust->certified);
-        cli_json_text(json, "certificate", robust->certificate);
-        cli_json_text(json, "bound", robust->bound);
+        cli_bounds_json(json, robust);
         cli_json_text(json, "method", robust->method);
         cli_json_text(json, "stop_reason", robust->stop_reason);
         cli_json_double(json, "breakdown_radius", robust->breakdown_radius);

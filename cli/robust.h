@@ -6,6 +6,8 @@
 
 /* The keys from "nominal_return" to "backend_bytes". */
 void cli_robust_json(cli_json *json, const nadir_robust *robust);
+/* The keys from "robust_return" to "bound", as they stand in lists. */
+void cli_bounds_json(cli_json *json, const nadir_robust *robust);
 
 /* The kernel found and the witness of its bounds, each if its path is not NULL. model, policy: the files that
  * they were read from, or NULL. */

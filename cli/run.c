@@ -29,8 +29,7 @@ static void report(const cli_run *run, nadir_status status, const char *sentence
         cli_json_text(&json, "error", sentence);
         cli_json_text(&json, "status", nadir_status_name(status));
         cli_json_integer(&json, "exit_code", (int)status / 10);
-        cli_json_warnings(run, &json);
-        cli_json_end(&json);
+        cli_json_close(run, &json);
     }
 }
 
@@ -209,13 +208,21 @@ int cli_close(cli_run *run, nadir_status status)
     return (int)status / 10;
 }
 
-void cli_json_warnings(const cli_run *run, cli_json *json)
+bool cli_starts_json(cli_run *run)
+{
+    cli_progress_clear(run);
+    run->answered = run->json;
+    return run->json;
+}
+
+void cli_json_close(const cli_run *run, cli_json *json)
 {
     cli_json_array(json, "warnings");
     for (const cli_warning *warning = run->warnings; warning != NULL; warning = warning->next) {
         cli_json_text(json, NULL, warning->text);
     }
     cli_json_array_end(json);
+    cli_json_end(json);
 }
 
 const char *cli_number(double value, char text[32])

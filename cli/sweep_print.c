@@ -1,5 +1,6 @@
 /* sweep_print.c: risk curves as JSON, as a table and as CSV. */
 #include "files.h"
+#include "robust.h"
 #include "sweep.h"
 
 #include <inttypes.h>
@@ -12,13 +13,7 @@ static void print_curve(cli_json *json, const cli_curve *curve)
         const nadir_robust *robust = &curve->results[i];
         cli_json_object(json, NULL);
         cli_json_double(json, "radius", robust->radius);
-        cli_json_double(json, "robust_return", robust->robust_return);
-        cli_json_double(json, "penalty", robust->penalty);
-        cli_json_double(json, "lower_bound", robust->lower_bound);
-        cli_json_double(json, "upper_bound", robust->upper_bound);
-        cli_json_bool(json, "certified", robust->certified);
-        cli_json_text(json, "certificate", robust->certificate);
-        cli_json_text(json, "bound", robust->bound);
+        cli_bounds_json(json, robust);
         cli_json_object_end(json);
     }
     cli_json_array_end(json);
@@ -42,9 +37,7 @@ void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep)
     const nadir_robust *any = cli_sweep_any_answer(sweep);
     const cli_curve *first = sweep->curves;
     cli_json json;
-    cli_json_start(&json, stdout);
-    cli_json_text(&json, "model", sweep->input.model_path);
-    cli_json_text(&json, "policy", sweep->input.policy_name);
+    cli_input_json_start(&json, &sweep->input);
     cli_json_double(&json, "nominal_return", any->nominal_return);
     cli_json_text(&json, "set", nadir_set_name(first->set));
     cli_json_norm(&json, "norm", any->norm);
@@ -73,8 +66,7 @@ void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep)
     cli_json_text(&json, "plot", sweep->plot_path);
     cli_json_text(&json, "csv", sweep->csv_path);
     print_seconds(&json, sweep);
-    cli_json_warnings(run, &json);
-    cli_json_end(&json);
+    cli_json_close(run, &json);
 }
 
 static void print_table(const cli_sweep *sweep, const cli_curve *curve)

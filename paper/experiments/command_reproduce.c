@@ -87,8 +87,7 @@ static void print_json(const cli_run *run, const reproduction *all)
         cli_json_object_end(&json);
     }
     cli_json_array_end(&json);
-    cli_json_warnings(run, &json);
-    cli_json_end(&json);
+    cli_json_close(run, &json);
 }
 
 /* ---------------------------------------------------------------------------------------- running */
