@@ -4,10 +4,10 @@
 
 #include "core/random.h"
 #include "linalg/vector.h"
-#include "model/average.h"
 #include "model/kernel_device.h"
 #include "sets/lmo.h"
 #include "support/generated.h"
+#include "support/lmo_device.h"
 #include "support/reference.h"
 
 #include <math.h>
@@ -15,18 +15,6 @@
 
 enum { SEED = 1914, STATES = 5000, MOST = 14, FEWER = 900 };
 #define GAMMA 0.9
-
-/* Rows of a sparse model, some of them pinned, some states not visited; values of which some are the same. */
-typedef struct fixture {
-    nadir_context *context;
-    nadir_model *model;
-    nadir_policy *policy;
-    nadir_value_order order;
-    nadir_lmo rows;
-    nadir_lmo_device remote;
-    int64_t states, count; /* count: of rows */
-    double *scales, *weights, *d, *v;
-} fixture;
 
 /* A row for each of FEWER states, of lengths next to those at which rows are taken or kept in another way. */
 static nadir_model *edges_model(nadir_context *context, nadir_random *random)
@@ -73,41 +61,27 @@ static nadir_model *edges_model(nadir_context *context, nadir_random *random)
     return model;
 }
 
-/* A ragged model with rows of 1 to MOST successors, or that of edges. */
-static void setup(double p, bool edges, fixture *made)
+/* Rows of a ragged model, of 1 to MOST successors, or that of edges; some states are not visited; some values
+ * are the same. Skips the test if there is no device. */
+static void setup(double p, bool edges, test_lmo_device *made)
 {
     nadir_random random = test_random(SEED);
-    made->context = test_context();
-    made->model = edges ? edges_model(made->context, &random)
-                        : test_ragged_model(made->context, &random, STATES, MOST, 40, GAMMA);
-    made->states = made->model->states;
-    made->count = made->model->rows;
-    assert_ok(made->context, nadir_policy_create_uniform(made->context, made->model, &made->policy));
-    made->scales = test_new(made->count, sizeof *made->scales);
-    made->weights = test_new(made->count, sizeof *made->weights);
-    made->d = test_new(made->states, sizeof *made->d);
-    made->v = test_new(made->states, sizeof *made->v);
-    for (int64_t row = 0; row < made->count; row++) {
-        made->scales[row] = row % 11 == 0 ? 0 : 0.2 + 3 * nadir_random_uniform(&random);
-    }
+    nadir_context *context = test_context();
+    nadir_model *model =
+        edges ? edges_model(context, &random) : test_ragged_model(context, &random, STATES, MOST, 40, GAMMA);
+    *made = test_lmo_device_make(context, &random, model);
+    test_lmo_device_draw_scales(made);
     for (int64_t s = 0; s < made->states; s++) {
-        const double u = nadir_random_uniform(&random);
+        const double u = nadir_random_uniform(&made->random);
         made->v[s] = 100 + 5 * (s % 3 == 0 ? floor(8 * u) / 8 : u);
-        made->d[s] = s % 13 == 0 ? -1e-18 : pow(nadir_random_uniform(&random), 4) / (double)made->states;
-        for (int64_t row = made->model->state_rows[s]; row < made->model->state_rows[s + 1]; row++) {
-            made->weights[row] = GAMMA * fmax(made->d[s], 0) * made->policy->probabilities[row];
-        }
+        made->d[s] =
+            s % 13 == 0 ? -1e-18 : pow(nadir_random_uniform(&made->random), 4) / (double)made->states;
     }
+    test_lmo_device_weigh(made);
     made->order.unsorted = !isinf(p); /* the processor's rows of p = infinity want it sorted */
-    assert_ok(made->context, nadir_value_order_make(made->context, made->states, made->v, &made->order));
-    made->rows = (nadir_lmo){.model = made->model,
-                             .order = &made->order,
-                             .scales = made->scales,
-                             .domain = NADIR_DOMAIN_SUPPORT,
-                             .p = p,
-                             .q = nadir_holder_conjugate(p)};
-    assert_ok(made->context, nadir_lmo_device_open(made->context, &made->rows, NADIR_DEVICE_ALL_ROWS, GAMMA,
-                                                   made->policy->probabilities, &made->remote));
+    test_lmo_device_sort(made);
+    test_lmo_device_open(made, NADIR_DOMAIN_SUPPORT, p);
+    test_lmo_device_need(made);
 }
 
 /* How many times as much as with p = 2 rounding does: powers a = 1 / (p - 1) and p of numbers lose digits. */
@@ -116,21 +90,8 @@ static double lost_digits(double p)
     return p == 1 || isinf(p) ? 1 : fmax(1, fmax(p / 10, 0.1 / (p - 1)));
 }
 
-static void teardown(fixture *made)
-{
-    nadir_lmo_device_close(&made->remote);
-    nadir_value_order_clear(made->context, &made->order);
-    free(made->scales);
-    free(made->weights);
-    free(made->d);
-    free(made->v);
-    nadir_policy_free(made->policy);
-    nadir_model_free(made->model);
-    nadir_context_free(made->context);
-}
-
 /* Products of all rows with v. */
-static void compare_kernels(const fixture *made, const nadir_kernel *here, nadir_kernel *there)
+static void compare_kernels(const test_lmo_device *made, const nadir_kernel *here, nadir_kernel *there)
 {
     double *y = test_new(2 * made->count, sizeof *y);
     assert_ok(made->context, nadir_kernel_device_fetch(made->context, there));
@@ -145,30 +106,8 @@ static void compare_kernels(const fixture *made, const nadir_kernel *here, nadir
     free(y);
 }
 
-/* The average that the device makes of its kernel. */
-static void compare_average(const fixture *made, const nadir_kernel *here, const nadir_kernel *there)
-{
-    nadir_average average = {0};
-    double *y = test_new(made->states + made->count, sizeof *y);
-    double *rows = y + made->states;
-    assert_ok(made->context, nadir_average_make(made->context, there, made->policy, &average));
-    assert_non_null(average.device_matrix);
-    nadir_average_multiply(made->context, &average, 1, made->v, y);
-    nadir_kernel_multiply(made->context, here, made->v, rows);
-    for (int64_t s = 0; s < made->states; s++) {
-        double sum = 0;
-        for (int64_t row = made->model->state_rows[s]; row < made->model->state_rows[s + 1]; row++) {
-            sum += made->policy->probabilities[row] * rows[row];
-        }
-        assert_that(fabs(y[s] - sum) <= 1e-11 * lost_digits(made->rows.p), "state %lld: %.17g, not %.17g",
-                    (long long)s, y[s], sum);
-    }
-    nadir_average_clear(made->context, &average);
-    free(y);
-}
-
 /* Sum over rows of P . g - min g. */
-static double slack_of(const fixture *made, nadir_kernel *kernel, double tau)
+static double slack_of(const test_lmo_device *made, nadir_kernel *kernel, double tau)
 {
     const nadir_model *model = made->model;
     const double *values = nadir_kernel_perturbed(kernel)->values;
@@ -191,8 +130,8 @@ static double slack_of(const fixture *made, nadir_kernel *kernel, double tau)
 }
 
 /* The answer of a radius, made here and there. */
-static void compare_answers(fixture *made, double radius, nadir_lmo_solution *answers, nadir_kernel **here,
-                            nadir_kernel **there)
+static void compare_answers(test_lmo_device *made, double radius, nadir_lmo_solution *answers,
+                            nadir_kernel **here, nadir_kernel **there)
 {
     const double lost = lost_digits(made->rows.p);
     nadir_lmo_budget wanted = {0};
@@ -202,7 +141,7 @@ static void compare_answers(fixture *made, double radius, nadir_lmo_solution *an
     double slack = 0;
     assert_ok(made->context,
               nadir_lmo_solve_all(made->context, &made->rows, made->weights, radius, answers, &wanted));
-    assert_ok(made->context, nadir_lmo_device_solve(made->context, &made->remote, &made->order, made->d,
+    assert_ok(made->context, nadir_lmo_device_solve(made->context, &made->device, &made->order, made->d,
                                                     radius, &budget, &found));
     assert_true(found);
     assert_close(budget.tau / wanted.tau, 1, 1e-11 * lost);
@@ -211,10 +150,10 @@ static void compare_answers(fixture *made, double radius, nadir_lmo_solution *an
     assert_close(budget.norm / radius, 1, 1e-12 * lost);
     assert_that(budget.norm <= radius, "outside: %.17g", budget.norm);
     assert_ok(made->context, nadir_lmo_kernel(made->context, &made->rows, answers, here));
-    assert_ok(made->context, nadir_lmo_device_kernel(made->context, &made->remote, there));
-    compare_average(made, *here, *there); /* before it is brought here */
+    assert_ok(made->context, nadir_lmo_device_kernel(made->context, &made->device, there));
+    test_lmo_device_compare_averages(made, *here, *there, 1e-11 * lost); /* before it is brought here */
     if (made->rows.p == 2) {
-        assert_ok(made->context, nadir_lmo_device_slack(made->context, &made->remote, *there,
+        assert_ok(made->context, nadir_lmo_device_slack(made->context, &made->device, *there,
                                                         made->order.range, 1.5 * wanted.tau, &slack, &done));
         assert_true(done);
     }
@@ -223,20 +162,15 @@ static void compare_answers(fixture *made, double radius, nadir_lmo_solution *an
         const double expected = slack_of(made, *there, 1.5 * wanted.tau); /* forgets what is there */
         assert_close(slack / expected, 1, 1e-10);
     }
-    compare_average(made, *here, *there); /* put there again */
+    test_lmo_device_compare_averages(made, *here, *there, 1e-11 * lost); /* put there again */
 }
 
-/* Balls that matter, of a norm; false: there is no device. */
-static bool compare_radii(double p, bool edges)
+/* Balls that matter, of a norm. */
+static void compare_radii(double p, bool edges)
 {
     static const double radii[] = {1e-6, 0.01, 0.1, 1, 5, 0.1};
-    fixture made = {0};
+    test_lmo_device made;
     setup(p, edges, &made);
-    if (made.remote.step == NULL) {
-        assert_null(made.context->device);
-        teardown(&made);
-        return false;
-    }
     nadir_lmo_solution *answers = test_new(made.count, sizeof *answers);
     nadir_kernel *here = NULL;
     nadir_kernel *there = NULL;
@@ -252,8 +186,7 @@ static bool compare_radii(double p, bool edges)
     nadir_kernel_free(here);
     nadir_kernel_free(there);
     free(answers);
-    teardown(&made);
-    return true;
+    test_lmo_device_clear(&made);
 }
 
 static void test_answers(void **state)
@@ -261,10 +194,7 @@ static void test_answers(void **state)
     static const double norms[] = {2, 1, 1.001, 1.1, 1.5, 3, 12, 100, INFINITY};
     (void)state;
     for (size_t norm = 0; norm < sizeof norms / sizeof *norms; norm++) {
-        if (!compare_radii(norms[norm], false)) {
-            skip();
-            return;
-        }
+        compare_radii(norms[norm], false);
     }
 }
 
@@ -273,48 +203,18 @@ static void test_edges(void **state)
     static const double norms[] = {1, 1.5, 2, 3, INFINITY};
     (void)state;
     for (size_t norm = 0; norm < sizeof norms / sizeof *norms; norm++) {
-        if (!compare_radii(norms[norm], true)) {
-            skip();
-            return;
-        }
+        compare_radii(norms[norm], true);
     }
 }
 
 /* p = infinity, rows of weight one: what states gain. */
 static void test_gains(void **state)
 {
-    fixture made = {0};
-    nadir_lmo_budget budget;
-    bool found;
+    test_lmo_device made;
     (void)state;
     setup(INFINITY, false, &made);
-    if (made.remote.step == NULL) {
-        teardown(&made);
-        skip();
-        return;
-    }
-    nadir_lmo_solution *answers = test_new(made.count, sizeof *answers);
-    double *gains = test_new(STATES, sizeof *gains);
-    for (int64_t row = 0; row < made.count; row++) {
-        made.weights[row] = 1;
-    }
-    assert_ok(made.context,
-              nadir_lmo_solve_all(made.context, &made.rows, made.weights, 0.03, answers, &budget));
-    assert_ok(made.context,
-              nadir_lmo_device_solve(made.context, &made.remote, &made.order, NULL, 0.03, &budget, &found));
-    assert_true(found);
-    assert_ok(made.context, nadir_lmo_device_gains(made.context, &made.remote, &made.order, gains));
-    for (int64_t s = 0; s < STATES; s++) {
-        double wanted = 0;
-        for (int64_t row = made.model->state_rows[s]; row < made.model->state_rows[s + 1]; row++) {
-            wanted += made.policy->probabilities[row] * answers[row].gain;
-        }
-        assert_that(fabs(gains[s] - wanted) <= 1e-13, "state %lld: %.17g, not %.17g", (long long)s, gains[s],
-                    wanted);
-    }
-    free(gains);
-    free(answers);
-    teardown(&made);
+    test_lmo_device_compare_gains(&made, &made.device, 0.03, 1e-13);
+    test_lmo_device_clear(&made);
 }
 
 /* A ball in which every row can be settled, and values that are all the same. */
@@ -323,29 +223,10 @@ static void test_nothing_found(void **state)
     static const double norms[] = {1, 1.5, 2, 3};
     (void)state;
     for (size_t norm = 0; norm < sizeof norms / sizeof *norms; norm++) {
-        fixture made = {0};
-        nadir_lmo_budget budget;
-        bool found = true;
+        test_lmo_device made;
         setup(norms[norm], false, &made);
-        if (made.remote.step == NULL) {
-            teardown(&made);
-            skip();
-            return;
-        }
-        test_note("p %g", norms[norm]);
-        assert_ok(made.context, nadir_lmo_device_solve(made.context, &made.remote, &made.order, made.d, 1e7,
-                                                       &budget, &found));
-        assert_false(found);
-        found = true;
-        for (int64_t s = 0; s < STATES; s++) {
-            made.v[s] = 1;
-        }
-        assert_ok(made.context, nadir_value_order_make(made.context, STATES, made.v, &made.order));
-        assert_ok(made.context, nadir_lmo_device_solve(made.context, &made.remote, &made.order, made.d, 0.1,
-                                                       &budget, &found));
-        assert_false(found);
-        test_note_clear();
-        teardown(&made);
+        test_lmo_device_finds_nothing(&made);
+        test_lmo_device_clear(&made);
     }
 }
 
@@ -356,15 +237,9 @@ static void test_mass(void **state)
     static const double norms[] = {2, 1, 1.5, 3, INFINITY};
     (void)state;
     for (size_t norm = 0; norm < sizeof norms / sizeof *norms; norm++) {
-        fixture made = {0};
+        test_lmo_device made;
         int moved = 0;
         setup(norms[norm], false, &made);
-        if (made.remote.step == NULL) {
-            assert_null(made.context->device);
-            teardown(&made);
-            skip();
-            return;
-        }
         nadir_kernel *kernel = NULL;
         double *ones = test_new(made.states + made.count, sizeof *ones);
         double *sums = ones + made.states;
@@ -372,18 +247,18 @@ static void test_mass(void **state)
             made.v[s] = s % 3 == 0 ? 0.9 + 1e-1 * made.v[s] / 200 : 1e-12 * (double)(s % 5);
             ones[s] = 1;
         }
-        assert_ok(made.context, nadir_value_order_make(made.context, made.states, made.v, &made.order));
+        test_lmo_device_sort(&made);
         for (double radius = 0.1; radius < 300; radius *= 1.25) {
             nadir_lmo_budget budget;
             bool found;
             test_note("p %g, radius %g", norms[norm], radius);
-            assert_ok(made.context, nadir_lmo_device_solve(made.context, &made.remote, &made.order, made.d,
+            assert_ok(made.context, nadir_lmo_device_solve(made.context, &made.device, &made.order, made.d,
                                                            radius, &budget, &found));
             if (!found) {
                 continue;
             }
             moved++;
-            assert_ok(made.context, nadir_lmo_device_kernel(made.context, &made.remote, &kernel));
+            assert_ok(made.context, nadir_lmo_device_kernel(made.context, &made.device, &kernel));
             assert_ok(made.context, nadir_kernel_device_fetch(made.context, kernel));
             nadir_kernel_multiply(made.context, kernel, ones, sums);
             for (int64_t row = 0; row < made.count; row++) {
@@ -395,20 +270,15 @@ static void test_mass(void **state)
         test_note_clear();
         nadir_kernel_free(kernel);
         free(ones);
-        teardown(&made);
+        test_lmo_device_clear(&made);
     }
 }
 
 static void test_centred(void **state)
 {
-    fixture made = {0};
+    test_lmo_device made;
     (void)state;
     setup(2, false, &made);
-    if (made.remote.step == NULL) {
-        teardown(&made);
-        skip();
-        return;
-    }
     const nadir_model *model = made.model;
     double *sums = test_new(2 * STATES, sizeof *sums);
     double *wanted = sums + STATES;
@@ -433,14 +303,14 @@ static void test_centred(void **state)
         largest = fmax(largest, fabs(wanted[t]));
     }
     for (int again = 0; again < 2; again++) {
-        assert_ok(made.context, nadir_lmo_device_centred(made.context, &made.remote, made.v, made.d, sums));
+        assert_ok(made.context, nadir_lmo_device_centred(made.context, &made.device, made.v, made.d, sums));
         for (int64_t t = 0; t < STATES; t++) {
             assert_that(fabs(sums[t] - wanted[t]) <= 1e-13 * largest, "state %lld: %.17g, not %.17g",
                         (long long)t, sums[t], wanted[t]);
         }
     }
     free(sums);
-    teardown(&made);
+    test_lmo_device_clear(&made);
 }
 
 int main(void)

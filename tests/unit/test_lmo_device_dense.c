@@ -6,10 +6,9 @@
 
 #include "core/random.h"
 #include "linalg/vector.h"
-#include "model/average.h"
 #include "model/kernel_device.h"
 #include "sets/lmo.h"
-#include "support/generated.h"
+#include "support/lmo_device.h"
 #include "support/reference.h"
 #include "support/robust.h"
 
@@ -21,18 +20,6 @@ enum { SEED = 1477, STATES = 727, ACTIONS = 2, ROWS = STATES * ACTIONS }; /* 2^2
 
 static const double norms[] = {1, 1.05, 1.5, 2, 3, 12, 40, INFINITY};
 enum { NORMS = sizeof norms / sizeof *norms };
-
-/* Rows of all lengths, some of them pinned; most states are not visited; values of which many are the same,
- * the smallest and the largest among them. */
-typedef struct fixture {
-    nadir_context *context;
-    nadir_model *model;
-    nadir_policy *policy;
-    nadir_value_order order;
-    nadir_lmo rows;
-    nadir_lmo_device remote;
-    double *scales, *weights, *d, *v;
-} fixture;
 
 /* A third of the entries are zeros; a row in 17 has all of its mass on one state, another on few of them, the
  * lowest not always among these. */
@@ -77,60 +64,31 @@ static nadir_model *make_model(nadir_context *context, nadir_random *random)
     return model;
 }
 
-static void open_step(fixture *made, nadir_domain domain, double p)
-{
-    made->rows = (nadir_lmo){.model = made->model,
-                             .order = &made->order,
-                             .scales = made->scales,
-                             .domain = domain,
-                             .p = p,
-                             .q = nadir_holder_conjugate(p)};
-    assert_ok(made->context, nadir_lmo_device_open(made->context, &made->rows, NADIR_DEVICE_ALL_ROWS, GAMMA,
-                                                   made->policy->probabilities, &made->remote));
-}
-
-/* False: there is no device. */
-static bool setup(fixture *made)
+/* Rows of all lengths, some of them pinned; most states are not visited; values of which many are the same,
+ * the smallest and the largest among them. Skips the test if there is no device. */
+static void setup(test_lmo_device *made)
 {
     nadir_random random = test_random(SEED);
-    made->context = test_context();
-    made->model = make_model(made->context, &random);
-    assert_ok(made->context, nadir_policy_create_uniform(made->context, made->model, &made->policy));
-    made->scales = test_new(ROWS, sizeof *made->scales);
-    made->weights = test_new(ROWS, sizeof *made->weights);
-    made->d = test_new(STATES, sizeof *made->d);
-    made->v = test_new(STATES, sizeof *made->v);
+    nadir_context *context = test_context();
+    nadir_model *model = make_model(context, &random);
+    *made = test_lmo_device_make(context, &random, model);
     for (int64_t s = 0; s < STATES; s++) {
-        const double u = nadir_random_uniform(&random);
+        const double u = nadir_random_uniform(&made->random);
         made->v[s] = 100 + 5 * (s % 3 == 0 ? floor(8 * u) / 8 + (u > 0.9 ? 0.125 : 0) : u);
-        made->d[s] = s % 10 != 1 ? -1e-18 : pow(nadir_random_uniform(&random), 4) / STATES;
+        made->d[s] = s % 10 != 1 ? -1e-18 : pow(nadir_random_uniform(&made->random), 4) / STATES;
         for (int64_t row = ACTIONS * s; row < ACTIONS * (s + 1); row++) {
-            made->scales[row] = row % 11 == 0 ? 0 : 0.2 + 3 * nadir_random_uniform(&random);
-            made->weights[row] = GAMMA * fmax(made->d[s], 0) * made->policy->probabilities[row];
+            made->scales[row] = row % 11 == 0 ? 0 : 0.2 + 3 * nadir_random_uniform(&made->random);
         }
     }
-    assert_ok(made->context, nadir_value_order_make(made->context, STATES, made->v, &made->order));
-    open_step(made, NADIR_DOMAIN_SIMPLEX, 2);
-    const bool found = made->remote.step != NULL;
-    assert_int_equal(found, made->context->device != NULL);
-    nadir_lmo_device_close(&made->remote);
-    return found;
-}
-
-static void teardown(fixture *made)
-{
-    nadir_value_order_clear(made->context, &made->order);
-    free(made->scales);
-    free(made->weights);
-    free(made->d);
-    free(made->v);
-    nadir_policy_free(made->policy);
-    nadir_model_free(made->model);
-    nadir_context_free(made->context);
+    test_lmo_device_weigh(made);
+    test_lmo_device_sort(made);
+    test_lmo_device_open(made, NADIR_DOMAIN_SIMPLEX, 2);
+    test_lmo_device_need(made);
+    nadir_lmo_device_close(&made->device);
 }
 
 /* Sum over rows of P . g - min g. */
-static double slack_of(const fixture *made, nadir_kernel *kernel, double tau)
+static double slack_of(const test_lmo_device *made, nadir_kernel *kernel, double tau)
 {
     const double *values = nadir_kernel_perturbed(kernel)->values;
     const bool *nominal = nadir_kernel_perturbed(kernel)->nominal;
@@ -154,7 +112,7 @@ static double slack_of(const fixture *made, nadir_kernel *kernel, double tau)
 
 /* Products of all rows with v; no mass where none is allowed; p <= 2 and infinity: entry by entry. For other
  * p those at omega change by |x - omega|^(1 / (p - 1)), of which digits say nothing, but for their sum. */
-static void compare_kernels(const fixture *made, nadir_kernel *here, nadir_kernel *there)
+static void compare_kernels(const test_lmo_device *made, nadir_kernel *here, nadir_kernel *there)
 {
     const bool every = made->rows.domain == NADIR_DOMAIN_SIMPLEX;
     const bool each = made->rows.p <= 2 || isinf(made->rows.p);
@@ -180,30 +138,9 @@ static void compare_kernels(const fixture *made, nadir_kernel *here, nadir_kerne
     free(y);
 }
 
-/* The average that the device makes of its kernel. */
-static void compare_averages(const fixture *made, const nadir_kernel *here, const nadir_kernel *there)
-{
-    nadir_average average = {0};
-    double *y = test_new(STATES + ROWS, sizeof *y);
-    double *rows = y + STATES;
-    assert_ok(made->context, nadir_average_make(made->context, there, made->policy, &average));
-    assert_non_null(average.device_matrix);
-    nadir_average_multiply(made->context, &average, 1, made->v, y);
-    nadir_kernel_multiply(made->context, here, made->v, rows);
-    for (int64_t s = 0; s < STATES; s++) {
-        double sum = 0;
-        for (int64_t row = ACTIONS * s; row < ACTIONS * (s + 1); row++) {
-            sum += made->policy->probabilities[row] * rows[row];
-        }
-        assert_that(fabs(y[s] - sum) <= 1e-10, "state %lld: %.17g, not %.17g", (long long)s, y[s], sum);
-    }
-    nadir_average_clear(made->context, &average);
-    free(y);
-}
-
 /* The answer of a radius, made here and there. Whether there was one. */
-static bool compare_answers(fixture *made, double radius, nadir_lmo_solution *answers, nadir_kernel **here,
-                            nadir_kernel **there)
+static bool compare_answers(test_lmo_device *made, double radius, nadir_lmo_solution *answers,
+                            nadir_kernel **here, nadir_kernel **there)
 {
     const double p = made->rows.p;
     const double digits = fmax(1, fmax(isinf(p) ? 1 : p / 10, 0.1 / (p - 1))); /* powers lose some */
@@ -214,7 +151,7 @@ static bool compare_answers(fixture *made, double radius, nadir_lmo_solution *an
     bool done;
     assert_ok(made->context,
               nadir_lmo_solve_all(made->context, &made->rows, made->weights, radius, answers, &wanted));
-    assert_ok(made->context, nadir_lmo_device_solve(made->context, &made->remote, &made->order, made->d,
+    assert_ok(made->context, nadir_lmo_device_solve(made->context, &made->device, &made->order, made->d,
                                                     radius, &budget, &found));
     assert_int_equal(found, wanted.tau > 0 || isinf(p));
     if (!found) {
@@ -230,9 +167,9 @@ static bool compare_answers(fixture *made, double radius, nadir_lmo_solution *an
                     budget.norm <= radius,
                 "norm %.17g, not %.17g", budget.norm, wanted.norm);
     assert_ok(made->context, nadir_lmo_kernel(made->context, &made->rows, answers, here));
-    assert_ok(made->context, nadir_lmo_device_kernel(made->context, &made->remote, there));
-    compare_averages(made, *here, *there); /* before it is brought here */
-    assert_ok(made->context, nadir_lmo_device_slack(made->context, &made->remote, *there, made->order.range,
+    assert_ok(made->context, nadir_lmo_device_kernel(made->context, &made->device, there));
+    test_lmo_device_compare_averages(made, *here, *there, 1e-10); /* before it is brought here */
+    assert_ok(made->context, nadir_lmo_device_slack(made->context, &made->device, *there, made->order.range,
                                                     1.5 * wanted.tau, &slack, &done));
     assert_int_equal(done, p == 2);
     compare_kernels(made, *here, *there);
@@ -246,13 +183,9 @@ static bool compare_answers(fixture *made, double radius, nadir_lmo_solution *an
 static void test_answers(void **state)
 {
     static const double radii[] = {1e7, 1e-6, 0.02, 0.2, 0.1};
-    fixture made = {0};
+    test_lmo_device made;
     (void)state;
-    if (!setup(&made)) {
-        teardown(&made);
-        skip();
-        return;
-    }
+    setup(&made);
     nadir_lmo_solution *answers = test_new(ROWS, sizeof *answers);
     nadir_kernel *here = NULL;
     nadir_kernel *there = NULL;
@@ -260,8 +193,8 @@ static void test_answers(void **state)
         const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
         const double p = norms[i / 2];
         int found = 0;
-        open_step(&made, domain, p);
-        assert_non_null(made.remote.step);
+        test_lmo_device_open(&made, domain, p);
+        assert_non_null(made.device.step);
         for (int64_t row = 0; row < ROWS; row++) {
             answers[row] = (nadir_lmo_solution){0};
         }
@@ -270,97 +203,61 @@ static void test_answers(void **state)
             found += compare_answers(&made, radii[j], answers, &here, &there);
         }
         assert_int_equal(found, isinf(p) ? 5 : 4);
-        nadir_lmo_device_close(&made.remote);
+        nadir_lmo_device_close(&made.device);
     }
     test_note_clear();
     nadir_kernel_free(here);
     nadir_kernel_free(there);
     free(answers);
-    teardown(&made);
+    test_lmo_device_clear(&made);
 }
 
 /* Values that are all the same: nothing moves. */
 static void test_constant(void **state)
 {
-    fixture made = {0};
+    test_lmo_device made;
     (void)state;
-    if (!setup(&made)) {
-        teardown(&made);
-        skip();
-        return;
-    }
+    setup(&made);
     for (int64_t s = 0; s < STATES; s++) {
         made.v[s] = 3;
     }
-    assert_ok(made.context, nadir_value_order_make(made.context, STATES, made.v, &made.order));
+    test_lmo_device_sort(&made);
     for (int i = 0; i < NORMS; i++) {
         nadir_lmo_budget budget;
         bool found = true;
-        open_step(&made, NADIR_DOMAIN_SIMPLEX, norms[i]);
-        assert_ok(made.context, nadir_lmo_device_solve(made.context, &made.remote, &made.order, made.d, 0.1,
+        test_lmo_device_open(&made, NADIR_DOMAIN_SIMPLEX, norms[i]);
+        assert_ok(made.context, nadir_lmo_device_solve(made.context, &made.device, &made.order, made.d, 0.1,
                                                        &budget, &found));
         assert_false(found);
-        nadir_lmo_device_close(&made.remote);
+        nadir_lmo_device_close(&made.device);
     }
-    teardown(&made);
+    test_lmo_device_clear(&made);
 }
 
 /* p = infinity, a ball for each row, weights of one: what states gain. */
 static void test_gains(void **state)
 {
-    fixture made = {0};
-    nadir_lmo_budget budget;
-    bool found;
+    test_lmo_device made;
     (void)state;
-    if (!setup(&made)) {
-        teardown(&made);
-        skip();
-        return;
-    }
-    nadir_lmo_solution *answers = test_new(ROWS, sizeof *answers);
-    double *gains = test_new(STATES, sizeof *gains);
-    for (int64_t row = 0; row < ROWS; row++) {
-        made.weights[row] = 1;
-        answers[row] = (nadir_lmo_solution){0};
-    }
-    open_step(&made, NADIR_DOMAIN_SUPPORT, INFINITY);
-    nadir_lmo_device_close(&made.remote);
+    setup(&made);
+    test_lmo_device_open(&made, NADIR_DOMAIN_SUPPORT, INFINITY);
+    nadir_lmo_device_close(&made.device);
     assert_ok(made.context, nadir_lmo_device_open(made.context, &made.rows, NADIR_DEVICE_ROWS, GAMMA,
-                                                  made.policy->probabilities, &made.remote));
-    assert_non_null(made.remote.step);
-    assert_ok(made.context,
-              nadir_lmo_solve_all(made.context, &made.rows, made.weights, 0.003, answers, &budget));
-    assert_ok(made.context,
-              nadir_lmo_device_solve(made.context, &made.remote, &made.order, NULL, 0.003, &budget, &found));
-    assert_true(found);
-    assert_ok(made.context, nadir_lmo_device_gains(made.context, &made.remote, &made.order, gains));
-    for (int64_t s = 0; s < STATES; s++) {
-        double wanted = 0;
-        for (int64_t row = ACTIONS * s; row < ACTIONS * (s + 1); row++) {
-            wanted += made.policy->probabilities[row] * answers[row].gain;
-        }
-        assert_that(fabs(gains[s] - wanted) <= 1e-12, "state %lld: %.17g, not %.17g", (long long)s, gains[s],
-                    wanted);
-    }
-    nadir_lmo_device_close(&made.remote);
-    free(gains);
-    free(answers);
-    teardown(&made);
+                                                  made.policy->probabilities, &made.device));
+    assert_non_null(made.device.step);
+    test_lmo_device_compare_gains(&made, &made.device, 0.003, 1e-12);
+    test_lmo_device_clear(&made);
 }
 
 /* Searches for the worst kernel, with a device and without. */
 static void test_evaluations(void **state)
 {
     static const double some[] = {1, 1.5, 2, 3, INFINITY, INFINITY};
-    fixture made = {0};
+    test_lmo_device made;
     nadir_context *plain = NULL;
     nadir_robust_settings settings;
     (void)state;
-    if (!setup(&made)) {
-        teardown(&made);
-        skip();
-        return;
-    }
+    setup(&made);
     nadir_robust_settings_default(&settings);
     settings.certify = NADIR_CERTIFY_OFF;
     settings.tolerance = 1e-13;
@@ -380,7 +277,7 @@ static void test_evaluations(void **state)
     }
     nadir_solver_free(there);
     nadir_solver_free(here);
-    teardown(&made);
+    test_lmo_device_clear(&made);
     nadir_context_free(plain);
 }
 
