@@ -1,7 +1,7 @@
 /* test_io_cassandra.c: what Cassandra files mean. test_io_cassandra_wrong.c has files that are wrong. */
 #include "support/support.h"
 
-#include "io/format.h"
+#include "support/formats.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,21 +23,11 @@ static int teardown(void **state)
     return 0;
 }
 
-static nadir_read_settings read_settings(void)
-{
-    return (nadir_read_settings){
-        .size = sizeof(nadir_read_settings), .discount = NAN, .keep_transition_rewards = true};
-}
-
 /* The model of a file with this text; to be freed. */
 static nadir_model *read_text(const char *text)
 {
-    const nadir_read_settings settings = read_settings();
-    nadir_model *model = NULL;
     test_messages_clear();
-    test_write_file("model.mdp", text);
-    assert_ok(context, nadir_format_cassandra.read(context, "model.mdp", &settings, &model));
-    return model;
+    return test_format_read_text(context, &nadir_format_cassandra, "model.mdp", text);
 }
 
 /* The two files mean the same. */
@@ -348,7 +338,7 @@ static void test_discount_of_one_is_handed_over(void **state)
 static void test_transition_rewards_are_averaged_unless_asked_for(void **state)
 {
     (void)state;
-    nadir_read_settings settings = read_settings();
+    nadir_read_settings settings = test_read_settings();
     nadir_model *model = NULL;
     settings.keep_transition_rewards = false;
     test_write_file("model.mdp", plain);

@@ -1,7 +1,7 @@
 /* test_io_cassandra_write.c: models written as Cassandra files and read back. */
 #include "support/support.h"
 
-#include "io/format.h"
+#include "support/formats.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -56,24 +56,16 @@ static nadir_model_data small_data(void)
     return data;
 }
 
-static nadir_model *make_model(const nadir_model_data *data)
-{
-    nadir_model *model = test_create_model(context, data);
-    return model;
-}
-
 static nadir_model *read_back(const char *path)
 {
-    const nadir_read_settings settings = {
-        .size = sizeof settings, .discount = NAN, .keep_transition_rewards = true};
-    nadir_model *model = NULL;
-    assert_ok(context, nadir_format_cassandra.read(context, path, &settings, &model));
+    nadir_model *model;
+    assert_ok(context, test_format_read(context, &nadir_format_cassandra, path, NULL, &model));
     return model;
 }
 
 static void assert_round_trip(const nadir_model_data *data, const char *path, unsigned ignore)
 {
-    nadir_model *model = make_model(data);
+    nadir_model *model = test_create_model(context, data);
     assert_ok(context, nadir_format_cassandra.write(context, model, path, NULL));
     nadir_model *back = read_back(path);
     assert_models_equal(model, back, ignore);
@@ -185,7 +177,7 @@ static void test_names_that_the_format_has_not_are_lost_with_a_warning(void **st
         nadir_model_data data = small_data();
         data.state_names = lists[i];
         test_messages_clear();
-        nadir_model *model = make_model(&data);
+        nadir_model *model = test_create_model(context, &data);
         assert_ok(context, nadir_format_cassandra.write(context, model, "lost.mdp", NULL));
         assert_non_null(strstr(test_messages(), "lost.mdp: the names of states are lost"));
         assert_null(strstr(test_messages(), "actions"));
@@ -203,7 +195,7 @@ static void test_model_without_discount_is_refused(void **state)
     (void)state;
     nadir_model_data data = small_data();
     data.discount = NAN;
-    nadir_model *model = make_model(&data);
+    nadir_model *model = test_create_model(context, &data);
     const nadir_status status = nadir_format_cassandra.write(context, model, "refused.mdp", NULL);
     assert_fails(context, status, NADIR_ERROR_UNSUPPORTED, "give --discount");
     assert_int_equal(access("refused.mdp", F_OK), -1);
@@ -214,7 +206,7 @@ static void test_folder_that_is_not_there(void **state)
 {
     (void)state;
     const nadir_model_data data = small_data();
-    nadir_model *model = make_model(&data);
+    nadir_model *model = test_create_model(context, &data);
     const nadir_status status = nadir_format_cassandra.write(context, model, "nowhere/model.mdp", NULL);
     assert_true(status == NADIR_ERROR_FILE || status == NADIR_ERROR_IO);
     nadir_model_free(model);

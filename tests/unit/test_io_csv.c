@@ -1,7 +1,7 @@
 /* test_io_csv.c: reading models from craam CSV. */
 #include "support/support.h"
 
-#include "io/format.h"
+#include "support/formats.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,20 +10,9 @@
 
 #define HEADER "idstatefrom,idaction,idstateto,probability,reward\n"
 
-static nadir_status read_file(nadir_context *context, const char *path, nadir_model **model)
-{
-    const nadir_read_settings settings = {
-        .size = sizeof settings, .discount = NAN, .keep_transition_rewards = true};
-    *model = NULL;
-    return nadir_format_csv.read(context, path, &settings, model);
-}
-
 static nadir_model *read_text(nadir_context *context, const char *text)
 {
-    nadir_model *model;
-    test_write_file("model.csv", text);
-    assert_ok(context, read_file(context, "model.csv", &model));
-    return model;
+    return test_format_read_text(context, &nadir_format_csv, "model.csv", text);
 }
 
 /* Two states, two actions in the first: the model that the dialects below spell in different ways. */
@@ -55,14 +44,7 @@ static void test_plain(void **state)
 /* `text` says the same as `plain`, and says `message` to the user. */
 static void assert_same_as_plain(const char *text, const char *message)
 {
-    nadir_context *context = test_context();
-    nadir_model *expected = read_text(context, plain);
-    nadir_model *model = read_text(context, text);
-    assert_models_equal(model, expected, 0);
-    assert_string_equal(test_messages(), message);
-    nadir_model_free(model);
-    nadir_model_free(expected);
-    nadir_context_free(context);
+    test_format_assert_same(&nadir_format_csv, "model.csv", plain, text, message);
 }
 
 static void test_quoted(void **state)
@@ -189,13 +171,8 @@ static void test_recognises(void **state)
 
 static void refuse(const char *text, nadir_status expected, const char *words)
 {
-    nadir_context *context = test_context();
-    nadir_model *model;
     test_write_file("bad.csv", text);
-    assert_fails(context, read_file(context, "bad.csv", &model), expected, words);
-    assert_null(model);
-    assert_true(nadir_context_memory_peak(context) < 1 << 20);
-    nadir_context_free(context);
+    test_format_refuse(&nadir_format_csv, "bad.csv", NULL, expected, words);
 }
 
 static void test_empty(void **state)
@@ -305,8 +282,8 @@ static void test_binary(void **state)
     nadir_context *context = test_context();
     nadir_model *model;
     test_write_bytes("bad.csv", HEADER "0,0,0,1\0,1\n", sizeof HEADER + 10);
-    assert_fails(context, read_file(context, "bad.csv", &model), NADIR_ERROR_FORMAT,
-                 "bad.csv:2: a zero byte");
+    assert_fails(context, test_format_read(context, &nadir_format_csv, "bad.csv", NULL, &model),
+                 NADIR_ERROR_FORMAT, "bad.csv:2: a zero byte");
     nadir_context_free(context);
 }
 
@@ -315,13 +292,16 @@ static void test_not_a_readable_file(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model;
-    assert_fails(context, read_file(context, "none.csv", &model), NADIR_ERROR_FILE, "none.csv: cannot open");
+    assert_fails(context, test_format_read(context, &nadir_format_csv, "none.csv", NULL, &model),
+                 NADIR_ERROR_FILE, "none.csv: cannot open");
     assert_int_equal(mkdir("folder.csv", 0777), 0);
-    assert_fails(context, read_file(context, "folder.csv", &model), NADIR_ERROR_FILE, "a directory");
+    assert_fails(context, test_format_read(context, &nadir_format_csv, "folder.csv", NULL, &model),
+                 NADIR_ERROR_FILE, "a directory");
     if (geteuid() != 0) { /* root may read everything */
         test_write_file("secret.csv", plain);
         assert_int_equal(chmod("secret.csv", 0), 0);
-        assert_fails(context, read_file(context, "secret.csv", &model), NADIR_ERROR_FILE, "ermission");
+        assert_fails(context, test_format_read(context, &nadir_format_csv, "secret.csv", NULL, &model),
+                     NADIR_ERROR_FILE, "ermission");
     }
     nadir_context_free(context);
 }
@@ -340,7 +320,8 @@ static void test_interrupted(void **state)
     nadir_model *model;
     nadir_context *context = test_context_progress(stop_at_once, NULL);
     test_write_file("model.csv", plain);
-    assert_int_equal(read_file(context, "model.csv", &model), NADIR_ERROR_INTERRUPTED);
+    assert_int_equal(test_format_read(context, &nadir_format_csv, "model.csv", NULL, &model),
+                     NADIR_ERROR_INTERRUPTED);
     assert_null(model);
     nadir_context_free(context);
 }

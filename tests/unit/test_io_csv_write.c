@@ -1,8 +1,7 @@
 /* test_io_csv_write.c: writing models as craam CSV. */
 #include "support/support.h"
 
-#include "io/format.h"
-#include "support/scarce.h"
+#include "support/formats.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,26 +14,14 @@
 #define NOT_HELD                                                                                             \
     (TEST_IGNORE_DISCOUNT | TEST_IGNORE_INITIAL | TEST_IGNORE_SCALES | TEST_IGNORE_NAMES | TEST_IGNORE_BALL)
 
-static nadir_status read_file(nadir_context *context, const char *path, nadir_model **model)
-{
-    const nadir_read_settings settings = {
-        .size = sizeof settings, .discount = NAN, .keep_transition_rewards = true};
-    *model = NULL;
-    return nadir_format_csv.read(context, path, &settings, model);
-}
-
 static nadir_model *read_text(nadir_context *context, const char *text)
 {
-    nadir_model *model;
-    test_write_file("model.csv", text);
-    assert_ok(context, read_file(context, "model.csv", &model));
-    return model;
+    return test_format_read_text(context, &nadir_format_csv, "model.csv", text);
 }
 
 static void write_model(nadir_context *context, const nadir_model *model, const char *path)
 {
-    const nadir_write_settings settings = {.size = sizeof settings};
-    assert_ok(context, nadir_format_csv.write(context, model, path, &settings));
+    assert_ok(context, test_format_write(context, &nadir_format_csv, model, path));
 }
 
 static void assert_file_is(const char *path, const char *expected)
@@ -70,7 +57,7 @@ static void test_round_trip(void **state)
     nadir_model *model = test_rich_model(context);
     nadir_model *copy;
     write_model(context, model, "rich.csv");
-    assert_ok(context, read_file(context, "rich.csv", &copy));
+    assert_ok(context, test_format_read(context, &nadir_format_csv, "rich.csv", NULL, &copy));
     assert_models_equal(copy, model, NOT_HELD);
     nadir_model_free(copy);
     nadir_model_free(model);
@@ -96,7 +83,7 @@ static void test_round_trip_of_row_rewards(void **state)
     nadir_model *copy;
     assert_ok(context, nadir_model_create(context, &data, &model));
     write_model(context, model, "rewards.csv");
-    assert_ok(context, read_file(context, "rewards.csv", &copy));
+    assert_ok(context, test_format_read(context, &nadir_format_csv, "rewards.csv", NULL, &copy));
     assert_models_equal(copy, model, 0);
     nadir_model_free(copy);
     nadir_model_free(model);
@@ -115,7 +102,7 @@ static void test_terminal_states_are_left_out(void **state)
     write_model(context, model, "terminal.csv");
     assert_string_equal(test_messages(), "");
     assert_file_is("terminal.csv", text);
-    assert_ok(context, read_file(context, "terminal.csv", &copy));
+    assert_ok(context, test_format_read(context, &nadir_format_csv, "terminal.csv", NULL, &copy));
     assert_models_equal(copy, model, 0);
     nadir_model_free(copy);
     nadir_model_free(model);
@@ -161,7 +148,7 @@ static void test_last_terminal_state_is_written_if_nothing_implies_it(void **sta
     write_model(context, model, "last.csv");
     assert_file_is("last.csv", HEADER "0,0,0,1,0\n3,0,3,1,0\n");
     assert_non_null(strstr(test_messages(), "last.csv: 1 of 3 terminal states written as a row that stays"));
-    assert_ok(context, read_file(context, "last.csv", &copy));
+    assert_ok(context, test_format_read(context, &nadir_format_csv, "last.csv", NULL, &copy));
     assert_models_equal(copy, model, TEST_IGNORE_SCALES);
     assert_true(nadir_model_is_terminal(copy, 2));
     nadir_model_free(copy);
@@ -178,7 +165,7 @@ static void test_many_terminal_states_are_written(void **state)
     nadir_model *copy;
     write_model(context, model, "many.csv");
     assert_non_null(strstr(test_messages(), "4998 of 4998 terminal states written"));
-    assert_ok(context, read_file(context, "many.csv", &copy));
+    assert_ok(context, test_format_read(context, &nadir_format_csv, "many.csv", NULL, &copy));
     assert_int_equal(test_view(copy).states, MANY);
     assert_int_equal(test_view(copy).nonzeros, MANY);
     nadir_model_free(copy);
@@ -203,8 +190,7 @@ static void test_write_fails_cleanly(void **state)
     (void)state;
     nadir_context *context = test_context();
     nadir_model *model = read_text(context, plain);
-    const nadir_write_settings settings = {.size = sizeof settings};
-    assert_fails(context, nadir_format_csv.write(context, model, "nowhere/out.csv", &settings),
+    assert_fails(context, test_format_write(context, &nadir_format_csv, model, "nowhere/out.csv"),
                  NADIR_ERROR_IO, "nowhere/out.csv: cannot write the file");
     nadir_model_free(model);
     nadir_context_free(context);
@@ -215,24 +201,7 @@ static void test_out_of_memory(void **state)
 {
     (void)state;
     test_write_file("model.csv", HEADER "1,0,2,1,1\n0,1,0,0.5,3\n0,1,2,0.25,1\n0,1,2,0.25,2\n");
-    nadir_status status = NADIR_ERROR_MEMORY;
-    for (int64_t allowed = 0; status != NADIR_OK; allowed++) {
-        assert_in_range(allowed, 0, 200);
-        test_scarce scarce;
-        nadir_context *context = test_scarce_context(&scarce);
-        scarce.left = allowed;
-        nadir_model *model;
-        status = read_file(context, "model.csv", &model);
-        if (status == NADIR_OK) {
-            const nadir_write_settings settings = {.size = sizeof settings};
-            status = nadir_format_csv.write(context, model, "scarce.csv", &settings);
-        }
-        assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
-        assert_int_equal(access("scarce.csv", F_OK) == 0, status == NADIR_OK);
-        nadir_model_free(model);
-        nadir_context_free(context);
-        assert_int_equal(scarce.blocks, 0);
-    }
+    test_format_run_out(&nadir_format_csv, "model.csv", NULL, (const char *const[]){"scarce.csv", NULL});
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* test_io_drn.c: reading the DRN files of Storm. */
 #include "support/support.h"
 
-#include "io/format.h"
+#include "support/formats.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,33 +33,23 @@ static const char plain[] = "// Exported by a model checker\n"
 
 #define HEAD(states) "@type: MDP\n@parameters\n\n@reward_models\n\n@nr_states\n" states "\n@model\n"
 
-static nadir_status read_text(nadir_context *context, const char *text, const char *reward_model,
-                              nadir_model **model)
+static nadir_read_settings settings_for(const char *reward_model)
 {
-    nadir_read_settings settings;
-    nadir_read_settings_default(&settings);
+    nadir_read_settings settings = test_read_settings();
     settings.reward_model = reward_model;
-    *model = NULL;
-    test_write_file("model.drn", text);
-    return nadir_format_drn.read(context, "model.drn", &settings, model);
+    return settings;
 }
 
 static nadir_model *read_good(nadir_context *context, const char *text)
 {
-    nadir_model *model;
-    assert_ok(context, read_text(context, text, NULL, &model));
-    return model;
+    return test_format_read_text(context, &nadir_format_drn, "model.drn", text);
 }
 
 static void refuse_as(nadir_status expected, const char *text, const char *reward_model, const char *words)
 {
-    nadir_context *context = test_context();
-    nadir_model *model;
-    const nadir_status status = read_text(context, text, reward_model, &model);
-    assert_fails(context, status, expected, words);
-    assert_null(model);
-    assert_true(nadir_context_memory_peak(context) < 1 << 20);
-    nadir_context_free(context);
+    const nadir_read_settings settings = settings_for(reward_model);
+    test_write_file("model.drn", text);
+    test_format_refuse(&nadir_format_drn, "model.drn", &settings, expected, words);
 }
 
 static void refuse(const char *text, const char *words)
@@ -69,13 +59,7 @@ static void refuse(const char *text, const char *words)
 
 static void assert_same(const char *left, const char *right)
 {
-    nadir_context *context = test_context();
-    nadir_model *a = read_good(context, left);
-    nadir_model *b = read_good(context, right);
-    assert_models_equal(a, b, 0);
-    nadir_model_free(a);
-    nadir_model_free(b);
-    nadir_context_free(context);
+    test_format_assert_same(&nadir_format_drn, "model.drn", left, right, NULL);
 }
 
 static void test_everything(void **state)
@@ -129,13 +113,14 @@ static void test_reward_model_is_chosen(void **state)
     const char *text = "@type: MDP\n@reward_models\nsteps energy\n@nr_states\n1\n@model\n"
                        "state 0 [1, 2] init\naction 0 [10,1/4]\n0 : 1\n";
     nadir_context *context = test_context();
-    nadir_model *model;
-    assert_ok(context, read_text(context, text, "steps", &model));
-    assert_true(model->rewards[0] == 11);
-    nadir_model_free(model);
-    assert_ok(context, read_text(context, text, "energy", &model));
-    assert_true(model->rewards[0] == 2.25);
-    nadir_model_free(model);
+    test_write_file("model.drn", text);
+    for (int energy = 0; energy < 2; energy++) {
+        const nadir_read_settings settings = settings_for(energy ? "energy" : "steps");
+        nadir_model *model;
+        assert_ok(context, test_format_read(context, &nadir_format_drn, "model.drn", &settings, &model));
+        assert_true(model->rewards[0] == (energy ? 2.25 : 11));
+        nadir_model_free(model);
+    }
     nadir_context_free(context);
     refuse(text, "model.drn:3: 2 reward models, steps, energy: take one with --reward-model NAME");
     refuse_as(NADIR_ERROR_FORMAT, text, "time",

@@ -27,18 +27,10 @@ static nadir_status read_model(nadir_context *context, const char *path, nadir_l
     return nadir_format_npz.read(context, path, &settings, model);
 }
 
-static nadir_model_data view_of(const nadir_model *model)
-{
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
-    return view;
-}
-
 /* The model is the kernel of the tests, with the rewards 1 to 6. */
 static void check_model(const nadir_model *model)
 {
-    const nadir_model_data view = view_of(model);
+    const nadir_model_data view = test_view(model);
     assert_int_equal(view.states, STATES);
     assert_int_equal(view.rows, STATES * ACTIONS);
     assert_int_equal(view.state_rows[1], ACTIONS);
@@ -130,7 +122,7 @@ static void rewards_of_states_and_transitions(void **state)
     const test_array by_state[] = {CSR, MU, TEST_ARRAY("R.npy", "=i2", "(2,)", of_states)};
     test_write_npz("model.npz", by_state, false);
     assert_ok(context, read_model(context, "model.npz", NADIR_LAYOUT_AUTO, &model));
-    nadir_model_data view = view_of(model);
+    nadir_model_data view = test_view(model);
     for (int row = 0; row < 6; row++) {
         assert_true(view.rewards[row] == (row < 3 ? 7 : -2));
     }
@@ -139,19 +131,19 @@ static void rewards_of_states_and_transitions(void **state)
     const test_array by_transition[] = {CSR, MU, TEST_ARRAY("R.npy", "=f8", "(10,)", each)};
     test_write_npz("model.npz", by_transition, false);
     assert_ok(context, read_model(context, "model.npz", NADIR_LAYOUT_AUTO, &model));
-    view = view_of(model);
+    view = test_view(model);
     assert_close(view.rewards[0], 19, 1e-15);
     assert_true(view.rewards[2] == 3);
     assert_non_null(view.transition_rewards);
     nadir_model_free(model);
     const nadir_read_settings plain = {.size = sizeof plain, .discount = NAN};
     assert_ok(context, nadir_format_npz.read(context, "model.npz", &plain, &model));
-    assert_null(view_of(model).transition_rewards);
+    assert_null(test_view(model).transition_rewards);
     nadir_model_free(model);
     const test_array none[] = {CSR, MU};
     test_write_npz("model.npz", none, false);
     assert_ok(context, read_model(context, "model.npz", NADIR_LAYOUT_AUTO, &model));
-    assert_null(view_of(model).rewards);
+    assert_null(test_view(model).rewards);
     nadir_model_free(model);
     nadir_context_free(context);
 }
@@ -231,7 +223,7 @@ static void ragged_rows_and_action_numbers(void **state)
                                  TEST_ARRAY("row_action.npy", "|i1", "(6,)", row_action)};
     test_write_npz("model.npz", arrays, false);
     assert_ok(context, read_model(context, "model.npz", NADIR_LAYOUT_AUTO, &model));
-    const nadir_model_data view = view_of(model);
+    const nadir_model_data view = test_view(model);
     assert_int_equal(view.states, 2);
     assert_int_equal(view.state_rows[1], 4);
     for (int row = 0; row < 6; row++) {
@@ -330,7 +322,7 @@ static void everything_beside_the_kernel(void **state)
     };
     test_write_npz("model.npz", arrays, true);
     assert_ok(context, read_model(context, "model.npz", NADIR_LAYOUT_AUTO, &model));
-    const nadir_model_data view = view_of(model);
+    const nadir_model_data view = test_view(model);
     assert_true(view.discount == 0.95);
     assert_true(isinf(view.norm));
     assert_int_equal(view.set, NADIR_SET_SA);
@@ -363,8 +355,8 @@ static void radius_in_all_shapes(void **state)
             CSR, MU, {"radius.npy", "=f8", cases[i].shape, rewards, 8 * cases[i].count, false}};
         test_write_npz("model.npz", arrays, false);
         assert_ok(context, read_model(context, "model.npz", NADIR_LAYOUT_AUTO, &model));
-        assert_int_equal(view_of(model).radius_count, cases[i].count);
-        assert_memory_equal(view_of(model).radius, rewards, 8 * cases[i].count);
+        assert_int_equal(test_view(model).radius_count, cases[i].count);
+        assert_memory_equal(test_view(model).radius, rewards, 8 * cases[i].count);
         nadir_model_free(model);
     }
     nadir_context_free(context);

@@ -1,20 +1,12 @@
 /* test_io_npz_write.c: models written to NumPy archives and read back. */
 #include "support/numpy.h"
 
-#include "io/format.h"
+#include "support/formats.h"
 
 #include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static nadir_status read_model(nadir_context *context, const char *path, nadir_model **model)
-{
-    const nadir_read_settings settings = {
-        .size = sizeof settings, .discount = NAN, .keep_transition_rewards = true};
-    *model = NULL;
-    return nadir_format_npz.read(context, path, &settings, model);
-}
 
 static nadir_status write_model(nadir_context *context, const nadir_model *model, const char *path,
                                 bool compress)
@@ -23,21 +15,13 @@ static nadir_status write_model(nadir_context *context, const nadir_model *model
     return nadir_format_npz.write(context, model, path, &settings);
 }
 
-static nadir_model_data view_of(const nadir_model *model)
-{
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
-    return view;
-}
-
 /* Writes the model, reads it back, and both are the same; so are the bytes of a second writing. */
 static void round_trip(nadir_context *context, const nadir_model *model)
 {
     for (int compress = 0; compress < 2; compress++) {
         nadir_model *back;
         assert_ok(context, write_model(context, model, "out.npz", compress != 0));
-        assert_ok(context, read_model(context, "out.npz", &back));
+        assert_ok(context, test_format_read(context, &nadir_format_npz, "out.npz", NULL, &back));
         assert_models_equal(model, back, 0);
         assert_ok(context, write_model(context, back, "again.npz", compress != 0));
         nadir_model_free(back);
@@ -110,7 +94,7 @@ static void dense_models_come_back(void **state)
     nadir_context *context = test_context();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         nadir_model *model = dense_model(context, 3, cases[i].state_rows, cases[i].row_actions);
-        assert_non_null(view_of(model).dense);
+        assert_non_null(test_view(model).dense);
         round_trip(context, model);
         nadir_model_free(model);
     }
@@ -134,7 +118,7 @@ static void names_that_are_no_utf8_are_repaired(void **state)
     assert_ok(context, write_model(context, model, "names.npz", false));
     assert_non_null(strstr(test_messages(), "state_names: what was no UTF-8 was replaced"));
     nadir_model_free(model);
-    assert_ok(context, read_model(context, "names.npz", &model));
+    assert_ok(context, test_format_read(context, &nadir_format_npz, "names.npz", NULL, &model));
     assert_string_equal(nadir_model_state_name(model, 0), "caf\xEF\xBF\xBD");
     nadir_model_free(model);
     nadir_context_free(context);
@@ -172,7 +156,7 @@ static void memory_stays_near_the_model(void **state)
     nadir_model_free(model);
     nadir_context_free(context);
     context = test_context();
-    assert_ok(context, read_model(context, "large.npz", &model));
+    assert_ok(context, test_format_read(context, &nadir_format_npz, "large.npz", NULL, &model));
     const double peak = (double)nadir_context_memory_peak(context);
     assert_true(peak < 1.3 * (double)nadir_context_memory(context));
     nadir_model_free(model);

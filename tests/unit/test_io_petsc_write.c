@@ -1,9 +1,8 @@
 /* test_io_petsc_write.c: writing models as PETSc binary matrices. */
 #include "support/support.h"
 
-#include "io/format.h"
 #include "support/bytes.h"
-#include "support/scarce.h"
+#include "support/formats.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,14 +16,12 @@ static nadir_status read_file(nadir_context *context, const char *path, const ch
                               nadir_model **model)
 {
     const nadir_read_settings settings = {.size = sizeof settings, .rewards = rewards, .discount = NAN};
-    *model = NULL;
-    return nadir_format_petsc.read(context, path, &settings, model);
+    return test_format_read(context, &nadir_format_petsc, path, &settings, model);
 }
 
 static nadir_status write_file(nadir_context *context, const nadir_model *model, const char *path)
 {
-    const nadir_write_settings settings = {.size = sizeof settings};
-    return nadir_format_petsc.write(context, model, path, &settings);
+    return test_format_write(context, &nadir_format_petsc, model, path);
 }
 
 /* A model of two states and two actions, with numbers that need all bits. */
@@ -154,24 +151,9 @@ static void test_out_of_memory(void **state)
     assert_ok(abundant, write_file(abundant, made, "P.bin"));
     nadir_model_free(made);
     nadir_context_free(abundant);
-    nadir_status status = NADIR_ERROR_MEMORY;
-    for (int64_t allowed = 0; status != NADIR_OK; allowed++) {
-        assert_in_range(allowed, 0, 200);
-        test_scarce scarce;
-        nadir_context *context = test_scarce_context(&scarce);
-        scarce.left = allowed;
-        nadir_model *model;
-        status = read_file(context, "P.bin", "P.g.bin", &model);
-        if (status == NADIR_OK) {
-            status = write_file(context, model, "scarce.P.bin");
-        }
-        assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
-        assert_int_equal(access("scarce.P.bin", F_OK) == 0, status == NADIR_OK);
-        assert_int_equal(access("scarce.g.bin", F_OK) == 0, status == NADIR_OK);
-        nadir_model_free(model);
-        nadir_context_free(context);
-        assert_int_equal(scarce.blocks, 0);
-    }
+    const nadir_read_settings settings = {.size = sizeof settings, .rewards = "P.g.bin", .discount = NAN};
+    test_format_run_out(&nadir_format_petsc, "P.bin", &settings,
+                        (const char *const[]){"scarce.P.bin", "scarce.g.bin"});
 }
 
 int main(void)

@@ -30,17 +30,23 @@ static void check_text(const char *text)
     nadir_context_free(context);
 }
 
-static void refuse_text(const char *text, nadir_status status, const char *words)
+/* place: how the error begins to say where it is. */
+static void refuse_file(const char *path, const char *place, nadir_status status, const char *words)
 {
     nadir_context *context = test_context();
     nadir_model *model = test_rich_model(context);
     nadir_policy *policy = NULL;
-    test_write_file("policy.csv", text);
-    assert_fails(context, nadir_policy_read(context, model, "policy.csv", &policy), status, words);
-    assert_fails(context, status, status, "policy.csv");
+    assert_fails(context, nadir_policy_read(context, model, path, &policy), status, words);
+    assert_fails(context, status, status, place);
     assert_null(policy);
     nadir_model_free(model);
     nadir_context_free(context);
+}
+
+static void refuse_text(const char *text, nadir_status status, const char *words)
+{
+    test_write_file("policy.csv", text);
+    refuse_file("policy.csv", "policy.csv", status, words);
 }
 
 static void csv_as_it_should_be(void **state)
@@ -147,15 +153,8 @@ static void arrays_as_they_should_be(void **state)
 
 static void refuse_array(const test_array *array, nadir_status status, const char *words)
 {
-    nadir_context *context = test_context();
-    nadir_model *model = test_rich_model(context);
-    nadir_policy *policy = NULL;
     test_write_npy("policy.npy", array);
-    assert_fails(context, nadir_policy_read(context, model, "policy.npy", &policy), status, words);
-    assert_fails(context, status, status, "policy.npy: ");
-    assert_null(policy);
-    nadir_model_free(model);
-    nadir_context_free(context);
+    refuse_file("policy.npy", "policy.npy: ", status, words);
 }
 
 static void arrays_that_are_wrong(void **state)

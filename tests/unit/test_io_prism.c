@@ -1,7 +1,7 @@
 /* test_io_prism.c: reading explicit files of PRISM and Storm: the transitions. */
 #include "support/support.h"
 
-#include "io/format.h"
+#include "support/formats.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,32 +16,16 @@ static const char counted[] = "4 5 7\n"
                               "2 0 0 0.5\n2 0 3 0.5\n"
                               "2 1 2 1\n";
 
-static nadir_status read_text(nadir_context *context, const char *text, nadir_model **model)
-{
-    nadir_read_settings settings;
-    nadir_read_settings_default(&settings);
-    *model = NULL;
-    test_write_file("model.tra", text);
-    return nadir_format_prism.read(context, "model.tra", &settings, model);
-}
-
 static nadir_model *read_good(nadir_context *context, const char *text)
 {
-    nadir_model *model;
-    assert_ok(context, read_text(context, text, &model));
-    return model;
+    return test_format_read_text(context, &nadir_format_prism, "model.tra", text);
 }
 
-/* The text is refused as not following the format, with these words. */
+/* The text is refused with these words. */
 static void refuse_as(nadir_status expected, const char *text, const char *words)
 {
-    nadir_context *context = test_context();
-    nadir_model *model;
-    const nadir_status status = read_text(context, text, &model);
-    assert_fails(context, status, expected, words);
-    assert_null(model);
-    assert_true(nadir_context_memory_peak(context) < 1 << 20);
-    nadir_context_free(context);
+    test_write_file("model.tra", text);
+    test_format_refuse(&nadir_format_prism, "model.tra", NULL, expected, words);
 }
 
 static void refuse(const char *text, const char *words)
@@ -52,13 +36,7 @@ static void refuse(const char *text, const char *words)
 /* Both texts give the same model. */
 static void assert_same(const char *left, const char *right)
 {
-    nadir_context *context = test_context();
-    nadir_model *a = read_good(context, left);
-    nadir_model *b = read_good(context, right);
-    assert_models_equal(a, b, 0);
-    nadir_model_free(a);
-    nadir_model_free(b);
-    nadir_context_free(context);
+    test_format_assert_same(&nadir_format_prism, "model.tra", left, right, NULL);
 }
 
 static void test_counts_of_prism(void **state)
@@ -287,22 +265,12 @@ static void test_bad_probabilities(void **state)
 static void test_files_that_cannot_be_read(void **state)
 {
     (void)state;
-    nadir_context *context = test_context();
-    nadir_read_settings settings;
-    nadir_read_settings_default(&settings);
-    nadir_model *model = NULL;
-    assert_fails(context, nadir_format_prism.read(context, "none.tra", &settings, &model), NADIR_ERROR_FILE,
-                 "none.tra: cannot open");
+    test_format_refuse(&nadir_format_prism, "none.tra", NULL, NADIR_ERROR_FILE, "none.tra: cannot open");
     assert_int_equal(mkdir("folder.tra", 0777), 0);
-    assert_fails(context, nadir_format_prism.read(context, "folder.tra", &settings, &model), NADIR_ERROR_FILE,
-                 "a directory");
-    nadir_context_free(context);
+    test_format_refuse(&nadir_format_prism, "folder.tra", NULL, NADIR_ERROR_FILE, "a directory");
     refuse("mdp\n\x01 0 0 1\n", "model.tra:2: found ? 0 0 1");
-    context = test_context();
     test_write_bytes("zero.tra", "mdp\n0 0 0\0 1\n", 13);
-    assert_fails(context, nadir_format_prism.read(context, "zero.tra", &settings, &model), NADIR_ERROR_FORMAT,
-                 "zero.tra:2: a zero byte");
-    nadir_context_free(context);
+    test_format_refuse(&nadir_format_prism, "zero.tra", NULL, NADIR_ERROR_FORMAT, "zero.tra:2: a zero byte");
 }
 
 static void test_recognised_by_content(void **state)

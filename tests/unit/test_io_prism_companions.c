@@ -1,20 +1,17 @@
 /* test_io_prism_companions.c: rewards and labels in files beside the transitions of the PRISM format. */
 #include "support/support.h"
 
-#include "io/format.h"
+#include "support/formats.h"
 
 #include <string.h>
 
 static const char mdp[] = "3 3 5\n0 0 0 0.25\n0 0 1 0.75\n0 1 2 1\n1 0 0 0.5\n1 0 2 0.5\n";
 static const char chain[] = "3 3\n0 1 0.25\n0 2 0.75\n1 0 1\n";
 
-static nadir_status read_with(nadir_context *context, const char *transitions, const char *rewards,
-                              const char *labels, nadir_model **model)
+/* Writes the files, each if it is not NULL; how they are read. */
+static nadir_read_settings write_with(const char *transitions, const char *rewards, const char *labels)
 {
-    nadir_read_settings settings;
-    nadir_read_settings_default(&settings);
-    settings.keep_transition_rewards = true;
-    *model = NULL;
+    nadir_read_settings settings = test_read_settings();
     test_write_file("model.tra", transitions);
     if (rewards != NULL) {
         test_write_file("model.rew", rewards);
@@ -24,7 +21,16 @@ static nadir_status read_with(nadir_context *context, const char *transitions, c
         test_write_file("model.lab", labels);
         settings.labels = "model.lab";
     }
-    return nadir_format_prism.read(context, "model.tra", &settings, model);
+    return settings;
+}
+
+static nadir_model *read_with(nadir_context *context, const char *transitions, const char *rewards,
+                              const char *labels)
+{
+    nadir_model *model;
+    const nadir_read_settings settings = write_with(transitions, rewards, labels);
+    assert_ok(context, test_format_read(context, &nadir_format_prism, "model.tra", &settings, &model));
+    return model;
 }
 
 /* The rewards of the rows; the terminal state 2 has the last one. */
@@ -32,8 +38,7 @@ static void assert_rewards(const char *transitions, const char *rewards, size_t 
                            const double expected[])
 {
     nadir_context *context = test_context();
-    nadir_model *model;
-    assert_ok(context, read_with(context, transitions, rewards, NULL, &model));
+    nadir_model *model = read_with(context, transitions, rewards, NULL);
     assert_int_equal(model->rows, count + 1);
     for (size_t row = 0; row < count; row++) {
         assert_close(model->rewards[row], expected[row], 0);
@@ -45,29 +50,20 @@ static void assert_rewards(const char *transitions, const char *rewards, size_t 
 
 static void refuse_rewards(const char *transitions, const char *rewards, const char *words)
 {
-    nadir_context *context = test_context();
-    nadir_model *model;
-    const nadir_status status = read_with(context, transitions, rewards, NULL, &model);
-    assert_fails(context, status, NADIR_ERROR_FORMAT, words);
-    assert_null(model);
-    nadir_context_free(context);
+    const nadir_read_settings settings = write_with(transitions, rewards, NULL);
+    test_format_refuse(&nadir_format_prism, "model.tra", &settings, NADIR_ERROR_FORMAT, words);
 }
 
 static void refuse_labels(const char *labels, const char *words)
 {
-    nadir_context *context = test_context();
-    nadir_model *model;
-    const nadir_status status = read_with(context, mdp, NULL, labels, &model);
-    assert_fails(context, status, NADIR_ERROR_FORMAT, words);
-    assert_null(model);
-    nadir_context_free(context);
+    const nadir_read_settings settings = write_with(mdp, NULL, labels);
+    test_format_refuse(&nadir_format_prism, "model.tra", &settings, NADIR_ERROR_FORMAT, words);
 }
 
 static void assert_initial(const char *labels, double first, double second, double third, const char *message)
 {
     nadir_context *context = test_context();
-    nadir_model *model;
-    assert_ok(context, read_with(context, mdp, NULL, labels, &model));
+    nadir_model *model = read_with(context, mdp, NULL, labels);
     assert_close(model->initial[0], first, 0);
     assert_close(model->initial[1], second, 0);
     assert_close(model->initial[2], third, 0);
@@ -96,8 +92,7 @@ static void test_transition_rewards_are_kept(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_model *model;
-    assert_ok(context, read_with(context, mdp, "3 3 1\n0 0 1 4\n", NULL, &model));
+    nadir_model *model = read_with(context, mdp, "3 3 1\n0 0 1 4\n", NULL);
     assert_non_null(model->transition_rewards);
     assert_true(nadir_model_row(model, 0).rewards[0] == 0);
     assert_true(nadir_model_row(model, 0).rewards[1] == 4);
@@ -109,10 +104,9 @@ static void test_rewards_follow_choices_not_names(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_model *model;
     /* The label b gets number 0, so that the choices of state 1 change places. */
-    assert_ok(context, read_with(context, "2 3 3\n0 0 0 1 b\n1 0 0 1 a\n1 1 1 1 b\n", "1 0 0 5\n1 1 1 7\n",
-                                 NULL, &model));
+    nadir_model *model =
+        read_with(context, "2 3 3\n0 0 0 1 b\n1 0 0 1 a\n1 1 1 1 b\n", "1 0 0 5\n1 1 1 7\n", NULL);
     assert_string_equal(nadir_model_action_name(model, 1), "b");
     assert_true(model->rewards[1] == 7);
     assert_true(model->rewards[2] == 5);
@@ -162,8 +156,7 @@ static void test_rewards_of_terminal_states(void **state)
 {
     (void)state;
     nadir_context *context = test_context();
-    nadir_model *model;
-    assert_ok(context, read_with(context, mdp, "3 2\n0 1\n2 10\n", NULL, &model));
+    nadir_model *model = read_with(context, mdp, "3 2\n0 1\n2 10\n", NULL);
     assert_true(model->rewards[3] == 0);
     assert_non_null(strstr(test_messages(), "model.rew: the rewards of 1 state without choices"));
     nadir_model_free(model);
@@ -205,11 +198,9 @@ static void test_lines_that_are_no_reward(void **state)
     refuse_rewards(mdp, "0 1/0\n", "model.rew:1");
     refuse_rewards(mdp, "7\n", "model.rew:1: found 7");
     refuse_rewards(chain, "0 0 1 1\n", "expected `state successor reward`");
-    nadir_context *context = test_context();
-    nadir_model *model;
-    assert_fails(context, read_with(context, mdp, "0 nan\n", NULL, &model), NADIR_ERROR_MODEL,
-                 "model.tra:2: state 0, action 0: the reward with successor 0 is nan");
-    nadir_context_free(context);
+    const nadir_read_settings settings = write_with(mdp, "0 nan\n", NULL);
+    test_format_refuse(&nadir_format_prism, "model.tra", &settings, NADIR_ERROR_MODEL,
+                       "model.tra:2: state 0, action 0: the reward with successor 0 is nan");
 }
 
 static void test_labels_of_prism(void **state)

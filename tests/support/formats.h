@@ -1,0 +1,31 @@
+/* formats.h: reading and writing models in a file format, for unit tests. Include support/support.h first. */
+#ifndef NADIR_TESTS_FORMATS_H
+#define NADIR_TESTS_FORMATS_H
+
+#include "io/format.h"
+
+/* The defaults, but that rewards of transitions are kept. */
+nadir_read_settings test_read_settings(void);
+
+/* settings: NULL for test_read_settings. *model is NULL where it fails. */
+nadir_status test_format_read(nadir_context *context, const nadir_format *format, const char *path,
+                              const nadir_read_settings *settings, nadir_model **model);
+nadir_status test_format_write(nadir_context *context, const nadir_format *format, const nadir_model *model,
+                               const char *path);
+
+/* The model of a file at `path` that has this text. To be freed. */
+nadir_model *test_format_read_text(nadir_context *context, const nadir_format *format, const char *path,
+                                   const char *text);
+/* Both texts give the same model, and the two of them this message; NULL: any. */
+void test_format_assert_same(const nadir_format *format, const char *path, const char *left,
+                             const char *right, const char *message);
+/* The file is refused with these words, before anything large is allocated. */
+void test_format_refuse(const nadir_format *format, const char *path, const nadir_read_settings *settings,
+                        nadir_status expected, const char *words);
+
+/* Reads the file and writes it again, to files that are named `written`, with 0, 1, 2, ... allocations until
+ * there are enough: a file is there once it is written whole. */
+void test_format_run_out(const nadir_format *format, const char *path, const nadir_read_settings *settings,
+                         const char *const written[2]);
+
+#endif
