@@ -5,7 +5,6 @@
 #include "support/scarce.h"
 
 #include <math.h>
-#include <unistd.h>
 
 nadir_read_settings test_read_settings(void)
 {
@@ -63,26 +62,30 @@ void test_format_refuse(const nadir_format *format, const char *path, const nadi
     nadir_context_free(context);
 }
 
-void test_format_run_out(const nadir_format *format, const char *path, const nadir_read_settings *settings,
-                         const char *const written[2])
+typedef struct copying {
+    const nadir_format *format;
+    const char *path;
+    const nadir_read_settings *settings;
+    const char *copy;
+} copying;
+
+static nadir_status copy(nadir_context *context, const void *of)
 {
-    nadir_status status = NADIR_ERROR_MEMORY;
-    for (int64_t allowed = 0; status != NADIR_OK; allowed++) {
-        assert_in_range(allowed, 0, 200);
-        test_scarce scarce;
-        nadir_context *context = test_scarce_context(&scarce);
-        scarce.left = allowed;
-        nadir_model *model;
-        status = test_format_read(context, format, path, settings, &model);
-        if (status == NADIR_OK) {
-            status = test_format_write(context, format, model, written[0]);
-        }
-        assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
-        for (int i = 0; i < 2 && written[i] != NULL; i++) {
-            assert_int_equal(access(written[i], F_OK) == 0, status == NADIR_OK);
-        }
-        nadir_model_free(model);
-        nadir_context_free(context);
-        assert_int_equal(scarce.blocks, 0);
+    const copying *from = of;
+    nadir_model *model;
+    nadir_status status = test_format_read(context, from->format, from->path, from->settings, &model);
+    if (status == NADIR_OK) {
+        status = test_format_write(context, from->format, model, from->copy);
     }
+    nadir_model_free(model);
+    return status;
+}
+
+int64_t test_format_run_out(const nadir_format *format, const char *path, const nadir_read_settings *settings,
+                            const char *copy_path, int files)
+{
+    const copying from = {format, path, settings, copy_path};
+    const int64_t failures = test_run_out(copy, &from, "scarce.", path);
+    assert_int_equal(test_count_files("scarce."), files);
+    return failures;
 }

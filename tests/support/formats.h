@@ -23,9 +23,9 @@ void test_format_assert_same(const nadir_format *format, const char *path, const
 void test_format_refuse(const nadir_format *format, const char *path, const nadir_read_settings *settings,
                         nadir_status expected, const char *words);
 
-/* Reads the file and writes it again, to files that are named `written`, with 0, 1, 2, ... allocations until
- * there are enough: a file is there once it is written whole. */
-void test_format_run_out(const nadir_format *format, const char *path, const nadir_read_settings *settings,
-                         const char *const written[2]);
+/* test_run_out for reading the file and writing it again, to as many `files` as there are whose names begin
+ * with "scarce.": none of them is there until all are. */
+int64_t test_format_run_out(const nadir_format *format, const char *path, const nadir_read_settings *settings,
+                            const char *copy_path, int files);
 
 #endif

@@ -44,6 +44,23 @@ nadir_context *test_scarce_context(test_scarce *scarce)
     return context;
 }
 
+bool test_scarce_again(test_scarce *scarce, nadir_status status)
+{
+    assert_that(status == NADIR_OK || status == NADIR_ERROR_MEMORY, "%s after %lld allocations",
+                nadir_status_name(status), (long long)scarce->tries - 1);
+    scarce->tries = scarce->running ? scarce->tries : 0;
+    scarce->running = status != NADIR_OK;
+    assert_true(scarce->tries < ATTEMPTS);
+    scarce->left = scarce->running ? scarce->tries++ : INT64_MAX;
+    return scarce->running;
+}
+
+void test_scarce_end(const test_scarce *scarce, nadir_context *context)
+{
+    nadir_context_free(context);
+    assert_int_equal(scarce->blocks, 0);
+}
+
 int test_count_files(const char *start)
 {
     int count = 0;
@@ -82,16 +99,17 @@ static nadir_status attempt(test_attempt call, const void *of, const char *outpu
     return status;
 }
 
-void test_run_out(test_attempt call, const void *of, const char *output, const char *what)
+int64_t test_run_out(test_attempt call, const void *of, const char *output, const char *what)
 {
     int64_t used;
     for (int64_t allowed = 0; allowed < ATTEMPTS; allowed++) {
         if (attempt(call, of, output, what, allowed, &used) == NADIR_OK) {
             assert_true(allowed > 0);
-            return;
+            return allowed;
         }
     }
     fail_msg("%s: still no success with %d allocations", what, ATTEMPTS);
+    return ATTEMPTS;
 }
 
 int64_t test_run_out_sampled(test_attempt call, const void *of, const char *output, const char *what,

@@ -117,8 +117,7 @@ static void starve(int family, test_change change)
     nadir_kernel_free(nominal);
     nadir_kernel_free(kernel);
     nadir_model_free(model);
-    nadir_context_free(context);
-    assert_int_equal(scarce.blocks, 0);
+    test_scarce_end(&scarce, context);
 }
 
 static void memory_that_runs_out_leaves_an_empty_average(void **state)

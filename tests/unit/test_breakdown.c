@@ -250,8 +250,7 @@ static void test_scarce_memory(void **state)
     }
     scarce.left = INT64_MAX;
     test_problem_clear(&made);
-    nadir_context_free(context);
-    assert_int_equal(scarce.blocks, 0);
+    test_scarce_end(&scarce, context);
 }
 
 int main(void)

@@ -2,6 +2,7 @@
 #include "support/support.h"
 
 #include "support/generated.h"
+#include "support/scarce.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -193,11 +194,8 @@ static void settings_by_name_are_checked(void **state)
 static void sizes_beyond_any_memory_are_refused(void **state)
 {
     (void)state;
-    nadir_context_settings limits;
-    nadir_context_settings_default(&limits);
-    limits.memory_limit = 1 << 20;
-    nadir_context *context = NULL;
-    assert_int_equal(nadir_context_create(&limits, &context), NADIR_OK);
+    const size_t limit = 1 << 20;
+    nadir_context *context = test_context_memory(limit);
     nadir_model *model = NULL;
     nadir_generate_settings settings = test_generate_settings();
     settings.states = INT32_MAX;
@@ -228,24 +226,17 @@ static void sizes_beyond_any_memory_are_refused(void **state)
     settings.height = 40000;
     assert_fails(context, nadir_model_generate(context, "gridworld", &settings, &model), NADIR_ERROR_MEMORY,
                  "out of memory");
-    assert_true(nadir_context_memory_peak(context) <= limits.memory_limit);
+    assert_true(nadir_context_memory_peak(context) <= limit);
     nadir_context_free(context);
 }
 
-static void *allocate(void *left, size_t bytes)
+static nadir_status attempt(nadir_context *context, const void *kind)
 {
-    return (*(int *)left)-- > 0 ? malloc(bytes) : NULL;
-}
-
-static void *reallocate(void *left, void *block, size_t bytes)
-{
-    return (*(int *)left)-- > 0 ? realloc(block, bytes) : NULL;
-}
-
-static void release(void *left, void *block)
-{
-    (void)left;
-    free(block);
+    nadir_model *model = NULL;
+    const nadir_status status = nadir_model_generate(context, kind, NULL, &model);
+    assert_int_equal(model == NULL, status != NADIR_OK);
+    nadir_model_free(model);
+    return status;
 }
 
 /* The k-th allocation fails, for k = 1, 2, ... until none does: no crash, no leak, the right status. */
@@ -253,25 +244,7 @@ static void every_failing_allocation_is_survived(void **state)
 {
     (void)state;
     for (int64_t i = 0; nadir_generator(i) != NULL; i++) {
-        nadir_status status = NADIR_ERROR_MEMORY;
-        for (int allowed = 0; status == NADIR_ERROR_MEMORY && allowed < 1000; allowed++) {
-            int left = 1000;
-            nadir_context_settings hooks;
-            nadir_context_settings_default(&hooks);
-            hooks.allocator = (nadir_allocator){allocate, reallocate, release, &left};
-            nadir_context *context = NULL;
-            nadir_model *model = NULL;
-            assert_int_equal(nadir_context_create(&hooks, &context), NADIR_OK);
-            const size_t before = nadir_context_memory(context);
-            left = allowed;
-            status = nadir_model_generate(context, nadir_generator(i)->name, NULL, &model);
-            left = 1000;
-            assert_int_equal(model == NULL, status != NADIR_OK);
-            nadir_model_free(model);
-            assert_int_equal(nadir_context_memory(context), before);
-            nadir_context_free(context);
-        }
-        assert_int_equal(status, NADIR_OK);
+        (void)test_run_out(attempt, nadir_generator(i)->name, NULL, nadir_generator(i)->name);
     }
 }
 

@@ -2,8 +2,8 @@
 #include "support/support.h"
 
 #include "core/random.h"
-#include "io/format.h"
 #include "model/model_builder.h"
+#include "support/formats.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,24 +29,23 @@ static char *contents(const char *name)
     return text;
 }
 
-static nadir_status read_prism(nadir_context *context, nadir_model **model)
+static nadir_read_settings prism_settings(void)
 {
-    nadir_read_settings settings;
-    nadir_read_settings_default(&settings);
-    settings.keep_transition_rewards = true;
+    nadir_read_settings settings = test_read_settings();
     settings.rewards = exists("out.trew") ? "out.trew" : NULL;
     settings.labels = exists("out.lab") ? "out.lab" : NULL;
-    *model = NULL;
-    return nadir_format_prism.read(context, "out.tra", &settings, model);
+    return settings;
+}
+
+static nadir_status read_prism(nadir_context *context, nadir_model **model)
+{
+    const nadir_read_settings settings = prism_settings();
+    return test_format_read(context, &nadir_format_prism, "out.tra", &settings, model);
 }
 
 static nadir_status read_drn(nadir_context *context, nadir_model **model)
 {
-    nadir_read_settings settings;
-    nadir_read_settings_default(&settings);
-    settings.keep_transition_rewards = true;
-    *model = NULL;
-    return nadir_format_drn.read(context, "out.drn", &settings, model);
+    return test_format_read(context, &nadir_format_drn, "out.drn", NULL, model);
 }
 
 static void clean(void)
@@ -351,46 +350,6 @@ static void test_nothing_is_left_of_a_failed_write(void **state)
     nadir_context_free(context);
 }
 
-/* An allocator that refuses once `left` requests were granted. */
-static void *granted(void *user, size_t bytes)
-{
-    int64_t *left = user;
-    return (*left)-- > 0 ? malloc(bytes) : NULL;
-}
-
-static void *regranted(void *user, void *block, size_t bytes)
-{
-    int64_t *left = user;
-    return (*left)-- > 0 ? realloc(block, bytes) : NULL;
-}
-
-static void released(void *user, void *block)
-{
-    (void)user;
-    free(block);
-}
-
-/* Reads a model and writes it again; the next allocation after `left` fails. */
-static nadir_status with_allocations(int64_t left, bool drn)
-{
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.allocator = (nadir_allocator){granted, regranted, released, &left};
-    nadir_context *context = NULL;
-    nadir_model *model = NULL;
-    nadir_status status = nadir_context_create(&settings, &context);
-    if (status == NADIR_OK) {
-        status = drn ? read_drn(context, &model) : read_prism(context, &model);
-    }
-    if (status == NADIR_OK) {
-        status = drn ? nadir_format_drn.write(context, model, "again.drn", NULL)
-                     : nadir_format_prism.write(context, model, "again.tra", NULL);
-    }
-    nadir_model_free(model);
-    nadir_context_free(context);
-    return status;
-}
-
 static void test_out_of_memory(void **state)
 {
     (void)state;
@@ -400,15 +359,10 @@ static void test_out_of_memory(void **state)
     assert_ok(context, nadir_format_drn.write(context, model, "out.drn", NULL));
     nadir_model_free(model);
     nadir_context_free(context);
-    for (int drn = 0; drn < 2; drn++) {
-        int64_t left = 0;
-        nadir_status status;
-        while ((status = with_allocations(left, drn)) == NADIR_ERROR_MEMORY) {
-            left++;
-        }
-        assert_int_equal(status, NADIR_OK);
-        assert_true(left > 20);
-    }
+    const nadir_read_settings settings = prism_settings();
+    assert_true(test_format_run_out(&nadir_format_drn, "out.drn", NULL, "scarce.drn", 1) > 20);
+    assert_int_equal(unlink("scarce.drn"), 0);
+    assert_true(test_format_run_out(&nadir_format_prism, "out.tra", &settings, "scarce.tra", 3) > 20);
 }
 
 int main(void)

@@ -201,7 +201,7 @@ static void test_out_of_memory(void **state)
 {
     (void)state;
     test_write_file("model.csv", HEADER "1,0,2,1,1\n0,1,0,0.5,3\n0,1,2,0.25,1\n0,1,2,0.25,2\n");
-    test_format_run_out(&nadir_format_csv, "model.csv", NULL, (const char *const[]){"scarce.csv", NULL});
+    (void)test_format_run_out(&nadir_format_csv, "model.csv", NULL, "scarce.csv", 1);
 }
 
 int main(void)

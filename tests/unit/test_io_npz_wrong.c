@@ -1,7 +1,7 @@
 /* test_io_npz_wrong.c: NumPy archives that are wrong, and what is said about them. */
 #include "support/numpy.h"
 
-#include "io/format.h"
+#include "support/formats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,12 +27,8 @@ static const nadir_read_settings settings = {.size = sizeof settings, .discount 
  * megabyte must be enough: nothing is allocated for sizes that are wrong. */
 static void refuse_file(const char *path, nadir_status expected, const char *words)
 {
-    nadir_context_settings limits;
-    nadir_context_settings_default(&limits);
-    limits.memory_limit = (size_t)1 << 20;
-    nadir_context *context = NULL;
+    nadir_context *context = test_context_memory((size_t)1 << 20);
     nadir_model *model = NULL;
-    assert_int_equal(nadir_context_create(&limits, &context), NADIR_OK);
     const size_t before = nadir_context_memory(context);
     const nadir_status status = nadir_format_npz.read(context, path, &settings, &model);
     assert_fails(context, status, expected, words);
@@ -337,55 +333,15 @@ static void huge_shapes_allocate_nothing(void **state)
            {"action_names.npy", "|S2", "(4000000000,)", "ab", 2, false});
 }
 
-/* Memory that gives out at the allocation number `left`. */
-static void *scarce_allocate(void *user, size_t bytes)
-{
-    int *left = user;
-    return (*left)-- > 0 ? malloc(bytes) : NULL;
-}
-
-static void *scarce_reallocate(void *user, void *block, size_t bytes)
-{
-    int *left = user;
-    return (*left)-- > 0 ? realloc(block, bytes) : NULL;
-}
-
-static void scarce_release(void *user, void *block)
-{
-    (void)user;
-    free(block);
-}
-
 static void memory_that_gives_out(void **state)
 {
     (void)state;
-    nadir_context *plenty = test_context();
-    nadir_model *model = test_rich_model(plenty);
-    const nadir_write_settings write_settings = {.size = sizeof write_settings};
-    assert_ok(plenty, nadir_format_npz.write(plenty, model, "rich.npz", &write_settings));
-    int left = 0;
-    nadir_context_settings limits;
-    nadir_context_settings_default(&limits);
-    limits.allocator = (nadir_allocator){scarce_allocate, scarce_reallocate, scarce_release, &left};
-    nadir_status status = NADIR_ERROR_MEMORY;
-    for (int allowed = 0; status != NADIR_OK; allowed++) {
-        assert_true(allowed < 1000);
-        nadir_context *context = NULL;
-        nadir_model *read = NULL;
-        left = allowed;
-        status = nadir_context_create(&limits, &context);
-        if (status == NADIR_OK) {
-            status = nadir_format_npz.read(context, "rich.npz", &settings, &read);
-        }
-        if (status == NADIR_OK) {
-            status = nadir_format_npz.write(context, read, "scarce.npz", &write_settings);
-        }
-        assert_true(status == NADIR_OK || status == NADIR_ERROR_MEMORY);
-        nadir_model_free(read);
-        nadir_context_free(context);
-    }
+    nadir_context *context = test_context();
+    nadir_model *model = test_rich_model(context);
+    assert_ok(context, test_format_write(context, &nadir_format_npz, model, "rich.npz"));
+    (void)test_format_run_out(&nadir_format_npz, "rich.npz", &settings, "scarce.npz", 1);
     nadir_model_free(model);
-    nadir_context_free(plenty);
+    nadir_context_free(context);
 }
 
 int main(void)

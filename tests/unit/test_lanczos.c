@@ -281,8 +281,7 @@ static void test_scarce_memory(void **state)
     }
     assert_int_equal(status, NADIR_OK);
     matrix_clear(&at);
-    nadir_context_free(context);
-    assert_int_equal(scarce.blocks, 0);
+    test_scarce_end(&scarce, context);
 }
 
 int main(void)

@@ -246,8 +246,7 @@ static void test_scarce_memory(void **state)
             nadir_kernel_free(kernel);
             nadir_value_order_clear(context, &other);
             test_rows_clear(&made);
-            nadir_context_free(context);
-            assert_int_equal(scarce.blocks, 0);
+            test_scarce_end(&scarce, context);
         }
     }
     test_note_clear();

@@ -245,8 +245,7 @@ static void test_scarce_memory(void **state)
             scarce.left = INT64_MAX;
             nadir_candidate_clear(context, &attack);
             test_problem_clear(&made);
-            nadir_context_free(context);
-            assert_int_equal(scarce.blocks, 0);
+            test_scarce_end(&scarce, context);
         }
     }
     test_note_clear();

@@ -443,8 +443,7 @@ static void test_scarce_memory(void **state)
             nadir_policy_free(best);
             nadir_policy_free(policy);
             nadir_model_free(model);
-            nadir_context_free(context);
-            assert_int_equal(scarce.blocks, 0);
+            test_scarce_end(&scarce, context);
         }
     }
 }
