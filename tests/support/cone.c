@@ -2,10 +2,13 @@
 #include "support/support.h"
 
 #include "support/cone.h"
+#include "support/scarce.h"
 #include "support/singular.h"
 #include "support/spectral.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 const char *const test_cone_orders[TEST_CONE_ORDERS] = {"0", "1", "2", "3", "paper", "power"};
 
@@ -88,6 +91,54 @@ void test_cone_check(nadir_context *context, int64_t m, int64_t n, const double 
                     "order %s: %.17g is less than half of %.17g", test_cone_orders[i], result.value,
                     result.zero_bound);
     }
+}
+
+void test_cone_check_points(const nadir_cone_norm_result *result)
+{
+    const nadir_trajectory_point *points = result->points;
+    assert_true(result->points_count > 1);
+    for (int64_t i = 1; i < result->points_count; i++) {
+        assert_true(points[i].seconds >= points[i - 1].seconds);
+        assert_true(points[i].samples > points[i - 1].samples);
+        assert_true(points[i].value > points[i - 1].value);
+    }
+    assert_relative(points[result->points_count - 1].value, result->value, 1e-12);
+}
+
+static nadir_status attempt(nadir_context *context, const void *of)
+{
+    static const double A[] = {1, -2, 3, 4, 5, -6, 7, 8, 10, 1, -1, 2};
+    nadir_cone_norm_settings settings = *(const nadir_cone_norm_settings *)of;
+    nadir_cone_norm_result result = {.size = sizeof result};
+    settings.record = true;
+    const nadir_status status = nadir_cone_norm(context, 3, 4, A, &settings, NULL, &result);
+    nadir_trajectory_free(context, result.points);
+    return status;
+}
+
+void test_cone_run_out(const nadir_cone_norm_settings *settings)
+{
+    test_run_out(attempt, settings, NULL, settings->order);
+}
+
+static int stop(void *user, const char *task, double share)
+{
+    (void)share;
+    return strcmp(task, user) == 0;
+}
+
+void test_cone_interrupt(int64_t m, int64_t n, const double *A, const nadir_cone_norm_settings *settings,
+                         const char *task)
+{
+    char name[64];
+    nadir_cone_norm_settings recorded = *settings;
+    nadir_cone_norm_result result = {.size = sizeof result};
+    (void)snprintf(name, sizeof name, "%s", task);
+    nadir_context *context = test_context_progress(stop, name);
+    recorded.record = true;
+    assert_int_equal(nadir_cone_norm(context, m, n, A, &recorded, NULL, &result), NADIR_ERROR_INTERRUPTED);
+    assert_null(result.points);
+    nadir_context_free(context);
 }
 
 void test_cone_fill(nadir_random *random, int64_t count, double *A)

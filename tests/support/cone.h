@@ -25,6 +25,14 @@ void test_cone_check_point(int64_t m, int64_t n, const double *A, const double *
 /* All orders against the truth, and at least half of it (squared); bounds above it. */
 void test_cone_check(nadir_context *context, int64_t m, int64_t n, const double *A, double truth);
 
+/* What was known when rises to the value of the result. */
+void test_cone_check_points(const nadir_cone_norm_result *result);
+
+/* With a record: memory may run out anywhere; nothing is left where the search is interrupted at `task`. */
+void test_cone_run_out(const nadir_cone_norm_settings *settings);
+void test_cone_interrupt(int64_t m, int64_t n, const double *A, const nadir_cone_norm_settings *settings,
+                         const char *task);
+
 /* Normal variates. */
 void test_cone_fill(nadir_random *random, int64_t count, double *A);
 

@@ -106,10 +106,13 @@ void test_krylov_set_up(test_krylov *made, double gamma)
     assert_ok(made->context, krylov->setup(made->context, &made->setting.average, gamma, &made->self));
 }
 
-void test_krylov_make(test_krylov *made, nadir_context *context, nadir_model *model, double gamma)
+void test_krylov_make(test_krylov *made, nadir_context *context, nadir_model *model, double gamma,
+                      int64_t sides)
 {
     *made = (test_krylov){.setting = test_setting_make(context, model), .context = context};
     made->states = made->setting.average.states;
+    made->b = test_krylov_sides(made->states, sides);
+    made->x = test_new(made->states * sides, sizeof *made->x);
     test_krylov_set_up(made, gamma);
 }
 
@@ -117,6 +120,8 @@ void test_krylov_clear(test_krylov *made)
 {
     krylov->destroy(made->context, made->self);
     test_setting_clear(&made->setting);
+    free(made->b);
+    free(made->x);
     nadir_context_free(made->context);
 }
 

@@ -29,10 +29,13 @@ typedef struct test_krylov {
     nadir_context *context;
     void *self;
     int64_t states;
+    double *b; /* [states * sides] test_krylov_sides */
+    double *x; /* [states * sides] zeros */
 } test_krylov;
 
 /* Takes the context and the model over. */
-void test_krylov_make(test_krylov *made, nadir_context *context, nadir_model *model, double gamma);
+void test_krylov_make(test_krylov *made, nadir_context *context, nadir_model *model, double gamma,
+                      int64_t sides);
 void test_krylov_clear(test_krylov *made);
 
 /* Sets the backend up once more. */

@@ -152,3 +152,16 @@ nadir_model *test_model_rewarded(nadir_context *context, const nadir_model *mode
     free(rewards);
     return made;
 }
+
+void test_draw_radii(nadir_random *random, const nadir_model *model, double largest, nadir_ball *ball,
+                     double *radii)
+{
+    const nadir_model_data view = test_view(model);
+    const bool many = ball->set != NADIR_SET_NONRECT && nadir_random_below(random, 2) == 0;
+    ball->radius = radii;
+    ball->radius_count = !many ? 1 : ball->set == NADIR_SET_S ? view.states : view.rows;
+    for (int64_t i = 0; i < ball->radius_count && many; i++) {
+        radii[i] = largest * nadir_random_uniform(random) * (nadir_random_below(random, 4) > 0 ? 1 : 0);
+    }
+    radii[0] = largest;
+}

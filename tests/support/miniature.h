@@ -27,4 +27,9 @@ void test_miniature_clear(test_miniature *tiny);
 nadir_model *test_model_rewarded(nadir_context *context, const nadir_model *model, double factor,
                                  double offset);
 
+/* Draws the radii of a ball: one, or sometimes, where its set has many, that many with zeros among them; the
+ * largest is `largest`. radii: [rows] for the ball to point to. */
+void test_draw_radii(nadir_random *random, const nadir_model *model, double largest, nadir_ball *ball,
+                     double *radii);
+
 #endif

@@ -61,6 +61,28 @@ static void check_result(const nadir_solver *solver, const nadir_robust *result,
     }
 }
 
+nadir_status test_generate_and_ask(nadir_context *context, const char *kind,
+                                   const nadir_generate_settings *shape, test_ask ask, const void *of)
+{
+    nadir_model *model = NULL;
+    nadir_policy *policy = NULL;
+    nadir_solver *solver = NULL;
+    nadir_status status = nadir_model_generate(context, kind, shape, &model);
+    if (status == NADIR_OK) {
+        status = nadir_policy_create_uniform(context, model, &policy);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_solver_create(context, model, policy, NULL, &solver);
+    }
+    if (status == NADIR_OK) {
+        status = ask(context, solver, of);
+    }
+    nadir_solver_free(solver);
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+    return status;
+}
+
 nadir_robust test_robust(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
                          const nadir_robust_settings *settings, nadir_worst **worst)
 {

@@ -13,6 +13,12 @@ const char *test_ball_name(const nadir_ball *ball);
 
 nadir_solver *test_solver(nadir_context *context, nadir_model *model, const nadir_policy *policy);
 
+/* For test_run_out: makes a model of the generator, the uniform policy and its solver, and asks it. shape:
+ * NULL for the default. */
+typedef nadir_status (*test_ask)(nadir_context *context, nadir_solver *solver, const void *of);
+nadir_status test_generate_and_ask(nadir_context *context, const char *kind,
+                                   const nadir_generate_settings *shape, test_ask ask, const void *of);
+
 /* The result, which must be OK, once these hold: the penalty is the difference of the returns, the bounds
  * stand on their sides of each other and of the return, and what is called certified is narrow and proven.
  * settings may be NULL; worst may be NULL. */

@@ -177,12 +177,18 @@ static nadir_context *create_context(const nadir_context_settings *settings)
     return context;
 }
 
-nadir_context *test_context_threads(int32_t threads)
+nadir_context *test_context_seed(uint64_t seed, int32_t threads)
 {
     nadir_context_settings settings;
     nadir_context_settings_default(&settings);
+    settings.seed = seed;
     settings.threads = threads;
     return create_context(&settings);
+}
+
+nadir_context *test_context_threads(int32_t threads)
+{
+    return test_context_seed(0, threads);
 }
 
 nadir_context *test_context_memory(size_t bytes)

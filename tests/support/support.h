@@ -19,8 +19,9 @@
 /* A context whose messages are kept; see test_messages. Fails the test if there is none. */
 nadir_context *test_context(void);
 
-/* Contexts with one setting, and without a device: so many threads, at most so many bytes, a progress function. */
+/* Contexts without a device: so many threads, the same with a seed, at most so many bytes, a progress function. */
 nadir_context *test_context_threads(int32_t threads);
+nadir_context *test_context_seed(uint64_t seed, int32_t threads);
 nadir_context *test_context_memory(size_t bytes);
 nadir_context *test_context_progress(nadir_progress_function progress, void *user);
 

@@ -328,18 +328,13 @@ static void test_interruption(void **state)
     for (int64_t count = 1; count <= 2; count++) {
         const nadir_device_system system = {.gamma = 0.99, .rate = 0.99, .residual = 1e-12};
         nadir_device_solve_result outcomes[2];
-        nadir_context_settings settings;
-        nadir_context *other = NULL;
         int calls = 0;
         double *b = test_new(2 * shape.states, sizeof *b);
         double *x = test_new(2 * shape.states, sizeof *x);
         for (int64_t i = 0; i < 2 * shape.states; i++) {
             b[i] = cos((double)i);
         }
-        nadir_context_settings_default(&settings);
-        settings.progress = stop;
-        settings.progress_user = &calls;
-        assert_int_equal(nadir_context_create(&settings, &other), NADIR_OK);
+        nadir_context *other = test_context_progress(stop, &calls);
         const nadir_status status =
             count == 1 ? average.device->bicgstab_solve(average.device_matrix, other, &system, b, x, outcomes)
                        : average.device->bicgstab_solve_many(average.device_matrix, other, &system, count, b,

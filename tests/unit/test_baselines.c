@@ -27,17 +27,6 @@ static bool knows(const char *method, nadir_domain domain)
     return domain == NADIR_DOMAIN_FREE || conservative || (projected && domain == NADIR_DOMAIN_SIMPLEX);
 }
 
-static nadir_context *context_of(uint64_t seed, int32_t threads)
-{
-    nadir_context *context = NULL;
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.seed = seed;
-    settings.threads = threads;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
-    return context;
-}
-
 /* The random model of these sizes, uniform policy. */
 typedef struct instance {
     nadir_context *context;
@@ -240,7 +229,7 @@ static void test_slsqp_stops_at_zero(void **state)
     (void)state;
     int stopped = 0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        nadir_context *context = context_of(seed, 1);
+        nadir_context *context = test_context_seed(seed, 1);
         instance at = make_instance(context, 6, 2, 1);
         const nadir_baseline exact = run(&at, 0.01, "auto", 10000);
         const nadir_baseline plain = run(&at, 0.01, "slsqp", 10000);
@@ -266,7 +255,7 @@ static void test_sampling(void **state)
     static const char *const sampling[] = {"random-rank-one", "random-kernel", "random-kernel-projected"};
     nadir_baseline found[2][3];
     for (int threads = 1; threads <= 2; threads++) {
-        nadir_context *context = context_of(7, threads);
+        nadir_context *context = test_context_seed(7, threads);
         instance at = make_instance(context, 4, 2, 5);
         const nadir_baseline exact = run(&at, 0.1, "auto", 10000);
         for (int i = 0; i < 3; i++) {
@@ -409,38 +398,29 @@ static void test_many_radii(void **state)
 
 /* ------------------------------------------------------------------------------------ memory */
 
-static nadir_status attempt(nadir_context *context, const void *of)
+static nadir_status search(nadir_context *context, nadir_solver *solver, const void *of)
 {
-    nadir_model *model = NULL;
-    nadir_policy *policy = NULL;
-    nadir_solver *solver = NULL;
     nadir_trajectory_point *points = NULL;
     int64_t count;
     const double radius = 0.05;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
-    nadir_generate_settings generate = test_generate_settings();
     nadir_baseline result = {.size = sizeof result};
     nadir_baseline_settings settings;
     nadir_baseline_settings_default(&settings);
     settings.method = of;
     settings.samples = 3;
-    generate.states = 3;
-    generate.actions = 2;
-    nadir_status status = nadir_model_generate(context, "random", &generate, &model);
-    if (status == NADIR_OK) {
-        status = nadir_policy_create_uniform(context, model, &policy);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_create(context, model, policy, NULL, &solver);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_baseline(context, solver, &ball, &settings, &result, &points, &count);
-    }
+    const nadir_status status =
+        nadir_solver_baseline(context, solver, &ball, &settings, &result, &points, &count);
     nadir_trajectory_free(context, points);
-    nadir_solver_free(solver);
-    nadir_policy_free(policy);
-    nadir_model_free(model);
     return status;
+}
+
+static nadir_status attempt(nadir_context *context, const void *of)
+{
+    nadir_generate_settings shape = test_generate_settings();
+    shape.states = 3;
+    shape.actions = 2;
+    return test_generate_and_ask(context, "random", &shape, search, of);
 }
 
 static void test_memory(void **state)

@@ -12,17 +12,6 @@
 
 enum { SEED = 31415 };
 
-static nadir_context *context_of(uint64_t seed, int32_t threads)
-{
-    nadir_context *context = NULL;
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.seed = seed;
-    settings.threads = threads;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
-    return context;
-}
-
 static nadir_cone_norm_settings random_settings(int64_t samples)
 {
     nadir_cone_norm_settings settings;
@@ -74,7 +63,7 @@ static void test_uniform(void **state)
     const int points = getenv("NADIR_VALGRIND") != NULL ? 10 : 2000;
     int near = 0;
     for (int i = 0; i < points; i++) {
-        nadir_context *context = context_of(SEED + (uint64_t)i, 1);
+        nadir_context *context = test_context_seed(SEED + (uint64_t)i, 1);
         nadir_cone_norm_result result = {.size = sizeof result};
         assert_ok(context, nadir_cone_norm(context, 1, 2, A, &settings, NULL, &result));
         near += result.value > cos(M_PI / 8);
@@ -94,20 +83,13 @@ static void test_record(void **state)
     nadir_random random = test_random(SEED + 1000);
     test_cone_fill(&random, (int64_t)N * N, A);
     for (int threads = 1; threads <= 2; threads++) {
-        nadir_context *context = context_of(SEED, threads);
+        nadir_context *context = test_context_seed(SEED, threads);
         nadir_cone_norm_settings settings = random_settings(5000);
         nadir_cone_norm_result result = {.size = sizeof result};
         settings.record = true;
         assert_ok(context, nadir_cone_norm(context, N, N, A, &settings, x[threads - 1], &result));
-        assert_true(result.points_count > 1);
-        for (int64_t i = 1; i < result.points_count; i++) {
-            assert_true(result.points[i].seconds >= result.points[i - 1].seconds);
-            assert_true(result.points[i].samples > result.points[i - 1].samples);
-            assert_true(result.points[i].value > result.points[i - 1].value);
-        }
-        const nadir_trajectory_point *last = &result.points[result.points_count - 1];
-        assert_relative(last->value, result.value, 1e-12);
-        assert_true(last->samples <= 5000 && result.samples == 5000);
+        test_cone_check_points(&result);
+        assert_true(result.points[result.points_count - 1].samples <= 5000 && result.samples == 5000);
         nadir_trajectory_free(context, result.points);
         nadir_context_free(context);
     }
@@ -151,46 +133,22 @@ static void test_wrong(void **state)
     nadir_context_free(context);
 }
 
-static nadir_status attempt(nadir_context *context, const void *of)
-{
-    static const double A[] = {1, -2, 3, 4, 5, -6, 7, 8, 10, 1, -1, 2};
-    nadir_cone_norm_settings settings = random_settings(100);
-    nadir_cone_norm_result result = {.size = sizeof result};
-    (void)of;
-    settings.bounds = true;
-    settings.record = true;
-    const nadir_status status = nadir_cone_norm(context, 3, 4, A, &settings, NULL, &result);
-    nadir_trajectory_free(context, result.points);
-    return status;
-}
-
 static void test_scarce_memory(void **state)
 {
     (void)state;
-    test_run_out(attempt, NULL, NULL, "random");
-}
-
-static int stop(void *user, const char *task, double share)
-{
-    (void)user;
-    (void)share;
-    return strcmp(task, "random points") == 0;
+    nadir_cone_norm_settings settings = random_settings(100);
+    settings.bounds = true;
+    test_cone_run_out(&settings);
 }
 
 static void test_interrupted(void **state)
 {
     (void)state;
     double A[2500];
-    nadir_random random;
-    nadir_cone_norm_settings settings = random_settings(INT64_MAX);
-    nadir_cone_norm_result result = {.size = sizeof result};
-    nadir_random_seed(&random, SEED + 3000);
+    nadir_random random = test_random(SEED + 3000);
+    const nadir_cone_norm_settings settings = random_settings(INT64_MAX);
     test_cone_fill(&random, 2500, A);
-    nadir_context *context = test_context_progress(stop, NULL);
-    settings.record = true;
-    assert_int_equal(nadir_cone_norm(context, 50, 50, A, &settings, NULL, &result), NADIR_ERROR_INTERRUPTED);
-    assert_null(result.points);
-    nadir_context_free(context);
+    test_cone_interrupt(50, 50, A, &settings, "random points");
 }
 
 int main(void)

@@ -127,13 +127,7 @@ static void test_budget(void **state)
         settings.samples = limited ? 4 : 10000;
         assert_ok(context, nadir_cone_norm(context, N, N, A, &settings, x, &result));
         test_cone_check_point(N, N, A, x, result.value);
-        assert_true(result.points_count > 1);
-        for (int64_t i = 1; i < result.points_count; i++) {
-            assert_true(result.points[i].seconds >= result.points[i - 1].seconds);
-            assert_true(result.points[i].samples > result.points[i - 1].samples);
-            assert_true(result.points[i].value > result.points[i - 1].value);
-        }
-        assert_relative(result.points[result.points_count - 1].value, result.value, 1e-12);
+        test_cone_check_points(&result);
         assert_that(limited ? result.samples == 4 : result.samples > 4, "%d points", (int)result.samples);
         nadir_trajectory_free(context, result.points);
     }
@@ -162,42 +156,19 @@ static void test_too_large(void **state)
     nadir_context_free(context);
 }
 
-static nadir_status attempt(nadir_context *context, const void *of)
-{
-    static const double A[] = {1, -2, 3, 4, 5, -6, 7, 8, 10, 1, -1, 2};
-    nadir_cone_norm_settings settings = slsqp_settings(1e-6);
-    nadir_cone_norm_result result = {.size = sizeof result};
-    (void)of;
-    settings.record = true;
-    const nadir_status status = nadir_cone_norm(context, 3, 4, A, &settings, NULL, &result);
-    nadir_trajectory_free(context, result.points);
-    return status;
-}
-
 static void test_scarce_memory(void **state)
 {
     (void)state;
-    test_run_out(attempt, NULL, NULL, "slsqp");
-}
-
-static int stop(void *user, const char *task, double share)
-{
-    (void)user;
-    (void)share;
-    return strcmp(task, "slsqp") == 0;
+    const nadir_cone_norm_settings settings = slsqp_settings(1e-6);
+    test_cone_run_out(&settings);
 }
 
 static void test_interrupted(void **state)
 {
     (void)state;
     static const double A[] = {1, -2, 3, 4};
-    nadir_cone_norm_settings settings = slsqp_settings(1e-6);
-    nadir_cone_norm_result result = {.size = sizeof result};
-    nadir_context *context = test_context_progress(stop, NULL);
-    settings.record = true;
-    assert_int_equal(nadir_cone_norm(context, 2, 2, A, &settings, NULL, &result), NADIR_ERROR_INTERRUPTED);
-    assert_null(result.points);
-    nadir_context_free(context);
+    const nadir_cone_norm_settings settings = slsqp_settings(1e-6);
+    test_cone_interrupt(2, 2, A, &settings, "slsqp");
 }
 
 int main(void)

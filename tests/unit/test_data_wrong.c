@@ -189,12 +189,8 @@ static void numbers_are_checked_before_they_are_believed(void **state)
         {P "0,0,2147483646,0,1,0\n", "bad.csv: action 2147483646, but only 1"},
         {P "2147483646,0,0,0,1,0\n", "bad.csv: 1 lines for 2147483647 outcomes of 1 rows"},
     };
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.memory_limit = 16 << 20;
     for (int ragged = 0; ragged < 2; ragged++) {
-        nadir_context *context = NULL;
-        assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+        nadir_context *context = test_context_memory(16 << 20);
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             nadir_data data;
             test_note("%s", cases[i].table);

@@ -77,19 +77,6 @@ static double draw_size(const fight *made)
     return shares[which] * fmin(1, fmin(breakdown_of(made, 0), breakdown_of(made, 1)));
 }
 
-static void draw_radii(fight *made, double largest)
-{
-    const nadir_model_data view = test_view(made->tiny.model);
-    const bool many = made->ball.set != NADIR_SET_NONRECT && nadir_random_below(made->random, 2) == 0;
-    made->ball.radius = made->radii;
-    made->ball.radius_count = !many ? 1 : made->ball.set == NADIR_SET_S ? view.states : view.rows;
-    for (int64_t i = 0; i < made->ball.radius_count && many; i++) {
-        made->radii[i] =
-            largest * nadir_random_uniform(made->random) * (nadir_random_below(made->random, 4) > 0 ? 1 : 0);
-    }
-    made->radii[0] = largest;
-}
-
 static void fight_make(fight *made, nadir_set set, nadir_domain domain, double norm)
 {
     made->tiny = test_miniature_make(made->context, made->random, 5);
@@ -97,7 +84,7 @@ static void fight_make(fight *made, nadir_set set, nadir_domain domain, double n
     made->solver[0] = test_solver(made->context, made->tiny.model, made->tiny.policy);
     made->solver[1] = test_solver(made->context, made->tiny.model, made->other);
     made->ball = test_ball(set, domain, norm, made->radii, NULL);
-    draw_radii(made, draw_size(made));
+    test_draw_radii(made->random, made->tiny.model, draw_size(made), &made->ball, made->radii);
     test_note("seed %d, %s; %s", SEED, made->tiny.name, test_ball_name(&made->ball));
     made->oracle[0] = test_oracle_make(made->tiny.model, made->tiny.policy, &made->ball);
     made->oracle[1] = test_oracle_make(made->tiny.model, made->other, &made->ball);

@@ -245,11 +245,8 @@ static void only_the_largest_if_few_are_asked_for(void **state)
 }
 
 /* of: the domain. */
-static nadir_status evaluate_and_explain(nadir_context *context, const void *of)
+static nadir_status evaluate_and_explain(nadir_context *context, nadir_solver *solver, const void *of)
 {
-    nadir_model *model = NULL;
-    nadir_policy *policy = NULL;
-    nadir_solver *solver = NULL;
     nadir_worst *worst = NULL;
     nadir_robust result = {.size = sizeof result};
     nadir_robust_settings settings;
@@ -264,31 +261,24 @@ static nadir_status evaluate_and_explain(nadir_context *context, const void *of)
     for (int i = 0; i < 12; i++) {
         damages[i] = (nadir_damage){.size = sizeof *damages};
     }
-    nadir_status status = nadir_model_generate(context, "riverswim", NULL, &model);
-    if (status == NADIR_OK) {
-        status = nadir_policy_create_uniform(context, model, &policy);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_create(context, model, policy, NULL, &solver);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_robust(context, solver, &ball, &settings, &result, &worst);
-    }
+    nadir_status status = nadir_solver_robust(context, solver, &ball, &settings, &result, &worst);
     if (status == NADIR_OK) {
         status = nadir_worst_explain(context, worst, 12, damages, &found, &changed, &penalty);
     }
     nadir_worst_free(worst);
-    nadir_solver_free(solver);
-    nadir_policy_free(policy);
-    nadir_model_free(model);
     return status;
+}
+
+static nadir_status attempt(nadir_context *context, const void *of)
+{
+    return test_generate_and_ask(context, "riverswim", NULL, evaluate_and_explain, of);
 }
 
 static void memory_may_run_out(void **state)
 {
     (void)state;
-    test_run_out(evaluate_and_explain, &(nadir_domain){NADIR_DOMAIN_FREE}, NULL, "free");
-    test_run_out(evaluate_and_explain, &(nadir_domain){NADIR_DOMAIN_SUPPORT}, NULL, "support");
+    test_run_out(attempt, &(nadir_domain){NADIR_DOMAIN_FREE}, NULL, "free");
+    test_run_out(attempt, &(nadir_domain){NADIR_DOMAIN_SUPPORT}, NULL, "support");
 }
 
 int main(void)

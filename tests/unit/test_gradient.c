@@ -321,28 +321,16 @@ static void one_action_has_a_gradient_too(void **state)
 }
 
 /* of: the domain. */
-static nadir_status evaluate_and_differentiate(nadir_context *context, const void *of)
+static nadir_status evaluate_and_differentiate(nadir_context *context, nadir_solver *solver, const void *of)
 {
     const nadir_domain domain = *(const nadir_domain *)of;
-    nadir_model *model = NULL;
-    nadir_policy *policy = NULL;
-    nadir_solver *solver = NULL;
     nadir_worst *worst = NULL;
     nadir_robust result = {.size = sizeof result};
     const nadir_robust_settings settings = accurate(false);
     const double radius = 0.01;
     const nadir_ball ball = test_ball(NADIR_SET_SA, domain, 2, &radius, NULL);
     double gradient[12];
-    nadir_status status = nadir_model_generate(context, "riverswim", NULL, &model);
-    if (status == NADIR_OK) {
-        status = nadir_policy_create_uniform(context, model, &policy);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_create(context, model, policy, NULL, &solver);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_robust(context, solver, &ball, &settings, &result, &worst);
-    }
+    nadir_status status = nadir_solver_robust(context, solver, &ball, &settings, &result, &worst);
     if (status == NADIR_OK) {
         status = nadir_worst_gradient(context, worst, gradient);
     }
@@ -350,17 +338,19 @@ static nadir_status evaluate_and_differentiate(nadir_context *context, const voi
         status = nadir_worst_gradient_nominal(context, worst, gradient);
     }
     nadir_worst_free(worst);
-    nadir_solver_free(solver);
-    nadir_policy_free(policy);
-    nadir_model_free(model);
     return status;
+}
+
+static nadir_status attempt(nadir_context *context, const void *of)
+{
+    return test_generate_and_ask(context, "riverswim", NULL, evaluate_and_differentiate, of);
 }
 
 static void memory_may_run_out(void **state)
 {
     (void)state;
-    test_run_out(evaluate_and_differentiate, &(nadir_domain){NADIR_DOMAIN_FREE}, NULL, "free");
-    test_run_out(evaluate_and_differentiate, &(nadir_domain){NADIR_DOMAIN_SIMPLEX}, NULL, "simplex");
+    test_run_out(attempt, &(nadir_domain){NADIR_DOMAIN_FREE}, NULL, "free");
+    test_run_out(attempt, &(nadir_domain){NADIR_DOMAIN_SIMPLEX}, NULL, "simplex");
 }
 
 int main(void)

@@ -177,11 +177,7 @@ static int stop_at_once(void *user, const char *task, double share)
 static void writing_whole_or_not_at_all(void **state)
 {
     (void)state;
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.progress = stop_at_once;
-    nadir_context *context = NULL;
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    nadir_context *context = test_context_progress(stop_at_once, NULL);
     nadir_model *model = test_rich_model(context);
     assert_fails(context, write_model(context, model, "no/folder.npz", false), NADIR_ERROR_IO,
                  "no/folder.npz");

@@ -275,13 +275,9 @@ static const int64_t indptr[] = {0, 1, 3, 5};
 /* Reading fails with these words and the name of the file, in a megabyte of memory. */
 static void refuse_file(const char *path, nadir_status expected, const char *words)
 {
-    nadir_context_settings limits;
-    nadir_context_settings_default(&limits);
-    limits.memory_limit = (size_t)1 << 20;
-    nadir_context *context = NULL;
+    nadir_context *context = test_context_memory((size_t)1 << 20);
     nadir_kernel *kernel = NULL;
     nadir_kernel_parameters parameters = {.set = NADIR_SET_S};
-    assert_int_equal(nadir_context_create(&limits, &context), NADIR_OK);
     nadir_model *model = three_rows(context);
     const size_t before = nadir_context_memory(context);
     const nadir_status status = nadir_kernel_file_read(context, model, path, &kernel, &parameters);
@@ -455,12 +451,8 @@ static int stop(void *user, const char *task, double share)
 static void files_are_written_whole_or_not_at_all(void **state)
 {
     (void)state;
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    settings.progress = stop;
-    nadir_context *interrupted = NULL;
+    nadir_context *interrupted = test_context_progress(stop, NULL);
     nadir_context *context = test_context();
-    assert_int_equal(nadir_context_create(&settings, &interrupted), NADIR_OK);
     nadir_model *model = generate(context, "garnet", 3000);
     nadir_kernel *kernel = NULL;
     assert_ok(context, nadir_kernel_create(context, model, &kernel));

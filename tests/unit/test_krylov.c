@@ -16,13 +16,11 @@ static void check_shape(const test_shape *shape, double gamma, bool transposed)
 {
     nadir_context *context = test_context();
     test_krylov f;
-    test_krylov_make(&f, context, shape->make(context), gamma);
-    double *b = test_krylov_sides(f.states, TEST_KRYLOV_SIDES);
-    double *x = test_new(f.states * TEST_KRYLOV_SIDES, sizeof *x);
+    test_krylov_make(&f, context, shape->make(context), gamma, TEST_KRYLOV_SIDES);
     const double wanted = 1e-13 + DBL_EPSILON / (1 - gamma);
     for (int64_t j = 0; j < TEST_KRYLOV_SIDES; j++) {
-        double *bj = b + j * f.states;
-        double *xj = x + j * f.states;
+        double *bj = f.b + j * f.states;
+        double *xj = f.x + j * f.states;
         const double size = test_krylov_norm(transposed, f.states, bj);
         assert_ok(context, krylov->solve(context, f.self, transposed, 1, bj, wanted * size, xj));
         const double residual = test_krylov_residual(&f, gamma, transposed, bj, xj);
@@ -33,8 +31,6 @@ static void check_shape(const test_shape *shape, double gamma, bool transposed)
             test_krylov_assert_near(&f, shape->name, gamma, transposed, bj, xj);
         }
     }
-    free(b);
-    free(x);
     test_krylov_clear(&f);
 }
 
@@ -57,22 +53,18 @@ static void check_many(bool transposed)
     const double gamma = 0.99;
     nadir_context *context = test_context();
     test_krylov f;
-    test_krylov_make(&f, context, test_shape_make(context, "garnet"), gamma);
-    double *b = test_krylov_sides(f.states, COUNT);
-    double *x = test_new(f.states * COUNT, sizeof *x);
+    test_krylov_make(&f, context, test_shape_make(context, "garnet"), gamma, COUNT);
     double *alone = test_new(f.states, sizeof *alone);
-    memset(b + 5 * f.states, 0, (size_t)f.states * sizeof *b);
-    assert_ok(context, krylov->solve(context, f.self, transposed, COUNT, b, 1e-10, x));
+    memset(f.b + 5 * f.states, 0, (size_t)f.states * sizeof *f.b);
+    assert_ok(context, krylov->solve(context, f.self, transposed, COUNT, f.b, 1e-10, f.x));
     for (int64_t j = 0; j < COUNT; j++) {
         memset(alone, 0, (size_t)f.states * sizeof *alone);
-        assert_ok(context, krylov->solve(context, f.self, transposed, 1, b + j * f.states, 1e-10, alone));
-        assert_memory_equal(alone, x + j * f.states, (size_t)f.states * sizeof *alone);
+        assert_ok(context, krylov->solve(context, f.self, transposed, 1, f.b + j * f.states, 1e-10, alone));
+        assert_memory_equal(alone, f.x + j * f.states, (size_t)f.states * sizeof *alone);
     }
     nadir_backend_statistics statistics;
     krylov->statistics(f.self, &statistics);
     assert_int_equal(statistics.solves, 2 * COUNT);
-    free(b);
-    free(x);
     free(alone);
     test_krylov_clear(&f);
 }
@@ -90,19 +82,15 @@ static void a_guess_that_is_right_takes_one_product(void **state)
     const double gamma = 0.99;
     nadir_context *context = test_context();
     test_krylov f;
-    test_krylov_make(&f, context, test_shape_make(context, "river"), gamma);
-    double *b = test_krylov_sides(f.states, 1);
-    double *x = test_new(f.states, sizeof *x);
+    test_krylov_make(&f, context, test_shape_make(context, "river"), gamma, 1);
     for (int transposed = 0; transposed < 2; transposed++) {
-        memset(x, 0, (size_t)f.states * sizeof *x);
-        assert_ok(context, krylov->solve(context, f.self, transposed, 1, b, 1e-9, x));
+        memset(f.x, 0, (size_t)f.states * sizeof *f.x);
+        assert_ok(context, krylov->solve(context, f.self, transposed, 1, f.b, 1e-9, f.x));
         const int64_t before = test_krylov_products(&f);
         assert_true(before > 1);
-        assert_ok(context, krylov->solve(context, f.self, transposed, 1, b, 1e-9, x));
+        assert_ok(context, krylov->solve(context, f.self, transposed, 1, f.b, 1e-9, f.x));
         assert_int_equal(test_krylov_products(&f), before + 1);
     }
-    free(b);
-    free(x);
     test_krylov_clear(&f);
 }
 
@@ -113,20 +101,16 @@ static void a_bad_guess_does_no_harm(void **state)
     static const double guesses[] = {NAN, INFINITY, 1e300};
     nadir_context *context = test_context();
     test_krylov f;
-    test_krylov_make(&f, context, test_shape_make(context, "garnet"), gamma);
-    double *b = test_krylov_sides(f.states, 1);
+    test_krylov_make(&f, context, test_shape_make(context, "garnet"), gamma, 1);
     double *clean = test_new(f.states, sizeof *clean);
-    double *x = test_new(f.states, sizeof *x);
-    assert_ok(context, krylov->solve(context, f.self, false, 1, b, 1e-12, clean));
+    assert_ok(context, krylov->solve(context, f.self, false, 1, f.b, 1e-12, clean));
     for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
-        memset(x, 0, (size_t)f.states * sizeof *x);
-        x[7] = guesses[i];
-        assert_ok(context, krylov->solve(context, f.self, false, 1, b, 1e-12, x));
-        assert_memory_equal(x, clean, (size_t)f.states * sizeof *x);
+        memset(f.x, 0, (size_t)f.states * sizeof *f.x);
+        f.x[7] = guesses[i];
+        assert_ok(context, krylov->solve(context, f.self, false, 1, f.b, 1e-12, f.x));
+        assert_memory_equal(f.x, clean, (size_t)f.states * sizeof *f.x);
     }
-    free(b);
     free(clean);
-    free(x);
     test_krylov_clear(&f);
 }
 
@@ -139,7 +123,7 @@ static void a_long_cycle_ends_in_time(void **state)
     const double gamma = 0.999;
     nadir_context *context = test_context();
     test_krylov f;
-    test_krylov_make(&f, context, test_sparse_model(context, STATES, test_row_cycle), gamma);
+    test_krylov_make(&f, context, test_sparse_model(context, STATES, test_row_cycle), gamma, 1);
     double *b = test_new(STATES, sizeof *b);
     double *x = test_new(STATES, sizeof *x);
     b[0] = 1;
@@ -162,19 +146,15 @@ static void check_scale(int exponent, bool transposed)
     const double factor = ldexp(1, exponent);
     nadir_context *context = test_context();
     test_krylov f;
-    test_krylov_make(&f, context, test_shape_make(context, "garnet"), gamma);
-    double *b = test_krylov_sides(f.states, 1);
-    double *x = test_new(f.states, sizeof *x);
+    test_krylov_make(&f, context, test_shape_make(context, "garnet"), gamma, 1);
     double *scaled = test_new(f.states, sizeof *scaled);
-    assert_ok(context, krylov->solve(context, f.self, transposed, 1, b, 1e-11, x));
+    assert_ok(context, krylov->solve(context, f.self, transposed, 1, f.b, 1e-11, f.x));
     for (int64_t i = 0; i < f.states; i++) {
-        b[i] *= factor;
-        x[i] *= factor;
+        f.b[i] *= factor;
+        f.x[i] *= factor;
     }
-    assert_ok(context, krylov->solve(context, f.self, transposed, 1, b, factor * 1e-11, scaled));
-    assert_memory_equal(scaled, x, (size_t)f.states * sizeof *x);
-    free(b);
-    free(x);
+    assert_ok(context, krylov->solve(context, f.self, transposed, 1, f.b, factor * 1e-11, scaled));
+    assert_memory_equal(scaled, f.x, (size_t)f.states * sizeof *f.x);
     free(scaled);
     test_krylov_clear(&f);
 }
@@ -194,7 +174,7 @@ static void zero_needs_no_product(void **state)
     (void)state;
     nadir_context *context = test_context();
     test_krylov f;
-    test_krylov_make(&f, context, test_shape_make(context, "garnet"), 0.9);
+    test_krylov_make(&f, context, test_shape_make(context, "garnet"), 0.9, 1);
     double *b = test_new(f.states, sizeof *b);
     double *x = test_new(f.states, sizeof *x);
     assert_ok(context, krylov->solve(context, f.self, false, 1, b, 0, x));
@@ -221,7 +201,7 @@ static void threads_do_not_show(void **state)
             test_messages_clear();
             nadir_context *context = test_context_threads(run == 0 ? 1 : run == 1 ? 2 : 5);
             test_krylov f;
-            test_krylov_make(&f, context, test_generate_states(context, "garnet", STATES), 0.99);
+            test_krylov_make(&f, context, test_generate_states(context, "garnet", STATES), 0.99, 1);
             results[run] = test_new(COUNT * STATES, sizeof(double));
             assert_ok(context, krylov->solve(context, f.self, transposed, COUNT, b, 1e-8, results[run]));
             test_krylov_clear(&f);
@@ -245,10 +225,8 @@ static void new_numbers_need_no_setup(void **state)
         skip();
     }
     test_krylov f;
-    test_krylov_make(&f, context, test_shape_make(context, "garnet"), gamma);
-    double *b = test_krylov_sides(f.states, 1);
-    double *x = test_new(f.states, sizeof *x);
-    assert_ok(context, krylov->solve(context, f.self, true, 1, b, 1e-12, x));
+    test_krylov_make(&f, context, test_shape_make(context, "garnet"), gamma, 1);
+    assert_ok(context, krylov->solve(context, f.self, true, 1, f.b, 1e-12, f.x));
     const int64_t rows = f.setting.policy->rows;
     double *probabilities = test_new(rows, sizeof *probabilities);
     const int64_t *state_rows = f.setting.model->state_rows;
@@ -266,14 +244,12 @@ static void new_numbers_need_no_setup(void **state)
     assert_true(same);
     assert_ok(context, krylov->refactor(context, f.self));
     for (int transposed = 0; transposed < 2; transposed++) {
-        memset(x, 0, (size_t)f.states * sizeof *x);
-        assert_ok(context, krylov->solve(context, f.self, transposed, 1, b, 1e-12, x));
-        test_krylov_assert_near(&f, "refactored", gamma, transposed, b, x);
+        memset(f.x, 0, (size_t)f.states * sizeof *f.x);
+        assert_ok(context, krylov->solve(context, f.self, transposed, 1, f.b, 1e-12, f.x));
+        test_krylov_assert_near(&f, "refactored", gamma, transposed, f.b, f.x);
     }
     nadir_policy_free(policy);
     free(probabilities);
-    free(b);
-    free(x);
     test_krylov_clear(&f);
 }
 
@@ -284,22 +260,18 @@ static void a_rank_one_term_is_not_its_business(void **state)
     const double gamma = 0.9;
     nadir_context *context = test_context();
     test_krylov f;
-    test_krylov_make(&f, context, test_shape_make(context, "garnet"), gamma);
-    double *b = test_krylov_sides(f.states, 1);
-    double *x = test_new(f.states, sizeof *x);
+    test_krylov_make(&f, context, test_shape_make(context, "garnet"), gamma, 1);
     double *plain = test_new(f.states, sizeof *plain);
     test_krylov_set_up(&f, gamma);
-    assert_ok(context, krylov->solve(context, f.self, false, 1, b, 1e-12, plain));
-    f.setting.average.b = b;
-    f.setting.average.k = b;
+    assert_ok(context, krylov->solve(context, f.self, false, 1, f.b, 1e-12, plain));
+    f.setting.average.b = f.b;
+    f.setting.average.k = f.b;
     f.setting.average.norm = 100;
     test_krylov_set_up(&f, gamma);
-    assert_ok(context, krylov->solve(context, f.self, false, 1, b, 1e-12, x));
-    assert_memory_equal(x, plain, (size_t)f.states * sizeof *x);
+    assert_ok(context, krylov->solve(context, f.self, false, 1, f.b, 1e-12, f.x));
+    assert_memory_equal(f.x, plain, (size_t)f.states * sizeof *f.x);
     f.setting.average.b = NULL;
     f.setting.average.k = NULL;
-    free(b);
-    free(x);
     free(plain);
     test_krylov_clear(&f);
 }

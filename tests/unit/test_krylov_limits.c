@@ -20,26 +20,22 @@ static void less_than_rounding_is_refused(void **state)
     const double gamma = 0.99;
     nadir_context *context = test_context();
     test_krylov f;
-    test_krylov_make(&f, context, test_shape_make(context, "garnet"), gamma);
-    double *b = test_krylov_sides(f.states, 1);
-    double *x = test_new(f.states, sizeof *x);
+    test_krylov_make(&f, context, test_shape_make(context, "garnet"), gamma, 1);
     for (int transposed = 0; transposed < 2; transposed++) {
         static const double goals[] = {0, 1e-300, 1e-20};
         for (size_t i = 0; i < sizeof goals / sizeof *goals; i++) {
-            memset(x, 0, (size_t)f.states * sizeof *x);
-            assert_fails(context, krylov->solve(context, f.self, transposed, 1, b, goals[i], x),
+            memset(f.x, 0, (size_t)f.states * sizeof *f.x);
+            assert_fails(context, krylov->solve(context, f.self, transposed, 1, f.b, goals[i], f.x),
                          NADIR_ERROR_NOT_CONVERGED, "rounding allows");
-            const double size = test_krylov_norm(transposed, f.states, x);
-            assert_true(test_krylov_residual(&f, gamma, transposed, b, x) <= 8 * DBL_EPSILON * size);
+            const double size = test_krylov_norm(transposed, f.states, f.x);
+            assert_true(test_krylov_residual(&f, gamma, transposed, f.b, f.x) <= 8 * DBL_EPSILON * size);
         }
         /* the last bits are accepted as they come */
-        const double size = test_krylov_norm(transposed, f.states, x);
-        memset(x, 0, (size_t)f.states * sizeof *x);
-        assert_ok(context, krylov->solve(context, f.self, transposed, 1, b, DBL_EPSILON * size / 2, x));
+        const double size = test_krylov_norm(transposed, f.states, f.x);
+        memset(f.x, 0, (size_t)f.states * sizeof *f.x);
+        assert_ok(context, krylov->solve(context, f.self, transposed, 1, f.b, DBL_EPSILON * size / 2, f.x));
     }
     assert_true(test_krylov_products(&f) < 1000);
-    free(b);
-    free(x);
     test_krylov_clear(&f);
 }
 
@@ -48,13 +44,9 @@ static void without_discount_rounding_is_exact(void **state)
     (void)state;
     nadir_context *context = test_context();
     test_krylov f;
-    test_krylov_make(&f, context, test_shape_make(context, "garnet"), 0);
-    double *b = test_krylov_sides(f.states, 1);
-    double *x = test_new(f.states, sizeof *x);
-    assert_ok(context, krylov->solve(context, f.self, false, 1, b, 0, x));
-    assert_memory_equal(x, b, (size_t)f.states * sizeof *x);
-    free(b);
-    free(x);
+    test_krylov_make(&f, context, test_shape_make(context, "garnet"), 0, 1);
+    assert_ok(context, krylov->solve(context, f.self, false, 1, f.b, 0, f.x));
+    assert_memory_equal(f.x, f.b, (size_t)f.states * sizeof *f.x);
     test_krylov_clear(&f);
 }
 
@@ -64,22 +56,18 @@ static void sides_that_are_not_finite_are_refused(void **state)
     static const double wrong[] = {NAN, INFINITY, -INFINITY};
     nadir_context *context = test_context();
     test_krylov f;
-    test_krylov_make(&f, context, test_shape_make(context, "garnet"), 0.9);
-    double *b = test_krylov_sides(f.states, 3);
-    double *x = test_new(3 * f.states, sizeof *x);
+    test_krylov_make(&f, context, test_shape_make(context, "garnet"), 0.9, 3);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        b[f.states + 4] = wrong[i];
-        memset(x, 0, (size_t)(3 * f.states) * sizeof *x);
-        assert_fails(context, krylov->solve(context, f.self, i == 1, 3, b, 1e-10, x),
+        f.b[f.states + 4] = wrong[i];
+        memset(f.x, 0, (size_t)(3 * f.states) * sizeof *f.x);
+        assert_fails(context, krylov->solve(context, f.self, i == 1, 3, f.b, 1e-10, f.x),
                      NADIR_ERROR_NOT_CONVERGED, "right-hand side 1 has entries that are not finite");
         /* the others are solved */
         if (i != 1) {
-            test_krylov_assert_near(&f, "beside a side that is not finite", 0.9, false, b + 2 * f.states,
-                                    x + 2 * f.states);
+            test_krylov_assert_near(&f, "beside a side that is not finite", 0.9, false, f.b + 2 * f.states,
+                                    f.x + 2 * f.states);
         }
     }
-    free(b);
-    free(x);
     test_krylov_clear(&f);
 }
 
@@ -153,24 +141,16 @@ static void it_can_be_interrupted(void **state)
 {
     (void)state;
     int calls = 0;
-    nadir_context_settings settings;
-    nadir_context_settings_default(&settings);
-    nadir_context *context = NULL;
-    test_messages_clear();
-    assert_int_equal(nadir_context_create(&settings, &context), NADIR_OK);
+    nadir_context *context = test_context_threads(0);
     test_krylov f;
-    test_krylov_make(&f, context, test_shape_make(context, "river"), 0.999);
-    double *b = test_krylov_sides(f.states, 2);
-    double *x = test_new(2 * f.states, sizeof *x);
+    test_krylov_make(&f, context, test_shape_make(context, "river"), 0.999, 2);
     context->progress = stop_at_once;
     context->progress_user = &calls;
-    assert_fails(context, krylov->solve(context, f.self, false, 2, b, 1e-12, x), NADIR_ERROR_INTERRUPTED,
+    assert_fails(context, krylov->solve(context, f.self, false, 2, f.b, 1e-12, f.x), NADIR_ERROR_INTERRUPTED,
                  "solving");
     assert_int_equal(calls, 1);
     context->progress = NULL;
-    assert_ok(context, krylov->solve(context, f.self, false, 2, b, 1e-10, x));
-    free(b);
-    free(x);
+    assert_ok(context, krylov->solve(context, f.self, false, 2, f.b, 1e-10, f.x));
     test_krylov_clear(&f);
 }
 
@@ -179,21 +159,17 @@ static void memory_is_counted(void **state)
     (void)state;
     nadir_context *context = test_context();
     test_krylov f;
-    test_krylov_make(&f, context, test_generate_states(context, "garnet", 1000), 0.9);
-    double *b = test_krylov_sides(f.states, 9);
-    double *x = test_new(9 * f.states, sizeof *x);
+    test_krylov_make(&f, context, test_generate_states(context, "garnet", 1000), 0.9, 9);
     nadir_backend_statistics statistics;
     for (int64_t count = 1; count <= 9; count += 8) {
         const size_t others = nadir_context_memory(context);
         krylov->statistics(f.self, &statistics);
         const int64_t before = statistics.bytes;
-        assert_ok(context, krylov->solve(context, f.self, count > 1, count, b, 1e-10, x));
+        assert_ok(context, krylov->solve(context, f.self, count > 1, count, f.b, 1e-10, f.x));
         krylov->statistics(f.self, &statistics);
         const double taken = (double)(nadir_context_memory(context) - others);
         assert_close((double)(statistics.bytes - before) / taken, 1, 0.01);
     }
-    free(b);
-    free(x);
     test_krylov_clear(&f);
 }
 

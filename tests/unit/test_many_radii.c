@@ -298,7 +298,7 @@ static void test_breakdown(void **state)
 }
 
 /* Three radii from nothing; on the free domain the last is past breakdown. */
-static nadir_status attempt(nadir_context *context, const void *of)
+static nadir_status sweep(nadir_context *context, nadir_solver *solver, const void *of)
 {
     const nadir_domain domain = *(const nadir_domain *)of;
     const double radius = domain == NADIR_DOMAIN_FREE ? 8 : 0.3;
@@ -307,32 +307,20 @@ static nadir_status attempt(nadir_context *context, const void *of)
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radius, NULL);
     nadir_robust many[COUNT];
     nadir_robust_settings settings;
-    nadir_generate_settings shape;
-    nadir_model *model = NULL;
-    nadir_policy *policy = NULL;
-    nadir_solver *solver = NULL;
     nadir_robust_settings_default(&settings);
     settings.certify = domain == NADIR_DOMAIN_SIMPLEX ? NADIR_CERTIFY_OFF : NADIR_CERTIFY_AUTO;
     for (int i = 0; i < COUNT; i++) {
         many[i].size = sizeof many[i];
     }
-    nadir_generate_settings_default(&shape);
+    return nadir_solver_robust_many(context, solver, &ball, &settings, COUNT, factors, many);
+}
+
+static nadir_status attempt(nadir_context *context, const void *of)
+{
+    nadir_generate_settings shape = test_generate_settings();
     shape.states = 4;
     shape.actions = 2;
-    nadir_status status = nadir_model_generate(context, "random", &shape, &model);
-    if (status == NADIR_OK) {
-        status = nadir_policy_create_uniform(context, model, &policy);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_create(context, model, policy, NULL, &solver);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_robust_many(context, solver, &ball, &settings, COUNT, factors, many);
-    }
-    nadir_solver_free(solver);
-    nadir_policy_free(policy);
-    nadir_model_free(model);
-    return status;
+    return test_generate_and_ask(context, "random", &shape, sweep, of);
 }
 
 static void test_scarce_memory(void **state)

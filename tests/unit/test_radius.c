@@ -4,6 +4,7 @@
  */
 #include "support/support.h"
 
+#include "support/generated.h"
 #include "support/golden.h"
 #include "support/instance.h"
 #include "support/robust.h"
@@ -160,38 +161,26 @@ static void test_shapes(void **state)
     test_instance_clear(&here);
 }
 
-static nadir_status attempt(nadir_context *context, const void *of)
+static nadir_status find_radius(nadir_context *context, nadir_solver *solver, const void *of)
 {
-    nadir_model *model = NULL;
-    nadir_policy *policy = NULL;
-    nadir_solver *solver = NULL;
     nadir_radius found = {.size = sizeof found};
+    nadir_nominal nominal = {.size = sizeof nominal};
     nadir_ball ball;
     (void)of;
     nadir_ball_default(&ball);
     ball.domain = NADIR_DOMAIN_FREE;
-    nadir_generate_settings shape;
-    nadir_generate_settings_default(&shape);
+    const nadir_status status = nadir_solver_nominal(context, solver, &nominal);
+    return status != NADIR_OK
+               ? status
+               : nadir_solver_radius(context, solver, &ball, NULL, nominal.nominal_return - 0.01, &found);
+}
+
+static nadir_status attempt(nadir_context *context, const void *of)
+{
+    nadir_generate_settings shape = test_generate_settings();
     shape.states = 4;
     shape.actions = 2;
-    nadir_status status = nadir_model_generate(context, "random", &shape, &model);
-    if (status == NADIR_OK) {
-        status = nadir_policy_create_uniform(context, model, &policy);
-    }
-    if (status == NADIR_OK) {
-        status = nadir_solver_create(context, model, policy, NULL, &solver);
-    }
-    if (status == NADIR_OK) {
-        nadir_nominal nominal = {.size = sizeof nominal};
-        status = nadir_solver_nominal(context, solver, &nominal);
-        status = status != NADIR_OK ? status
-                                    : nadir_solver_radius(context, solver, &ball, NULL,
-                                                          nominal.nominal_return - 0.01, &found);
-    }
-    nadir_solver_free(solver);
-    nadir_policy_free(policy);
-    nadir_model_free(model);
-    return status;
+    return test_generate_and_ask(context, "random", &shape, find_radius, of);
 }
 
 static void test_scarce_memory(void **state)

@@ -45,20 +45,6 @@ static bool is_bellman(const nadir_ball *ball)
     return ball->domain == NADIR_DOMAIN_FREE && (ball->set != NADIR_SET_NONRECT || isinf(ball->norm));
 }
 
-/* One radius, or sometimes many, with zeros among them; the largest is `largest`. */
-static void draw_radii(fight *made, double largest)
-{
-    const nadir_model_data view = test_view(made->tiny.model);
-    const bool many = made->ball.set != NADIR_SET_NONRECT && nadir_random_below(made->random, 2) == 0;
-    made->ball.radius = made->radii;
-    made->ball.radius_count = !many ? 1 : made->ball.set == NADIR_SET_S ? view.states : view.rows;
-    for (int64_t i = 0; i < made->ball.radius_count && many; i++) {
-        made->radii[i] =
-            largest * nadir_random_uniform(made->random) * (nadir_random_below(made->random, 4) > 0 ? 1 : 0);
-    }
-    made->radii[0] = largest;
-}
-
 /* A share of the breakdown radius where there is one. */
 static double draw_size(fight *made)
 {
@@ -88,7 +74,7 @@ static fight fight_make(nadir_context *context, nadir_random *random, nadir_set 
     made.radii = test_new(64, sizeof *made.radii);
     made.ball = test_ball(set, domain, norm, made.radii, NULL);
     test_note("seed %d, %s; %s", SEED, made.tiny.name, test_ball_name(&made.ball));
-    draw_radii(&made, draw_size(&made));
+    test_draw_radii(made.random, made.tiny.model, draw_size(&made), &made.ball, made.radii);
     test_note("seed %d, %s; %s", SEED, made.tiny.name, test_ball_name(&made.ball));
     nadir_robust_settings_default(&made.settings);
     made.settings.certify = nadir_random_below(random, 2) == 0 ? NADIR_CERTIFY_AUTO : NADIR_CERTIFY_STRICT;
