@@ -51,6 +51,19 @@ nadir_context *test_context(void)
     return context;
 }
 
+int test_context_setup(void **state)
+{
+    *state = test_context();
+    return 0;
+}
+
+int test_context_teardown(void **state)
+{
+    nadir_context_free(*state);
+    test_note_clear();
+    return 0;
+}
+
 const char *test_messages(void)
 {
     return messages;

@@ -19,6 +19,13 @@
 /* A context whose messages are kept; see test_messages. Fails the test if there is none. */
 nadir_context *test_context(void);
 
+/* A test that finds such a context in *state: it is made before the test, and freed after it; a note ends with
+ * the test, too. */
+#define test_with_context(test)                                                                              \
+    cmocka_unit_test_setup_teardown(test, test_context_setup, test_context_teardown)
+int test_context_setup(void **state);
+int test_context_teardown(void **state);
+
 /* Contexts without a device: so many threads, the same with a seed, at most so many bytes, a progress function. */
 nadir_context *test_context_threads(int32_t threads);
 nadir_context *test_context_seed(uint64_t seed, int32_t threads);

@@ -33,8 +33,7 @@ static void check_choice(nadir_context *context, nadir_model *model, const char 
 
 static void test_choice(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     check_choice(context, test_generate_states(context, "random", 1), "lapack");
     check_choice(context, test_generate_states(context, "random", 50), "lapack");
     check_choice(context, test_generate_states(context, "garnet", 100), "lapack");
@@ -52,7 +51,6 @@ static void test_choice(void **state)
     nadir_average huge = {.states = 20000, .matrix = {.size = 20000, .dense = &number}};
     assert_ok(context, nadir_backend_choose(context, &huge, &backend));
     assert_ptr_equal(backend, &nadir_backend_krylov);
-    nadir_context_free(context);
 }
 
 static void test_choice_minds_the_memory(void **state)
@@ -87,7 +85,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_find),
-        cmocka_unit_test(test_choice),
+        test_with_context(test_choice),
         cmocka_unit_test(test_choice_minds_the_memory),
         cmocka_unit_test(test_choice_memory_runs_out),
     };

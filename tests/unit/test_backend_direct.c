@@ -170,8 +170,7 @@ static void check_model(nadir_context *context, nadir_model *model)
 
 static void test_against_elimination(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     check_model(context, test_generate_states(context, "random", 1));
     check_model(context, test_generate_states(context, "random", 32));
     check_model(context, test_generate_states(context, "garnet", 40));
@@ -181,7 +180,6 @@ static void test_against_elimination(void **state)
     check_model(context, test_sparse_model(context, 31, test_row_absorbing));
     check_model(context, test_sparse_model(context, 1, test_row_absorbing));
     check_model(context, test_rich_model(context));
-    nadir_context_free(context);
 }
 
 /* Uneven, all positive. */
@@ -203,8 +201,7 @@ static nadir_policy *other_policy(nadir_context *context, const nadir_model *mod
 
 static void test_refactor(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     static const char *const kinds[] = {"random", "garnet"};
     for (size_t i = 0; i < 2 * DIRECT; i++) {
         test_setting made = test_setting_make(context, test_generate_states(context, kinds[i % 2], 30));
@@ -229,7 +226,6 @@ static void test_refactor(void **state)
         }
         test_setting_clear(&made);
     }
-    nadir_context_free(context);
 }
 
 /* The entry (s, t) of a sparse average. */
@@ -247,8 +243,7 @@ static double *entry(nadir_average *average, int64_t s, int64_t t)
 /* Old pivots next to nothing: a refactorisation that kept them would lose all digits. */
 static void test_refactor_seeks_new_pivots(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double gamma = 0.5;
     for (size_t i = 0; i < DIRECT; i++) {
         test_setting made = test_setting_make(context, test_generate_states(context, "riverswim", 20));
@@ -266,14 +261,12 @@ static void test_refactor_seeks_new_pivots(void **state)
         test_free(system);
         test_setting_clear(&made);
     }
-    nadir_context_free(context);
 }
 
 /* All rows scaled by 1 / gamma, so that A 1 = 0 up to rounding. */
 static void test_singular(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double gamma = 0.9;
     for (size_t i = 0; i < DIRECT; i++) {
         test_setting made = test_setting_make(context, test_generate_states(context, "garnet", 25));
@@ -301,14 +294,12 @@ static void test_singular(void **state)
         test_free(values);
         test_setting_clear(&made);
     }
-    nadir_context_free(context);
 }
 
 /* A row of A that is zero is named. After a failed refactorisation nothing is solved until one succeeds. */
 static void test_singular_row(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (size_t i = 0; i < DIRECT; i++) {
         test_setting made = test_setting_make(context, test_sparse_model(context, 12, test_row_absorbing));
         void *self = NULL;
@@ -337,13 +328,11 @@ static void test_singular_row(void **state)
         test_free(system);
         test_setting_clear(&made);
     }
-    nadir_context_free(context);
 }
 
 static void test_not_finite_dense(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_setting made = test_setting_make(context, test_generate_states(context, "random", 8));
     void *self = NULL;
     made.average.dense[5 * 8 + 2] = INFINITY;
@@ -354,7 +343,6 @@ static void test_not_finite_dense(void **state)
                  NADIR_ERROR_ILL_POSED, "not finite in the row of state 4");
     assert_null(self);
     test_setting_clear(&made);
-    nadir_context_free(context);
 }
 
 /* One and two threads, on a size where both the factorisation and the solves use them. */
@@ -443,12 +431,12 @@ static void test_memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_elimination),
-        cmocka_unit_test(test_refactor),
-        cmocka_unit_test(test_refactor_seeks_new_pivots),
-        cmocka_unit_test(test_singular),
-        cmocka_unit_test(test_singular_row),
-        cmocka_unit_test(test_not_finite_dense),
+        test_with_context(test_against_elimination),
+        test_with_context(test_refactor),
+        test_with_context(test_refactor_seeks_new_pivots),
+        test_with_context(test_singular),
+        test_with_context(test_singular_row),
+        test_with_context(test_not_finite_dense),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_memory_runs_out),

@@ -116,8 +116,7 @@ static void check_method(nadir_context *context, const test_miniature *tiny, nad
 
 static void test_kernels(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     static const nadir_domain domains[] = {NADIR_DOMAIN_FREE, NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPORT};
     int checked = 0;
@@ -140,15 +139,12 @@ static void test_kernels(void **state)
         test_miniature_clear(&tiny);
     }
     assert_int_equal(checked, 20 * (SEARCHES + 2 + 1));
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Radius 0, nothing that can move, constant rewards: the nominal return. */
 static void test_nothing_to_gain(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 1);
     const double zeros[64] = {0};
     for (int i = 0; i < 9; i++) {
@@ -173,8 +169,6 @@ static void test_nothing_to_gain(void **state)
         nadir_model_free(model);
         test_miniature_clear(&tiny);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* ------------------------------------------------------------------------------------ facts */
@@ -182,8 +176,7 @@ static void test_nothing_to_gain(void **state)
 /* Far below breakdown all that converge agree with the exact penalty. */
 static void test_agree_at_small_radius(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     instance at = make_instance(context, 12, 4, 3);
     static const char *const converging[] = {"newton", "bisect",        "best-response",
                                              "paper",  "paper-reduced", "slsqp-scaled"};
@@ -198,14 +191,12 @@ static void test_agree_at_small_radius(void **state)
     }
     test_note_clear();
     clear_instance(&at);
-    nadir_context_free(context);
 }
 
 /* Near breakdown b >= 0 keeps the paper's method from the worst kernel: by a third here. */
 static void test_paper_understates(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     instance at = make_instance(context, 6, 2, 1);
     const double radius = 1.2; /* breakdown is at 1.264 */
     const nadir_baseline exact = run(&at, radius, "auto", 10000);
@@ -219,7 +210,6 @@ static void test_paper_understates(void **state)
     }
     test_note_clear();
     clear_instance(&at);
-    nadir_context_free(context);
 }
 
 /* Over (b, k) as they are, about half of all starts end at b = 0, where nothing is gained; over (b / beta, k)
@@ -280,8 +270,7 @@ static void test_sampling(void **state)
 
 static void test_trajectories(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     instance at = make_instance(context, 8, 3, 2);
     const double radius = 0.1;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
@@ -314,13 +303,11 @@ static void test_trajectories(void **state)
     test_note_clear();
     assert_null(nadir_method_name(-1));
     clear_instance(&at);
-    nadir_context_free(context);
 }
 
 static void test_refused(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     instance at = make_instance(context, 5, 2, 2);
     double radius = 0.1;
     nadir_baseline result = {.size = sizeof result};
@@ -367,14 +354,12 @@ static void test_refused(void **state)
     }
     test_note_clear();
     clear_instance(&at);
-    nadir_context_free(context);
 }
 
 /* Several radii, one of them past breakdown. */
 static void test_many_radii(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     instance at = make_instance(context, 5, 2, 2);
     const double radius = 0.1;
     const double factors[] = {0, 0.5, 1, 1000};
@@ -393,7 +378,6 @@ static void test_many_radii(void **state)
     assert_string_equal(results[2].method, "paper-reduced");
     assert_string_equal(results[3].stop_reason, "breakdown");
     clear_instance(&at);
-    nadir_context_free(context);
 }
 
 /* ------------------------------------------------------------------------------------ memory */
@@ -434,15 +418,15 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_nothing_to_gain),
-        cmocka_unit_test(test_agree_at_small_radius),
-        cmocka_unit_test(test_paper_understates),
+        test_with_context(test_kernels),
+        test_with_context(test_nothing_to_gain),
+        test_with_context(test_agree_at_small_radius),
+        test_with_context(test_paper_understates),
         cmocka_unit_test(test_slsqp_stops_at_zero),
         cmocka_unit_test(test_sampling),
-        cmocka_unit_test(test_trajectories),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_many_radii),
+        test_with_context(test_trajectories),
+        test_with_context(test_refused),
+        test_with_context(test_many_radii),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,8 +121,7 @@ static double bisect(const nadir_problem *problem, double beta, bool reduced, do
 
 static void test_paper(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     static const double shares[] = {0.01, 0.3, 0.9};
     for (int i = 0; i < 6; i++) {
         double radius = 1e-3;
@@ -154,8 +153,6 @@ static void test_paper(void **state)
         test_l2_clear(&of);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* ------------------------------------------------------------------------------------ conservative */
@@ -175,8 +172,7 @@ static nadir_candidate walk(nadir_context *context, const nadir_problem *problem
 /* The first step goes alpha of the way along the rank-one kernel of d and v. */
 static void test_conservative_step(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < 5; i++) {
         const double radius = 0.02;
         test_problem made =
@@ -221,15 +217,12 @@ static void test_conservative_step(void **state)
         test_l2_clear(&of);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Where no entry becomes negative the domains do not differ. */
 static void test_conservative_domains(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     static const nadir_domain domains[] = {NADIR_DOMAIN_FREE, NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPORT};
     const double radius = 1e-3;
     double found[3];
@@ -242,14 +235,12 @@ static void test_conservative_domains(void **state)
     }
     assert_relative(found[1], found[0], 1e-6);
     assert_relative(found[2], found[0], 1e-6);
-    nadir_context_free(context);
 }
 
 /* Where no entry becomes negative there is nothing to project. */
 static void test_projection(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     double found[2];
     const double radius = 1e-4;
     test_problem made = make_problem(context, 5, 2, 0.9, SEED + 30, NADIR_DOMAIN_FREE, &radius);
@@ -267,16 +258,15 @@ static void test_projection(void **state)
     assert_true(found[0] > 0);
     assert_relative(found[1], found[0], 1e-9);
     test_problem_clear(&made);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paper),
-        cmocka_unit_test(test_conservative_step),
-        cmocka_unit_test(test_conservative_domains),
-        cmocka_unit_test(test_projection),
+        test_with_context(test_paper),
+        test_with_context(test_conservative_step),
+        test_with_context(test_conservative_domains),
+        test_with_context(test_projection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,13 +33,12 @@ static test_problem golden_problem(nadir_context *context, int instance, double 
 
 static void test_golden_values(void **state)
 {
-    (void)state;
     const double radii[] = {0.077, 0.099, 0.079};
     const double norms[] = {1.5, 2, 3};
     const double values[3][3] = {{5.28095011946, 5.25282632122, 5.18953703421},
                                  {9.96743357103, 9.89791906878, 9.6103483823},
                                  {4.96402143446, 4.93195106133, 4.81955613388}};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < 9; i++) {
         const int golden = i / 3;
         test_problem made = golden_problem(context, golden, norms[i % 3], NULL);
@@ -52,17 +51,14 @@ static void test_golden_values(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* At p = 2 the spectral value, up to close to breakdown. */
 static void test_spectral_value(void **state)
 {
-    (void)state;
     const double breakdowns[] = {1.53500784234, 1.98824642726, 1.58430934582};
     const double shares[] = {0.01, 0.3, 0.8, 0.95, 0.99};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < TEST_GOLDEN; i++) {
         test_problem made = golden_problem(context, i, 2, NULL);
         const nadir_problem *problem = test_problem_view(&made);
@@ -84,8 +80,6 @@ static void test_spectral_value(void **state)
         }
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* A tiny problem whose own radius is 1. */
@@ -238,9 +232,8 @@ static void attack_pair(nadir_context *context, const nadir_problem *problem, na
 
 static void test_tiny_problems(void **state)
 {
-    (void)state;
     const double norms[] = {1.001, 1.1, 1.5, 1.9, 2, 2.5, 3, 6, 50};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     for (int i = 0; i < 54; i++) {
         test_problem made = random_problem(context, &random, norms[i % 9], i);
@@ -265,15 +258,12 @@ static void test_tiny_problems(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* p -> 1: the strike; p -> 2 from both sides: the spectral value; larger balls cost more. */
 static void test_limits(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < TEST_GOLDEN; i++) {
         const double norms[] = {1, 1 + 1e-8, 1.2, 1.6, 2 - 1e-9, 2, 2 + 1e-9, 4, 1e3, 1e8};
         double penalties[10];
@@ -298,14 +288,12 @@ static void test_limits(void **state)
             assert_true(penalties[j] >= penalties[j - 1] * (1 - 1e-10));
         }
     }
-    nadir_context_free(context);
 }
 
 /* The ball of p = 1 lies in every other, and is solved exactly: a start that ends at a lesser state shows. */
 static void test_not_below_strike(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 1);
     for (int i = 0; i < test_often(300); i++) {
         const int64_t states = 3 + (int64_t)nadir_random_below(&random, 8);
@@ -334,16 +322,13 @@ static void test_not_below_strike(void **state)
         nadir_uncertainty_clear(context, &one);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Many radii at once are the same as one after the other, and rise. */
 static void test_many_radii(void **state)
 {
-    (void)state;
     enum { RADII = 17 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_problem made = golden_problem(context, 2, 3, "klu");
     const nadir_problem *problem = test_problem_view(&made);
     nadir_candidate attacks[RADII] = {{0}};
@@ -364,14 +349,12 @@ static void test_many_radii(void **state)
         nadir_candidate_clear(context, &attacks[i]);
     }
     test_problem_clear(&made);
-    nadir_context_free(context);
 }
 
 /* The iterative backend, which solves only as sharply as is asked. */
 static void test_krylov(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double norms[] = {1.5, 3};
     const double values[] = {4.96402143446, 4.81955613388};
     for (int i = 0; i < 2; i++) {
@@ -385,14 +368,12 @@ static void test_krylov(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    nadir_context_free(context);
 }
 
 /* Far past breakdown there is no answer; a limit is no error. */
 static void test_breakdown_and_limit(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double norms[] = {1.5, 2, 3};
     for (int i = 0; i < 3; i++) {
         test_problem made = golden_problem(context, 0, norms[i], NULL);
@@ -412,13 +393,11 @@ static void test_breakdown_and_limit(void **state)
         }
         test_problem_clear(&made);
     }
-    nadir_context_free(context);
 }
 
 static void test_degenerate(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 3);
     const double norms[] = {1.5, 3};
     for (int i = 0; i < 2 * TEST_IDLE; i++) {
@@ -433,14 +412,11 @@ static void test_degenerate(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static void test_scaled_rewards(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double norms[] = {1.5, 3};
     for (int n = 0; n < 2; n++) {
         double expected = 0;
@@ -456,7 +432,6 @@ static void test_scaled_rewards(void **state)
             test_problem_clear(&made);
         }
     }
-    nadir_context_free(context);
 }
 
 static void test_scarce_memory(void **state)
@@ -483,11 +458,11 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden_values),    cmocka_unit_test(test_spectral_value),
-        cmocka_unit_test(test_tiny_problems),    cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_not_below_strike), cmocka_unit_test(test_many_radii),
-        cmocka_unit_test(test_krylov),           cmocka_unit_test(test_breakdown_and_limit),
-        cmocka_unit_test(test_degenerate),       cmocka_unit_test(test_scaled_rewards),
+        test_with_context(test_golden_values),    test_with_context(test_spectral_value),
+        test_with_context(test_tiny_problems),    test_with_context(test_limits),
+        test_with_context(test_not_below_strike), test_with_context(test_many_radii),
+        test_with_context(test_krylov),           test_with_context(test_breakdown_and_limit),
+        test_with_context(test_degenerate),       test_with_context(test_scaled_rewards),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

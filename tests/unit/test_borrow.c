@@ -80,21 +80,18 @@ static void check_loan(nadir_context *context, loan *made, bool lies)
 
 static void test_kernel_lies_where_it_was(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     loan made;
     for (int dense = 0; dense < 2; dense++) {
         set_loan(&made, dense == 1);
         check_loan(context, &made, true);
     }
-    nadir_context_free(context);
 }
 
 /* What nadir_model_create repairs is repaired in a copy: the caller's numbers stay. */
 static void test_repairs_are_made_in_a_copy(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     loan made;
     loan before;
     for (int flaw = 0; flaw < 7; flaw++) {
@@ -131,15 +128,12 @@ static void test_repairs_are_made_in_a_copy(void **state)
         assert_memory_equal(before.columns, made.columns, sizeof made.columns);
         assert_memory_equal(before.probabilities, made.probabilities, sizeof made.probabilities);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* A kernel whose density asks for the other storage. */
 static void test_storage_changes_in_a_copy(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     enum { LARGE = 8 };
     int64_t places[LARGE + 1];
     double dense[LARGE * LARGE] = {0};
@@ -174,14 +168,12 @@ static void test_storage_changes_in_a_copy(void **state)
         nadir_model_free(model);
         assert_int_equal(released, 1);
     }
-    nadir_context_free(context);
 }
 
 /* Nothing is written to what was lent: it may lie in memory that cannot be written to. */
 static void test_loans_may_be_read_only(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int dense = 0; dense < 2; dense++) {
         loan *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         assert_true(made != MAP_FAILED);
@@ -193,14 +185,12 @@ static void test_loans_may_be_read_only(void **state)
         nadir_model_free(model);
         (void)munmap(made, sizeof *made);
     }
-    nadir_context_free(context);
 }
 
 /* Solvers are owners too: the loan ends with the last of them. */
 static void test_last_owner_gives_back(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     loan made;
     set_loan(&made, true);
     nadir_model *model = borrow(context, &made);
@@ -214,14 +204,12 @@ static void test_last_owner_gives_back(void **state)
     assert_ok(context, nadir_solver_nominal(context, solver, &result));
     nadir_solver_free(solver);
     assert_int_equal(made.released, 1);
-    nadir_context_free(context);
 }
 
 /* Rewards of transitions are averaged and checked beside a kernel that lies still. */
 static void test_transition_rewards(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     loan made;
     set_loan(&made, true);
     made.data.rewards = NULL;
@@ -236,14 +224,12 @@ static void test_transition_rewards(void **state)
                  NADIR_ERROR_MODEL, "state 0, action 0: the reward with successor 2 is inf");
     assert_int_equal(made.released, 1); /* as before: failure does not give back */
     assert_null(model);
-    nadir_context_free(context);
 }
 
 /* All that nadir_model_create refuses, with the same sentence; release is not called. */
 static void test_wrong_models_are_refused(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = NULL;
     loan made;
     const struct {
@@ -284,14 +270,12 @@ static void test_wrong_models_are_refused(void **state)
                  NADIR_ERROR_ARGUMENT, "size");
     assert_int_equal(made.released, 0);
     assert_null(model);
-    nadir_context_free(context);
 }
 
 /* A row that claims to go on past the last transition: nothing beyond the arrays is looked at (sanitizer). */
 static void test_rows_past_the_end(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     loan made;
     set_loan(&made, false);
     const double probabilities[S] = {1, 1, 1, 1};
@@ -303,7 +287,6 @@ static void test_rows_past_the_end(void **state)
     nadir_model *model = NULL;
     assert_fails(context, nadir_model_borrow(context, &made.data, NULL, NULL, &model), NADIR_ERROR_MODEL,
                  "row 1 ends before it starts");
-    nadir_context_free(context);
 }
 
 static nadir_status attempt(nadir_context *context, const void *of)
@@ -331,14 +314,14 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernel_lies_where_it_was),
-        cmocka_unit_test(test_repairs_are_made_in_a_copy),
-        cmocka_unit_test(test_storage_changes_in_a_copy),
-        cmocka_unit_test(test_loans_may_be_read_only),
-        cmocka_unit_test(test_last_owner_gives_back),
-        cmocka_unit_test(test_transition_rewards),
-        cmocka_unit_test(test_wrong_models_are_refused),
-        cmocka_unit_test(test_rows_past_the_end),
+        test_with_context(test_kernel_lies_where_it_was),
+        test_with_context(test_repairs_are_made_in_a_copy),
+        test_with_context(test_storage_changes_in_a_copy),
+        test_with_context(test_loans_may_be_read_only),
+        test_with_context(test_last_owner_gives_back),
+        test_with_context(test_transition_rewards),
+        test_with_context(test_wrong_models_are_refused),
+        test_with_context(test_rows_past_the_end),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,8 +143,7 @@ static void fight(nadir_context *context, nadir_random *random, int number, tall
 
 static void no_kernel_is_below_the_bound(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random;
     tally sums = {.closest = INFINITY};
     const int problems = test_attack_count(2 * KINDS);
@@ -158,11 +157,10 @@ static void no_kernel_is_below_the_bound(void **state)
                   sums.problems, sums.optimistic, sums.bounded, sums.certified,
                   (long long)test_kernel_descent_count, sums.closest);
     assert_true(5 * sums.bounded >= 3 * sums.problems && 3 * sums.certified >= sums.problems);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_kernel_is_below_the_bound)};
+    const struct CMUnitTest tests[] = {test_with_context(no_kernel_is_below_the_bound)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,8 +58,7 @@ static void check_model(nadir_context *context, nadir_model *model, nadir_policy
 static void test_golden_radii(void **state)
 {
     static const double radii[TEST_GOLDEN] = {1.53500784234, 1.98824642726, 1.58430934582};
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (int i = 0; i < TEST_GOLDEN; i++) {
         const double radius = 0.1;
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
@@ -78,14 +77,11 @@ static void test_golden_radii(void **state)
         assert_that(low <= radii[i] * (1 + 1e-11) && low > radii[i] * (1 - 1e-9), "cholesky: %.17g", low);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static void test_every_family(void **state)
 {
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (int family = 0; family < TEST_FAMILIES; family++) {
         for (int choice = 0; choice < TEST_CHOICES; choice++) {
             nadir_random random;
@@ -107,8 +103,6 @@ static void test_every_family(void **state)
             free(scales);
         }
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static test_problem random_problem(nadir_context *context, int64_t states, int64_t actions, double discount,
@@ -131,8 +125,7 @@ static void test_random_dense(void **state)
 {
     static const int64_t sizes[] = {7, 20, 60};
     static const double discounts[] = {0.3, 0.9, 0.9999};
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (int i = 0; i < 9; i++) {
         test_problem made = random_problem(context, sizes[i / 3], 8, discounts[i % 3], 2, NULL);
         const nadir_problem *problem = test_problem_view(&made);
@@ -147,8 +140,6 @@ static void test_random_dense(void **state)
         test_l2_clear(&of);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* The radius at p = 2 does not depend on the problem's own norm, nor on the backend. */
@@ -156,9 +147,8 @@ static void test_norms_and_backends(void **state)
 {
     static const char *const backends[] = {"lapack", "krylov"};
     static const double exponents[] = {1, 1.5, 2, 3, INFINITY};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     double first = NAN;
-    (void)state;
     for (int i = 0; i < 10; i++) {
         const double p = exponents[i % 5];
         test_problem made = random_problem(context, 10, 3, 0.9, p, backends[i / 5]);
@@ -179,15 +169,12 @@ static void test_norms_and_backends(void **state)
         assert_true(nadir_breakdown_for_norm(problem, low) <= shrunk);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Where nothing can break down, and where everything is at the edge of what numbers can tell. */
 static void test_extremes(void **state)
 {
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (int i = 0; i < 4; i++) {
         static const double zero[24] = {0};
         const double radius = 0.1;
@@ -215,8 +202,6 @@ static void test_extremes(void **state)
         }
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static void test_scarce_memory(void **state)
@@ -256,9 +241,9 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden_radii), cmocka_unit_test(test_every_family),
-        cmocka_unit_test(test_random_dense), cmocka_unit_test(test_norms_and_backends),
-        cmocka_unit_test(test_extremes),     cmocka_unit_test(test_scarce_memory),
+        test_with_context(test_golden_radii), test_with_context(test_every_family),
+        test_with_context(test_random_dense), test_with_context(test_norms_and_backends),
+        test_with_context(test_extremes),     cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

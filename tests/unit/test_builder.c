@@ -18,9 +18,8 @@ static void add(nadir_context *context, nadir_builder *builder, int64_t state, i
 /* The same transitions in a hundred random orders give the same model. */
 static void test_order_does_not_matter(void **state)
 {
-    (void)state;
     enum { S = 13, A = 3, B = 4, COUNT = S * A * B };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *first = NULL;
     for (uint64_t seed = 0; seed < 100; seed++) {
         nadir_random random = test_random(seed);
@@ -54,13 +53,11 @@ static void test_order_does_not_matter(void **state)
         }
     }
     nadir_model_free(first);
-    nadir_context_free(context);
 }
 
 static void test_states_without_actions_are_terminal(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_builder builder;
     assert_ok(context, nadir_builder_start(context, "made", &builder));
     add(context, &builder, 1, 0, 3, 1, 5);
@@ -75,13 +72,11 @@ static void test_states_without_actions_are_terminal(void **state)
     }
     assert_true(model->scales[1] == 1 && model->rewards[1] == 5 && model->rewards[3] == 0);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_errors_name_the_line(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_builder builder;
     nadir_model *model = NULL;
     assert_ok(context, nadir_builder_start(context, "file.csv", &builder));
@@ -90,13 +85,11 @@ static void test_errors_name_the_line(void **state)
     assert_ok(context, nadir_builder_add(&builder, 1, 7, 1, 0.4, 0, 4));
     assert_fails(context, nadir_builder_finish(&builder, false, &model), NADIR_ERROR_MODEL,
                  "file.csv:3: state 1, action 7: probabilities sum to 0.9; expected 1");
-    nadir_context_free(context);
 }
 
 static void test_numbers_out_of_range(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_builder builder;
     nadir_model *model = NULL;
     assert_ok(context, nadir_builder_start(context, "file", &builder));
@@ -112,25 +105,21 @@ static void test_numbers_out_of_range(void **state)
     assert_fails(context, nadir_builder_finish(&builder, false, &model), NADIR_ERROR_FORMAT,
                  "2147483647 states but only 1 transitions");
     assert_true(nadir_context_memory_peak(context) < before + 10000);
-    nadir_context_free(context);
 }
 
 static void test_no_transition_at_all(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_builder builder;
     nadir_model *model = NULL;
     assert_ok(context, nadir_builder_start(context, "file", &builder));
     assert_fails(context, nadir_builder_finish(&builder, false, &model), NADIR_ERROR_MODEL, "0 states");
     nadir_builder_clear(&builder);
-    nadir_context_free(context);
 }
 
 static void test_rewards_apart_from_probabilities(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_builder builder;
     assert_ok(context, nadir_builder_start(context, "made", &builder));
     add(context, &builder, 1, 1, 0, 1, 0);
@@ -149,15 +138,13 @@ static void test_rewards_apart_from_probabilities(void **state)
     assert_ok(context, nadir_builder_finish(&builder, true, &model));
     assert_true(model->rewards[0] == 0 && model->rewards[1] == 104 && model->rewards[2] == 100);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Transitions given twice keep their order while others are sorted around them: 0.1 + 0.2 + 0.3 has other
  * bits than 0.3 + 0.2 + 0.1. */
 static void test_duplicates_keep_their_order(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_builder builder;
     assert_ok(context, nadir_builder_start(context, "made", &builder));
     add(context, &builder, 0, 1, 0, 1, 0);
@@ -170,14 +157,12 @@ static void test_duplicates_keep_their_order(void **state)
     assert_ok(context, nadir_builder_finish(&builder, true, &model));
     assert_true(test_probability(model, 0, 1) == 0.1 + 0.2 + 0.3);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* A reward of its own file belongs to every piece of a transition that was given in pieces. */
 static void test_rewards_of_duplicates(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_builder builder;
     assert_ok(context, nadir_builder_start(context, "made", &builder));
     add(context, &builder, 0, 0, 0, 0.25, 0);
@@ -190,14 +175,12 @@ static void test_rewards_of_duplicates(void **state)
     assert_ok(context, nadir_builder_finish(&builder, true, &model));
     assert_true(model->rewards[0] == 4 && model->rewards[1] == 0);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_names(void **state)
 {
-    (void)state;
     enum { COUNT = 1000 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_names names = {0};
     nadir_name_index index = {0};
     int64_t existing;
@@ -215,13 +198,11 @@ static void test_names(void **state)
     assert_null(nadir_names_get(&names, COUNT));
     nadir_name_index_clear(context, &index);
     nadir_names_clear(context->memory, &names);
-    nadir_context_free(context);
 }
 
 static void test_lines(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_text text;
     nadir_cursor line;
     bool more;
@@ -245,14 +226,12 @@ static void test_lines(void **state)
     assert_fails(context, nadir_text_fail(&text, "odd \033[1m word"), NADIR_ERROR_FORMAT, "odd ?[1m word");
     nadir_text_close(&text);
     assert_int_equal(unlink("text"), 0);
-    nadir_context_free(context);
 }
 
 /* Lines around the size of the block in which the file is read. */
 static void test_long_lines(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     static const int lengths[] = {262143, 1, 262144, 262145, 0, 600000};
     FILE *file = fopen("text", "w");
     assert_non_null(file);
@@ -276,7 +255,6 @@ static void test_long_lines(void **state)
     }
     nadir_text_close(&text);
     assert_int_equal(unlink("text"), 0);
-    nadir_context_free(context);
 }
 
 static void test_words_and_numbers(void **state)
@@ -317,17 +295,17 @@ static void test_words_and_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order_does_not_matter),
-        cmocka_unit_test(test_states_without_actions_are_terminal),
-        cmocka_unit_test(test_errors_name_the_line),
-        cmocka_unit_test(test_numbers_out_of_range),
-        cmocka_unit_test(test_no_transition_at_all),
-        cmocka_unit_test(test_rewards_apart_from_probabilities),
-        cmocka_unit_test(test_duplicates_keep_their_order),
-        cmocka_unit_test(test_rewards_of_duplicates),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_long_lines),
+        test_with_context(test_order_does_not_matter),
+        test_with_context(test_states_without_actions_are_terminal),
+        test_with_context(test_errors_name_the_line),
+        test_with_context(test_numbers_out_of_range),
+        test_with_context(test_no_transition_at_all),
+        test_with_context(test_rewards_apart_from_probabilities),
+        test_with_context(test_duplicates_keep_their_order),
+        test_with_context(test_rewards_of_duplicates),
+        test_with_context(test_names),
+        test_with_context(test_lines),
+        test_with_context(test_long_lines),
         cmocka_unit_test(test_words_and_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,8 +26,7 @@ static int ranking(const void *left, const void *right)
 
 static void test_reductions_of_one(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const nadir_communication *table = context->communication;
     assert_int_equal(table->members, 1);
     double values[] = {3, -1};
@@ -43,14 +42,12 @@ static void test_reductions_of_one(void **state)
     assert_memory_equal(all, values, sizeof all);
     assert_ok(context, table->scan(table->self, context, 2, values));
     assert_true(values[0] == 0 && values[1] == 0);
-    nadir_context_free(context);
 }
 
 /* What an exchange asks of a table, where nobody else owns anything. */
 static void test_plans_of_one(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const nadir_communication *table = context->communication;
     const nadir_reduction most = NADIR_REDUCE_MAXIMUM;
     const int64_t place = 3;
@@ -68,14 +65,12 @@ static void test_plans_of_one(void **state)
     double all;
     assert_ok(context, table->collect(table->self, context, 1, &value, &all));
     assert_true(all == 2);
-    nadir_context_free(context);
 }
 
 static void test_order_statistics_and_top(void **state)
 {
-    (void)state;
     enum { COUNT = 257, TRIALS = 40 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const nadir_communication *table = context->communication;
     nadir_random random;
     for (uint64_t seed = 0; seed < TRIALS; seed++) {
@@ -119,15 +114,14 @@ static void test_order_statistics_and_top(void **state)
     double result;
     assert_fails(context, table->order_statistics(table->self, context, 1, &value, 1, &wrong, &result),
                  NADIR_ERROR_ARGUMENT, "order statistic 257 of 1");
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reductions_of_one),
-        cmocka_unit_test(test_plans_of_one),
-        cmocka_unit_test(test_order_statistics_and_top),
+        test_with_context(test_reductions_of_one),
+        test_with_context(test_plans_of_one),
+        test_with_context(test_order_statistics_and_top),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -362,10 +362,9 @@ static void prepare(nadir_context *context)
 
 static void test_same_bits(void **state)
 {
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     trace *alone = test_new(2 * TASKS, sizeof *alone);
     worker *workers = test_new(WORKERS, sizeof *workers);
-    (void)state;
     prepare(context);
     for (int i = 0; i < 2 * TASKS; i++) {
         perform(WORKERS, i % TASKS, 1 + i / TASKS, &alone[i]);
@@ -392,7 +391,6 @@ static void test_same_bits(void **state)
     nadir_model_free(shared_model);
     free(workers);
     free(alone);
-    nadir_context_free(context);
 }
 
 /* Models are retained, looked at and freed by all threads at once; the last one to go frees them, from
@@ -433,7 +431,7 @@ static void test_owners(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bits),
+        test_with_context(test_same_bits),
         cmocka_unit_test(test_owners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

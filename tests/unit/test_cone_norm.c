@@ -33,8 +33,7 @@ static void fill_rank(nadir_random *random, int64_t m, int64_t n, int rank, doub
  * (Diananda): the dual bound is the maximum. */
 static void test_brute_force(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const int turns = test_memcheck() ? 1 : 12;
     int missed = 0;
     for (int64_t n = 1; n <= TEST_CONE_LARGEST; n++) {
@@ -55,14 +54,12 @@ static void test_brute_force(void **state)
     }
     test_note_clear();
     assert_int_equal(missed, 0); /* not a theorem: a fact about these matrices */
-    nadir_context_free(context);
 }
 
 /* The exactness of each order for matrices of its rank, repeated and opposite columns among them. */
 static void test_low_rank(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const int turns = test_memcheck() ? 2 : 24;
     for (int turn = 0; turn < turns; turn++) {
         double A[2 * TEST_CONE_LARGEST * TEST_CONE_LARGEST];
@@ -86,8 +83,6 @@ static void test_low_rank(void **state)
             }
         }
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* |A (V c)_+| / |(V c)_+| of d columns of V: [n * d] one after another. */
@@ -117,8 +112,7 @@ static double at_combination(int64_t n, const double *A, int d, const double *V,
 /* Orders 2 and 3 of full rank: no point of the circle or sphere is better, and some are nearly as good. */
 static void test_grids(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const bool brief = test_memcheck();
     for (int turn = 0; turn < 4; turn++) {
         double A[64 * 64];
@@ -148,15 +142,12 @@ static void test_grids(void **state)
         nadir_spectrum_close(context, &spectrum);
         nadir_cone_close(context, &cone);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Both scores: |A u_j|^2 is at least half of lambda_1, and at least the squared score. */
 static void test_scores(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int turn = 0; turn < 20; turn++) {
         double A[100];
         double x[10];
@@ -191,19 +182,16 @@ static void test_scores(void **state)
         assert_true(first >= fmax(printed, squared) * (1 - 1e-14));
         test_singular_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* The paper's table: NumPy's legacy generator, seed 42, randn(n, n). */
 static void test_table(void **state)
 {
-    (void)state;
     static const struct {
         int64_t n;
         double paper, best;
     } rows[] = {{300, 28.59, 29.73292624999}, {500, 36.56, 38.47230884930}, {1000, 51.64, 54.24980178975}};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (size_t i = 0; i < (test_memcheck() ? 0 : 3); i++) {
         const int64_t n = rows[i].n;
         double *A = test_new(n * n, sizeof *A);
@@ -219,16 +207,13 @@ static void test_table(void **state)
         assert_true(best.upper_bound > best.value);
         free(A);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* The maximum is proven. */
 static void test_proof(void **state)
 {
-    (void)state;
     double A[2500];
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_numpy_random random;
     nadir_numpy_random_seed(&random, 42);
     for (int j = 0; j < 2500; j++) {
@@ -240,14 +225,13 @@ static void test_proof(void **state)
                 best.value);
     assert_true(best.iterations > 0 && best.iterations < 500);
     assert_true(best.first_bound > 1.1 * best.value);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_brute_force), cmocka_unit_test(test_low_rank), cmocka_unit_test(test_grids),
-        cmocka_unit_test(test_scores),      cmocka_unit_test(test_table),    cmocka_unit_test(test_proof),
+        test_with_context(test_brute_force), test_with_context(test_low_rank), test_with_context(test_grids),
+        test_with_context(test_scores),      test_with_context(test_table),    test_with_context(test_proof),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,8 +15,7 @@ enum { SEED = 20250 };
 
 static void test_degenerate(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     static const double zero[12] = {0};
     static const double vertex[] = {1, -1, 0, -1, 3, -1, 0, -1, 2}; /* only one entry at a time pays */
     static const double negative[] = {-1, -2, -3, -4, -5, -6};
@@ -51,15 +50,13 @@ static void test_degenerate(void **state)
     const double column = test_cone_brute(3, 3, vertex);
     assert_relative(test_cone_value(context, 3, 3, vertex, NULL), column, 1e-14);
     assert_relative(column, sqrt(11), 1e-14);
-    nadir_context_free(context);
 }
 
 /* Powers of two change nothing but the exponent; other scales nothing but rounding. */
 static void test_scales(void **state)
 {
-    (void)state;
     static const double scales[] = {0x1p500, 0x1p-500, 1e150, 1e-150, 0x1p-1040};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random;
     double A[35];
     double scaled[35];
@@ -88,13 +85,11 @@ static void test_scales(void **state)
     nadir_cone_norm_result result = {.size = sizeof result};
     assert_fails(context, nadir_cone_norm(context, 5, 7, scaled, NULL, NULL, &result), NADIR_ERROR_ILL_POSED,
                  "beyond the largest double");
-    nadir_context_free(context);
 }
 
 static void test_wrong(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     double A[] = {1, 2, 3, NAN};
     nadir_cone_norm_result result = {.size = sizeof result};
     nadir_cone_norm_settings settings;
@@ -122,15 +117,13 @@ static void test_wrong(void **state)
     result.size = 0;
     assert_fails(context, nadir_cone_norm(context, 2, 2, A, NULL, NULL, &result), NADIR_ERROR_ARGUMENT,
                  "result is not set");
-    nadir_context_free(context);
 }
 
 static void test_files(void **state)
 {
-    (void)state;
     static const double items[] = {1, 2, 3, 4, 5, 6};
     static const double wrong[] = {1, 2, INFINITY, 4};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     double *A = NULL;
     int64_t m;
     int64_t n;
@@ -163,7 +156,6 @@ static void test_files(void **state)
                  "no NumPy array");
     assert_fails(context, nadir_numbers_read_matrix(context, "none.npy", &A, &m, &n), NADIR_ERROR_FILE,
                  "none.npy");
-    nadir_context_free(context);
 }
 
 static nadir_status attempt(nadir_context *context, const void *of)
@@ -244,8 +236,8 @@ static void test_interrupted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_degenerate),    cmocka_unit_test(test_scales),
-        cmocka_unit_test(test_wrong),         cmocka_unit_test(test_files),
+        test_with_context(test_degenerate),   test_with_context(test_scales),
+        test_with_context(test_wrong),        test_with_context(test_files),
         cmocka_unit_test(test_scarce_memory), cmocka_unit_test(test_interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,8 +25,7 @@ static nadir_cone_norm_settings random_settings(int64_t samples)
 /* Never above the maximum over all supports; near it in two and three dimensions. */
 static void test_below_the_maximum(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const int64_t samples = getenv("NADIR_VALGRIND") != NULL ? 200 : 20000;
     for (int64_t n = 1; n <= TEST_CONE_LARGEST; n++) {
         for (int turn = 0; turn < 4; turn++) {
@@ -50,8 +49,6 @@ static void test_below_the_maximum(void **state)
                         result.value, truth);
         }
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* In the plane the angle is uniform: a quarter of all single points lies within pi/8 of an axis. */
@@ -99,9 +96,8 @@ static void test_record(void **state)
 /* Time ends it, however many points are asked for; one block there always is. */
 static void test_time(void **state)
 {
-    (void)state;
     double A[400];
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 2000);
     test_cone_fill(&random, 400, A);
     static const double times[] = {1e-300, 0.02};
@@ -114,14 +110,12 @@ static void test_time(void **state)
         assert_true(result.samples > 0 && result.samples < INT64_MAX);
         test_cone_check_point(20, 20, A, x, result.value);
     }
-    nadir_context_free(context);
 }
 
 static void test_wrong(void **state)
 {
-    (void)state;
     static const double A[] = {1, -2, 3, 4};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_cone_norm_result result = {.size = sizeof result};
     nadir_cone_norm_settings settings = random_settings(0);
     assert_fails(context, nadir_cone_norm(context, 2, 2, A, &settings, NULL, &result), NADIR_ERROR_ARGUMENT,
@@ -130,7 +124,6 @@ static void test_wrong(void **state)
     settings.seconds = 0;
     assert_fails(context, nadir_cone_norm(context, 2, 2, A, &settings, NULL, &result), NADIR_ERROR_ARGUMENT,
                  "0 seconds");
-    nadir_context_free(context);
 }
 
 static void test_scarce_memory(void **state)
@@ -154,11 +147,11 @@ static void test_interrupted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_below_the_maximum),
+        test_with_context(test_below_the_maximum),
         cmocka_unit_test(test_uniform),
         cmocka_unit_test(test_record),
-        cmocka_unit_test(test_time),
-        cmocka_unit_test(test_wrong),
+        test_with_context(test_time),
+        test_with_context(test_wrong),
         cmocka_unit_test(test_scarce_memory),
         cmocka_unit_test(test_interrupted),
     };

@@ -50,8 +50,7 @@ static double stationarity(int64_t m, int64_t n, const double *A, const double *
 /* Never above the maximum over all supports; at a stationary point; mostly the maximum. */
 static void test_small(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     int reached = 0;
     int all = 0;
     for (int64_t n = 1; n <= TEST_CONE_LARGEST; n++) {
@@ -79,7 +78,6 @@ static void test_small(void **state)
     }
     test_note_clear();
     assert_that(reached >= all * 3 / 4, "the maximum in %d of %d", reached, all);
-    nadir_context_free(context);
 }
 
 /* The paper's own kind of matrix: NumPy's legacy generator, seed 42, randn(n, n). The values are projected
@@ -113,11 +111,10 @@ static void test_table(void **state)
 /* What was known when rises to the value; points and time are kept to. */
 static void test_budget(void **state)
 {
-    (void)state;
     enum { N = 40 };
     double A[N * N];
     double x[N];
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 1000);
     test_cone_fill(&random, (int64_t)N * N, A);
     for (int limited = 0; limited < 2; limited++) {
@@ -137,14 +134,12 @@ static void test_budget(void **state)
     settings.seconds = 1e-300;
     assert_ok(context, nadir_cone_norm(context, N, N, A, &settings, x, &result));
     assert_true(result.samples > 0);
-    nadir_context_free(context);
 }
 
 static void test_too_large(void **state)
 {
-    (void)state;
     enum { N = 8001 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     double *A = calloc(N, sizeof *A);
     const nadir_cone_norm_settings settings = slsqp_settings(1e-6);
     nadir_cone_norm_result result = {.size = sizeof result};
@@ -153,7 +148,6 @@ static void test_too_large(void **state)
     assert_fails(context, nadir_cone_norm(context, 1, N, A, &settings, NULL, &result),
                  NADIR_ERROR_UNSUPPORTED, "leave the order to power");
     free(A);
-    nadir_context_free(context);
 }
 
 static void test_scarce_memory(void **state)
@@ -174,8 +168,8 @@ static void test_interrupted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small),         cmocka_unit_test(test_table),
-        cmocka_unit_test(test_budget),        cmocka_unit_test(test_too_large),
+        test_with_context(test_small),        cmocka_unit_test(test_table),
+        test_with_context(test_budget),       test_with_context(test_too_large),
         cmocka_unit_test(test_scarce_memory), cmocka_unit_test(test_interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,16 +66,13 @@ static void test_shorter_settings_are_filled_up(void **state)
 
 static void test_default_threads(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     assert_true(nadir_context_threads(context) >= 1);
-    nadir_context_free(context);
 }
 
 static void test_memory_is_counted(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const size_t before = nadir_context_memory(context);
     double *block = nadir_allocate(context, 1000, sizeof *block);
     assert_non_null(block);
@@ -88,7 +85,6 @@ static void test_memory_is_counted(void **state)
     nadir_release(context, block);
     nadir_release(context, NULL);
     assert_int_equal(nadir_context_memory(context), before);
-    nadir_context_free(context);
 }
 
 /* A limit counts what is in use alone: blocks that were released leave all of it to the next ones. */
@@ -116,10 +112,9 @@ static void test_released_blocks_leave_the_limit(void **state)
 /* Blocks of megabytes keep what is written to them, as they come, go, grow and shrink. */
 static void test_large_blocks_keep_their_content(void **state)
 {
-    (void)state;
     enum { BLOCKS = 6, ROUNDS = 400, STEP = 4096 };
     const size_t unit = (size_t)1 << 20;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const size_t before = nadir_context_memory(context);
     char *blocks[BLOCKS] = {NULL};
     size_t sizes[BLOCKS] = {0};
@@ -152,7 +147,6 @@ static void test_large_blocks_keep_their_content(void **state)
         nadir_release(context, blocks[i]);
     }
     assert_int_equal(nadir_context_memory(context), before);
-    nadir_context_free(context);
 }
 
 static void test_memory_limit_holds(void **state)
@@ -264,41 +258,35 @@ static void test_progress_can_interrupt(void **state)
 
 static void test_long_messages_are_cut(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     char text[NADIR_ERROR_LENGTH + 1000];
     memset(text, 'x', sizeof text);
     text[sizeof text - 1] = '\0';
     nadir_log(context, NADIR_LOG_WARNING, "%s", text);
     assert_int_equal(nadir_fail(context, NADIR_ERROR_MODEL, "%s", text), NADIR_ERROR_MODEL);
     assert_true(strlen(nadir_context_error(context)) < NADIR_ERROR_LENGTH);
-    nadir_context_free(context);
 }
 
 /* The longest path leaves room for what is wrong with it. */
 static void test_messages_about_long_paths(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     char path[4096];
     memset(path, 'x', sizeof path);
     path[sizeof path - 1] = '\0';
     nadir_model *model = NULL;
     assert_fails(context, nadir_model_read(context, path, NULL, &model), NADIR_ERROR_FILE,
                  "cannot open the file");
-    nadir_context_free(context);
 }
 
 static void test_messages_are_one_line(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = NULL;
     assert_fails(context, nadir_model_read(context, "a\nb\x1b[2J\x7f\xc3\xa4.csv", NULL, &model),
                  NADIR_ERROR_FILE, "a?b?[2J?\xc3\xa4.csv: cannot open");
     nadir_log(context, NADIR_LOG_WARNING, "%s", "a\nb\tc");
     assert_string_equal(test_messages(), "a?b?c\n");
-    nadir_context_free(context);
 }
 
 int main(void)
@@ -308,16 +296,16 @@ int main(void)
         cmocka_unit_test(test_version),
         cmocka_unit_test(test_settings_that_are_wrong),
         cmocka_unit_test(test_shorter_settings_are_filled_up),
-        cmocka_unit_test(test_default_threads),
-        cmocka_unit_test(test_memory_is_counted),
+        test_with_context(test_default_threads),
+        test_with_context(test_memory_is_counted),
         cmocka_unit_test(test_released_blocks_leave_the_limit),
-        cmocka_unit_test(test_large_blocks_keep_their_content),
+        test_with_context(test_large_blocks_keep_their_content),
         cmocka_unit_test(test_memory_limit_holds),
         cmocka_unit_test(test_every_allocation_can_fail),
         cmocka_unit_test(test_progress_can_interrupt),
-        cmocka_unit_test(test_long_messages_are_cut),
-        cmocka_unit_test(test_messages_about_long_paths),
-        cmocka_unit_test(test_messages_are_one_line),
+        test_with_context(test_long_messages_are_cut),
+        test_with_context(test_messages_about_long_paths),
+        test_with_context(test_messages_are_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,8 +74,7 @@ static nadir_data_kind expected_kind(test_log_form form)
 
 static void every_form_gives_the_same_counts(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int round = 0; round < test_often(25); round++) {
         test_log log = test_log_make((uint64_t)(SEED + round));
         for (int form = 0; form < TEST_LOG_FORMS; form++) {
@@ -92,8 +91,6 @@ static void every_form_gives_the_same_counts(void **state)
         }
         test_log_clear(&log);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Reads a table and clears what came of it. */
@@ -107,8 +104,7 @@ static nadir_data read_table(nadir_context *context, const char *table, const na
 
 static void sizes_come_from_the_data_or_are_given(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const char *table = "state,action,next_state\n0,2,1\n3,0,5\n3,1,3\n";
     nadir_data data = read_table(context, table, NULL);
     assert_int_equal(data.counts->states, 6);
@@ -127,13 +123,11 @@ static void sizes_come_from_the_data_or_are_given(void **state)
     assert_memory_equal(data.counts->state_rows, expected, sizeof expected);
     assert_int_equal(data.counts->rows, 9);
     nadir_data_clear(context, &data);
-    nadir_context_free(context);
 }
 
 static void counts_may_be_zero_or_fractional(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_data data = read_table(
         context, "count,state,action,next_state,reward\n0.5,0,0,1,2\n0,0,1,3,7\n2.25,0,0,1,4\n1,1,0,0,-1\n",
         NULL);
@@ -147,13 +141,11 @@ static void counts_may_be_zero_or_fractional(void **state)
     assert_true(counts->counts[0] == 2.75 && counts->reward_sums[0] == 10);
     assert_true(counts->counts[1] == 1 && counts->reward_sums[1] == -1);
     nadir_data_clear(context, &data);
-    nadir_context_free(context);
 }
 
 static void the_last_action_of_an_episode_is_not_counted(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_data data = read_table(context,
                                  "episode,step,state,action,reward\n"
                                  "7,1,0,0,1\n7,2,1,0,1\n"
@@ -168,13 +160,11 @@ static void the_last_action_of_an_episode_is_not_counted(void **state)
     assert_true(counts->initial[0] == 1 && counts->initial[1] == 2);
     assert_non_null(strstr(test_messages(), "2 of 3 episodes end with an action whose outcome is not said"));
     nadir_data_clear(context, &data);
-    nadir_context_free(context);
 }
 
 static void standard_input_is_read_as_text(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     int pipe_ends[2];
     const int kept = dup(STDIN_FILENO);
     assert_int_equal(pipe(pipe_ends), 0);
@@ -191,7 +181,6 @@ static void standard_input_is_read_as_text(void **state)
                  "standard input: the file holds no lines");
     assert_true(dup2(kept, STDIN_FILENO) >= 0);
     close(kept);
-    nadir_context_free(context);
 }
 
 /* An array of integers of 4 bytes, (count, 3); fortran: items stand column after column. */
@@ -213,9 +202,8 @@ static void write_integers(const char *path, int64_t count, const int32_t *items
 /* Longer than a block of text and a piece of records: every row counts, wherever the cuts are. */
 static void long_files_are_cut_anywhere(void **state)
 {
-    (void)state;
     enum { COUNT = 20011, DIFFERENT = 3027 }; /* i mod 1009 and i mod 3 say all */
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     FILE *file = fopen("long.csv", "wb");
     int32_t *rows = calloc(COUNT, 3 * sizeof *rows);
     int32_t *columns = calloc(COUNT, 3 * sizeof *columns);
@@ -247,7 +235,6 @@ static void long_files_are_cut_anywhere(void **state)
     nadir_data_clear(context, &text);
     free(rows);
     free(columns);
-    nadir_context_free(context);
 }
 
 /* The file with some of its bytes changed, or cut short. */
@@ -322,12 +309,12 @@ static void memory_may_run_out_anywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form_gives_the_same_counts),
-        cmocka_unit_test(sizes_come_from_the_data_or_are_given),
-        cmocka_unit_test(counts_may_be_zero_or_fractional),
-        cmocka_unit_test(the_last_action_of_an_episode_is_not_counted),
-        cmocka_unit_test(standard_input_is_read_as_text),
-        cmocka_unit_test(long_files_are_cut_anywhere),
+        test_with_context(every_form_gives_the_same_counts),
+        test_with_context(sizes_come_from_the_data_or_are_given),
+        test_with_context(counts_may_be_zero_or_fractional),
+        test_with_context(the_last_action_of_an_episode_is_not_counted),
+        test_with_context(standard_input_is_read_as_text),
+        test_with_context(long_files_are_cut_anywhere),
         cmocka_unit_test(spoilt_files_do_no_harm),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };

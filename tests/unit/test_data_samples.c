@@ -169,8 +169,7 @@ static void check_samples(const nadir_data *data, const drawn *from, bool reward
 
 static void samples_are_those_of_the_file(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     drawn *from = malloc(sizeof *from);
     for (int round = 0; round < test_often(20); round++) {
         nadir_data data;
@@ -191,13 +190,11 @@ static void samples_are_those_of_the_file(void **state)
     assert_string_equal(test_messages(), "");
     test_note_clear();
     free(from);
-    nadir_context_free(context);
 }
 
 static void rows_that_are_nearly_right_are_normalised(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_data data;
     test_write_file("samples.csv", HEADER "0,0,0,0,0.25,8\n0,0,0,1,0.750005,0\n0,0,0,0,0,1000\n"
                                           "1,0,0,1,0.5,4\n1,0,0,1,0.5,2\n");
@@ -213,15 +210,13 @@ static void rows_that_are_nearly_right_are_normalised(void **state)
     assert_non_null(
         strstr(test_messages(), "rows of outcomes normalised; their sums were off by up to 5e-06"));
     nadir_data_clear(context, &data);
-    nadir_context_free(context);
 }
 
 /* Outcomes with nothing in common would need a number for every pair of transition and outcome. */
 static void samples_without_a_common_support_are_refused(void **state)
 {
-    (void)state;
     enum { COUNT = 20000 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_data data;
     FILE *file = fopen("samples.csv", "wb");
     assert_non_null(file);
@@ -232,7 +227,6 @@ static void samples_without_a_common_support_are_refused(void **state)
     (void)fclose(file);
     assert_fails(context, nadir_data_read(context, "samples.csv", NULL, &data), NADIR_ERROR_FORMAT,
                  "20000 outcomes have 20000 different transitions");
-    nadir_context_free(context);
 }
 
 static nadir_status attempt(nadir_context *context, const void *of)
@@ -258,9 +252,9 @@ static void memory_may_run_out_anywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_are_those_of_the_file),
-        cmocka_unit_test(rows_that_are_nearly_right_are_normalised),
-        cmocka_unit_test(samples_without_a_common_support_are_refused),
+        test_with_context(samples_are_those_of_the_file),
+        test_with_context(rows_that_are_nearly_right_are_normalised),
+        test_with_context(samples_without_a_common_support_are_refused),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,9 +9,8 @@
 
 static void sums_are_found_again(void **state)
 {
-    (void)state;
     enum { STATES = 40, ACTIONS = 5, DRAWS = 20000 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_data_table table = {0};
     nadir_random random = test_random(5);
     double *expected = calloc((size_t)STATES * ACTIONS * STATES, sizeof *expected);
@@ -38,15 +37,13 @@ static void sums_are_found_again(void **state)
     }
     nadir_data_table_clear(context, &table);
     free(expected);
-    nadir_context_free(context);
 }
 
 /* Keys that differ in few bits, in any of the three numbers, do not pile up: with a third of the slots taken,
  * a look-up takes 1.25 probes on average where hashes are random. Some of so many have the same mark. */
 static void alike_transitions_are_kept_apart(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int pattern = 0; pattern < 6; pattern++) {
         nadir_data_table table = {0};
         const int count = test_memcheck() ? 3000 : 300000;
@@ -71,13 +68,11 @@ static void alike_transitions_are_kept_apart(void **state)
                     probes / (double)table.count);
         nadir_data_table_clear(context, &table);
     }
-    nadir_context_free(context);
 }
 
 static void order_is_by_row_and_successor(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_data_table table = {0};
     const int given[][3] = {{2, 1, 0}, {0, 0, 3}, {2, 1, 3}, {0, 0, 1}, {2, 0, 2}, {2, 1, 1}, {0, 0, 2}};
     const int64_t rows[] = {5, 0, 5, 0, 4, 5, 0}; /* 2 actions each */
@@ -93,15 +88,14 @@ static void order_is_by_row_and_successor(void **state)
     assert_memory_equal(row_starts, ((const int64_t[]){0, 3, 3, 3, 3, 4, 6}), sizeof row_starts);
     assert_memory_equal(order, ((const int64_t[]){3, 6, 1, 4, 0, 2}), 6 * sizeof *order);
     nadir_data_table_clear(context, &table);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_found_again),
-        cmocka_unit_test(alike_transitions_are_kept_apart),
-        cmocka_unit_test(order_is_by_row_and_successor),
+        test_with_context(sums_are_found_again),
+        test_with_context(alike_transitions_are_kept_apart),
+        test_with_context(order_is_by_row_and_successor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,6 @@ static void wrong_episodes(void **state)
 
 static void wrong_samples(void **state)
 {
-    (void)state;
     const wrong cases[] = {
         {P "0,0,0,0,0.5,0\n1,0,0,0,1,0\n",
          "bad.csv:2: state 0, action 0, outcome 0: the probabilities sum to 0.5"},
@@ -156,7 +155,7 @@ static void wrong_samples(void **state)
         {P "0,0,0,0,1,1e308\n0,1,0,0,0.5,1e308\n0,1,0,0,0.5,1e308\n", NULL},
         {P "2000000000,0,0,0,1,0\n", "bad.csv: 1 lines for 2000000001 outcomes of 1 rows"},
     };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         nadir_data data;
         test_note("%s", cases[i].table);
@@ -170,8 +169,6 @@ static void wrong_samples(void **state)
         }
         nadir_data_clear(context, &data);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* A short file may not ask for much memory: 16 MB are plenty for all of these. */
@@ -212,8 +209,7 @@ static void numbers_are_checked_before_they_are_believed(void **state)
 
 static void given_sizes_are_kept(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_data data;
     test_write_file("bad.csv", T "0,0,1\n1,1,4\n");
     const nadir_data_settings fit = {.states = 5, .actions = 2};
@@ -229,7 +225,6 @@ static void given_sizes_are_kept(void **state)
                  NADIR_ERROR_ARGUMENT, "-1 states");
     assert_fails(context, nadir_data_read(context, "none.csv", NULL, &data), NADIR_ERROR_FILE, "none.csv");
     assert_fails(context, nadir_data_read(context, ".", NULL, &data), NADIR_ERROR_FILE, "a directory");
-    nadir_context_free(context);
 }
 
 /* An array with this type, shape and items. */
@@ -248,8 +243,7 @@ static nadir_status read_array(nadir_context *context, const char *type, const c
 
 static void wrong_arrays(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double numbers[] = {0, 0, 1, 2, 1, 0, 0, 0.5};
     const unsigned char zeros[256] = {0};
     const struct {
@@ -295,14 +289,11 @@ static void wrong_arrays(void **state)
                                 cases[i].bytes == 64 ? (const void *)numbers : zeros, cases[i].bytes),
                      NADIR_ERROR_FORMAT, cases[i].words);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static void wrong_items(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double half[] = {0, 0, 1, 0, 0.5, 1};
     const double missing[] = {0, 0, 1, 0, 0, (double)NAN};
     const double rewards[] = {0, 0, 1, 0, 0, 0, 1, (double)NAN};
@@ -330,7 +321,6 @@ static void wrong_items(void **state)
                             "[('episode', '<i4'), ('step', '<i4'), ('state', '<i4'), ('action', '<i4')]",
                             "(3,)", steps, sizeof steps),
                  NADIR_ERROR_FORMAT, "bad.npy: record 1: no action; only the last step of an episode");
-    nadir_context_free(context);
 }
 
 int main(void)
@@ -339,11 +329,11 @@ int main(void)
         cmocka_unit_test(wrong_headers),
         cmocka_unit_test(wrong_numbers),
         cmocka_unit_test(wrong_episodes),
-        cmocka_unit_test(wrong_samples),
+        test_with_context(wrong_samples),
         cmocka_unit_test(numbers_are_checked_before_they_are_believed),
-        cmocka_unit_test(given_sizes_are_kept),
-        cmocka_unit_test(wrong_arrays),
-        cmocka_unit_test(wrong_items),
+        test_with_context(given_sizes_are_kept),
+        test_with_context(wrong_arrays),
+        test_with_context(wrong_items),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,9 +171,8 @@ static void test_nothing_to_do(void **state)
 /* Rewards of any size scale everything; no discount leaves nothing to change. */
 static void test_sizes(void **state)
 {
-    (void)state;
     static const double sizes[] = {1e-150, 1e-9, 1, 1e150};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double radius = 0.05;
     double first = 0;
     for (int i = 0; i < 4; i++) {
@@ -193,8 +192,6 @@ static void test_sizes(void **state)
         duel_clear(&at);
         nadir_model_free(plain);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static void test_refusals(void **state)
@@ -336,7 +333,7 @@ int main(void)
         cmocka_unit_test(test_identities),
         cmocka_unit_test(test_small_radius),
         cmocka_unit_test(test_nothing_to_do),
-        cmocka_unit_test(test_sizes),
+        test_with_context(test_sizes),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_unproven),
         cmocka_unit_test(test_certify_off_and_files),

@@ -44,10 +44,9 @@ static nadir_kernel *make_kernel(nadir_context *context, nadir_model *model, int
 /* Either kernel alone leaves the other action as it was: 0.9 * 10. Half of each takes a twentieth of both. */
 static void test_mixture(void **state)
 {
-    (void)state;
     static const double v[] = {9, 10, 0};
     const double radius = 0.1 * sqrt(2); /* |(-0.1, 0.1)|_2 */
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = make_model(context);
     nadir_uncertainty set;
     nadir_dual_bound dual_bound = {.model = model, .tolerance = 1e-12, .upper = INFINITY};
@@ -71,16 +70,14 @@ static void test_mixture(void **state)
     nadir_uncertainty_clear(context, &set);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* A kernel outside the ball bounds nothing, nor does one with a negative entry. */
 static void test_no_bound(void **state)
 {
-    (void)state;
     static const double v[] = {9, 10, 0};
     const double radius = 0.1;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = make_model(context);
     nadir_uncertainty set;
     nadir_dual_bound dual_bound = {.model = model, .tolerance = 1e-12, .upper = INFINITY};
@@ -100,14 +97,13 @@ static void test_no_bound(void **state)
     nadir_uncertainty_clear(context, &set);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mixture),
-        cmocka_unit_test(test_no_bound),
+        test_with_context(test_mixture),
+        test_with_context(test_no_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,8 +24,7 @@ enum { CHANCES = 4 };
 /* Row s of D H is the occupancy, from s, of the model that the library solves. */
 static void test_points_are_occupancies(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const int64_t state_rows[] = {0, 2, 4, 6};
     const double rewards[GEOMETRY_ROWS] = {0};
     geometry_model small;
@@ -64,14 +63,12 @@ static void test_points_are_occupancies(void **state)
         }
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 /* gamma = 0: M(s, (s, 0)) = u / (u + w), of mean 1/2 and variance 3/4 - ln 2; states are independent. */
 static void test_covariance_of_a_closed_case(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const int64_t samples = test_memcheck() ? 20000 : 200000;
     const double error = 1 / sqrt((double)samples);
     const double variance = 0.75 - log(2);
@@ -91,13 +88,11 @@ static void test_covariance_of_a_closed_case(void **state)
     for (int c = 0; c < GEOMETRY_ENTRIES; c++) { /* three directions (1, -1) */
         assert_close(moments.variances[c], c < 3 ? 2 * variance : 0, 1.5 * error);
     }
-    nadir_context_free(context);
 }
 
 static void test_the_set_spans_seven_dimensions(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     geometry_model model;
     geometry_moments moments;
     geometry_model_make(42, &model);
@@ -114,7 +109,6 @@ static void test_the_set_spans_seven_dimensions(void **state)
     }
     assert_close(dot, 0, 1e-13);
     assert_close(sum, trace, 1e-13);
-    nadir_context_free(context);
 }
 
 /* The number of threads changes no bit, of moments, densities and midpoints. */
@@ -228,9 +222,8 @@ static double search_nearest(const geometry_model *model, const double *target)
 /* One state: the segment lies in the set. More: it does not, by as much as a search without slopes finds. */
 static void test_midpoints(void **state)
 {
-    (void)state;
     enum { PAIRS = 20 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     double separation[PAIRS];
     double distance[PAIRS];
     double disagreement[PAIRS];
@@ -254,7 +247,6 @@ static void test_midpoints(void **state)
         point[i] = 0.5 * (point[i] + corner[i]);
     }
     assert_close(geometry_distance(&model, point), sqrt(search_nearest(&model, point)), 1e-7);
-    nadir_context_free(context);
 }
 
 /* -------------------------------------------------------------------------------------------- volumes */
@@ -300,9 +292,8 @@ static void test_volumes_by_counting(void **state)
 
 static void test_kernels_that_data_allow(void **state)
 {
-    (void)state;
     enum { SAMPLES = 20000 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const int64_t samples = test_often(SAMPLES);
     const int64_t state_rows[] = {0, 2, 3};
     const int32_t counts[] = {3, 1, 2, 2, 1, 4};
@@ -338,14 +329,12 @@ static void test_kernels_that_data_allow(void **state)
     for (int i = 0; i < 3; i++) {
         assert_close(found[i], row, 1e-15);
     }
-    nadir_context_free(context);
 }
 
 /* rectangles_return against the library, and the quantile. */
 static void test_returns_and_quantiles(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = NULL;
     nadir_solver *solver = NULL;
     nadir_nominal nominal = {.size = sizeof nominal};
@@ -375,15 +364,13 @@ static void test_returns_and_quantiles(void **state)
     nadir_solver_free(solver);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* ----------------------------------------------------------------------------------- integer programs */
 
 static void test_the_ladder_returns_what_the_formula_says(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(seed);
     for (int trial = 0; trial < test_often(50); trial++) {
         hardness_program program;
@@ -398,13 +385,11 @@ static void test_the_ladder_returns_what_the_formula_says(void **state)
         assert_ok(context, hardness_ladder_return(context, &program, &ladder, xi, &found));
         assert_close(found, hardness_ladder_formula(&program, &ladder, xi), 1e-13);
     }
-    nadir_context_free(context);
 }
 
 static void test_the_reduction_agrees_with_enumeration(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random;
     int yes_count = 0;
     nadir_random_seed(&random, seed);
@@ -423,14 +408,12 @@ static void test_the_reduction_agrees_with_enumeration(void **state)
         yes_count += yes;
     }
     assert_that(test_memcheck() || (yes_count > 5 && yes_count < trials - 5), "%d", yes_count);
-    nadir_context_free(context);
 }
 
 /* 2 x_1 <= 1: xi_1 = 1/2 is a vertex, and c.xi = -1/2 there is below what any whole x has; M forbids it. */
 static void test_a_fractional_vertex_does_not_fool_the_reduction(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const hardness_program program = {.n = 1, .m = 1, .F = {{2}}, .g = {1}, .c = {-4}, .zeta = -1};
     hardness_ladder ladder;
     hardness_answer answer;
@@ -442,13 +425,11 @@ static void test_a_fractional_vertex_does_not_fool_the_reduction(void **state)
     hardness_ladder_scale(&program, 1e-6, &ladder); /* too small an M: fooled */
     assert_ok(context, hardness_solve(context, &program, &ladder, &answer));
     assert_true(answer.yes);
-    nadir_context_free(context);
 }
 
 static void test_one_constraint(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(seed);
     for (int trial = 0; trial < test_often(60); trial++) {
         hardness_program program;
@@ -476,7 +457,6 @@ static void test_one_constraint(void **state)
     assert_true(hardness_printed_rule(2, negative, 1, -5));
     assert_false(hardness_printed_rule(2, negative, 1, -6));
     assert_false(hardness_printed_rule(2, negative, -1, 6));
-    nadir_context_free(context);
 }
 
 /* ---------------------------------------------------------------------------------------- memory */
@@ -528,20 +508,20 @@ static void test_memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_points_are_occupancies),
-        cmocka_unit_test(test_covariance_of_a_closed_case),
-        cmocka_unit_test(test_the_set_spans_seven_dimensions),
+        test_with_context(test_points_are_occupancies),
+        test_with_context(test_covariance_of_a_closed_case),
+        test_with_context(test_the_set_spans_seven_dimensions),
         cmocka_unit_test(test_threads_do_not_matter),
         cmocka_unit_test(test_the_hull_is_that_of_the_corners),
-        cmocka_unit_test(test_midpoints),
+        test_with_context(test_midpoints),
         cmocka_unit_test(test_volume_formulas),
         cmocka_unit_test(test_volumes_by_counting),
-        cmocka_unit_test(test_kernels_that_data_allow),
-        cmocka_unit_test(test_returns_and_quantiles),
-        cmocka_unit_test(test_the_ladder_returns_what_the_formula_says),
-        cmocka_unit_test(test_the_reduction_agrees_with_enumeration),
-        cmocka_unit_test(test_a_fractional_vertex_does_not_fool_the_reduction),
-        cmocka_unit_test(test_one_constraint),
+        test_with_context(test_kernels_that_data_allow),
+        test_with_context(test_returns_and_quantiles),
+        test_with_context(test_the_ladder_returns_what_the_formula_says),
+        test_with_context(test_the_reduction_agrees_with_enumeration),
+        test_with_context(test_a_fractional_vertex_does_not_fool_the_reduction),
+        test_with_context(test_one_constraint),
         cmocka_unit_test(test_memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

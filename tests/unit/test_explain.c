@@ -144,11 +144,10 @@ static void check_ball(nadir_context *context, nadir_model *model, const nadir_p
 
 static void shares_add_up_to_the_penalty(void **state)
 {
-    (void)state;
     static const nadir_set sets[] = {NADIR_SET_NONRECT, NADIR_SET_S, NADIR_SET_SA};
     static const nadir_domain domains[] = {NADIR_DOMAIN_FREE, NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPORT};
     static const double norms[] = {1, 1.5, 2, INFINITY};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int g = 0; g < TEST_GOLDEN; g += 2) { /* dense(8,3) and sparse(30,4) */
         nadir_model *model = test_golden_model(context, &test_goldens[g], false);
         nadir_policy *policy = test_golden_policy(context, model);
@@ -160,15 +159,13 @@ static void shares_add_up_to_the_penalty(void **state)
         nadir_policy_free(policy);
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 /* At a small radius the kernel found is a finite difference: a row's term is what the row alone takes. */
 static void terms_are_finite_differences(void **state)
 {
-    (void)state;
     static const nadir_domain domains[] = {NADIR_DOMAIN_FREE, NADIR_DOMAIN_SIMPLEX};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_golden_model(context, &test_goldens[0], false);
     nadir_policy *policy = test_golden_policy(context, model);
     nadir_solver *solver = test_solver(context, model, policy);
@@ -203,13 +200,11 @@ static void terms_are_finite_differences(void **state)
     nadir_solver_free(solver);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void only_the_largest_if_few_are_asked_for(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_golden_model(context, &test_goldens[0], false);
     nadir_policy *policy = test_golden_policy(context, model);
     nadir_solver *solver = test_solver(context, model, policy);
@@ -241,7 +236,6 @@ static void only_the_largest_if_few_are_asked_for(void **state)
     nadir_solver_free(solver);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* of: the domain. */
@@ -284,9 +278,9 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_add_up_to_the_penalty),
-        cmocka_unit_test(terms_are_finite_differences),
-        cmocka_unit_test(only_the_largest_if_few_are_asked_for),
+        test_with_context(shares_add_up_to_the_penalty),
+        test_with_context(terms_are_finite_differences),
+        test_with_context(only_the_largest_if_few_are_asked_for),
         cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

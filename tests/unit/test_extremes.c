@@ -39,9 +39,8 @@ static void assert_within(long double truth, double lower, double upper)
 /* Rewards so small that products are rounded to multiples of 2^-1074. */
 static void test_underflow(void **state)
 {
-    (void)state;
     static const double units[] = {5e-324, 1e-321, 1.7e-315, 3e-308, 1e-290};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_policy *uniform = NULL;
     for (size_t i = 0; i < LENGTH(units) * LENGTH(backends); i++) {
         const double gamma = 0.9;
@@ -73,14 +72,12 @@ static void test_underflow(void **state)
         nadir_policy_free(uniform);
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 /* No rewards, no error: nothing is spoiled by the allowance for underflow. */
 static void test_zero(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_small_model small;
     nadir_model *model = make(context, 0, 0.99, &small);
     nadir_solver *solver = NULL;
@@ -92,15 +89,13 @@ static void test_zero(void **state)
     nadir_solver_free(solver);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* A reward of 1e300 in the first state and none in the second; bounds that are both infinite are not close
  * together, neither at once nor at the end. */
 static void test_overflow(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (size_t i = 0; i < 2 * LENGTH(backends); i++) {
         const bool again = i % 2 == 0; /* the first state is visited again and again: 5e308 */
         test_small_model small;
@@ -126,15 +121,14 @@ static void test_overflow(void **state)
         nadir_policy_free(policy);
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_underflow),
-        cmocka_unit_test(test_zero),
-        cmocka_unit_test(test_overflow),
+        test_with_context(test_underflow),
+        test_with_context(test_zero),
+        test_with_context(test_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

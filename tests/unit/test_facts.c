@@ -8,8 +8,7 @@
 
 static void test_facts(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_small_model small;
     test_small_set(&small);
     nadir_model *model = test_small_accept(context, &small);
@@ -42,21 +41,19 @@ static void test_facts(void **state)
     assert_true(facts.valid_radius == 0);
     assert_int_equal(facts.bytes, 8 * (3 + 2 + 4 + 2 + 2)); /* and scales */
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* The definition, for a uniform row: no zero-sum change of that p-norm makes an entry negative (random
  * changes), and one makes an entry zero (all of one entry taken, spread evenly over the others). */
 static void test_valid_radius_is_tight(void **state)
 {
-    (void)state;
     enum { S = 5, TRIALS = 3000, SEED = 4 };
     static const int64_t state_rows[] = {0, 1, 2, 3, 4, 5};
     double dense[S * S];
     for (int i = 0; i < S * S; i++) {
         dense[i] = 1.0 / S;
     }
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model_data data;
     nadir_model_data_default(&data);
     data.states = S;
@@ -94,13 +91,11 @@ static void test_valid_radius_is_tight(void **state)
         }
     }
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_valid_radius(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_small_model small;
     test_small_set(&small);
     small.scales[0] = 2;
@@ -125,15 +120,13 @@ static void test_valid_radius(void **state)
     assert_ok(context, nadir_model_valid_radius(context, model, 2, &radius));
     assert_true(isinf(radius));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_one_state(void **state)
 {
-    (void)state;
     static const int64_t state_rows[] = {0, 1};
     static const double dense[] = {1};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model_data data;
     nadir_model_data_default(&data);
     data.states = 1;
@@ -146,18 +139,16 @@ static void test_one_state(void **state)
     assert_ok(context, nadir_model_facts_compute(context, model, &facts));
     assert_true(isinf(facts.valid_radius) && isnan(facts.reward_min) && isnan(facts.discount));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Through many steps, in one direction. */
 static void test_reach(void **state)
 {
-    (void)state;
     enum { S = 6 };
     static const int64_t row_starts[] = {0, 1, 2, 3, 4, 5, 6};
     static const int32_t columns[] = {0, 0, 1, 2, 3, 4}; /* s -> s - 1 */
     static const double probabilities[] = {1, 1, 1, 1, 1, 1};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model_data data;
     nadir_model_data_default(&data);
     data.states = S;
@@ -179,14 +170,12 @@ static void test_reach(void **state)
         assert_int_equal(facts.terminal_states, 0);
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 /* A caller compiled against a shorter struct gets what fits into it; one that forgot the size is told. */
 static void test_facts_of_another_size(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_small_model small;
     test_small_set(&small);
     nadir_model *model = test_small_accept(context, &small);
@@ -205,18 +194,17 @@ static void test_facts_of_another_size(void **state)
                      "the size of the model facts is not set");
     }
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_reach),
-        cmocka_unit_test(test_facts_of_another_size),
-        cmocka_unit_test(test_valid_radius),
-        cmocka_unit_test(test_valid_radius_is_tight),
-        cmocka_unit_test(test_one_state),
+        test_with_context(test_facts),
+        test_with_context(test_reach),
+        test_with_context(test_facts_of_another_size),
+        test_with_context(test_valid_radius),
+        test_with_context(test_valid_radius_is_tight),
+        test_with_context(test_one_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,8 +34,7 @@ static void assert_content(const char *name, const char *expected)
 
 static void test_what_is_no_regular_file(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_input input;
     assert_int_equal(mkdir("folder", 0777), 0);
     assert_int_equal(mkfifo("pipe", 0666), 0);
@@ -45,13 +44,11 @@ static void test_what_is_no_regular_file(void **state)
     nadir_input_close(&input);
     assert_int_equal(rmdir("folder"), 0);
     assert_int_equal(unlink("pipe"), 0);
-    nadir_context_free(context);
 }
 
 static void test_reading_past_the_end(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_input input;
     char buffer[16];
     size_t got;
@@ -64,14 +61,12 @@ static void test_reading_past_the_end(void **state)
                  "short: the file ends in the middle of the number");
     nadir_input_close(&input);
     assert_int_equal(unlink("short"), 0);
-    nadir_context_free(context);
 }
 
 /* As if another program wrote it anew while it is read. */
 static void test_a_file_that_shrinks(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_input input;
     char buffer[16];
     size_t got;
@@ -94,14 +89,12 @@ static void test_a_file_that_shrinks(void **state)
     assert_int_equal(got, 4);
     nadir_input_close(&input);
     assert_int_equal(unlink("shrinks"), 0);
-    nadir_context_free(context);
 }
 
 /* Writing over what was written, across its end, and after that at the end. */
 static void test_write_at(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_output output;
     assert_ok(context, nadir_output_open(context, "out", &output));
     nadir_output_text(&output, "abcdef");
@@ -114,13 +107,11 @@ static void test_write_at(void **state)
     nadir_output_close(context, &output);
     assert_content("out", "_XYd12345end");
     assert_int_equal(unlink("out"), 0);
-    nadir_context_free(context);
 }
 
 static void test_commit_replaces(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_output output;
     test_write_file("out", "old");
     assert_ok(context, nadir_output_open(context, "out", &output));
@@ -135,13 +126,11 @@ static void test_commit_replaces(void **state)
     assert_content("out", "a -9223372036854775808 0.1 0\n");
     assert_int_equal(count_entries(), 1);
     assert_int_equal(unlink("out"), 0);
-    nadir_context_free(context);
 }
 
 static void test_large_and_small_writes_keep_their_order(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_output output;
     static char large[200000];
     memset(large, 'L', sizeof large);
@@ -160,40 +149,34 @@ static void test_large_and_small_writes_keep_their_order(void **state)
     assert_memory_equal(read, "beginL", 6);
     assert_memory_equal(read + sizeof read - 4, "Lend", 4);
     assert_int_equal(unlink("out"), 0);
-    nadir_context_free(context);
 }
 
 /* Text that is too long for one call is never cut in silence. */
 static void test_formats_that_are_too_long(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_output output;
     assert_ok(context, nadir_output_open(context, "out", &output));
     nadir_output_format(&output, "%1000d", 1);
     assert_fails(context, nadir_output_commit(context, &output), NADIR_ERROR_IO, "out: writing failed");
     nadir_output_close(context, &output);
     assert_int_equal(count_entries(), 0);
-    nadir_context_free(context);
 }
 
 static void test_abandoned_output_leaves_nothing(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_output output;
     assert_ok(context, nadir_output_open(context, "out", &output));
     nadir_output_text(&output, "half");
     assert_int_equal(count_entries(), 1);
     nadir_output_close(context, &output);
     assert_int_equal(count_entries(), 0);
-    nadir_context_free(context);
 }
 
 static void test_permissions_follow_the_mask(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_output output;
     const mode_t before = umask(027);
     assert_ok(context, nadir_output_open(context, "out", &output));
@@ -204,13 +187,11 @@ static void test_permissions_follow_the_mask(void **state)
     assert_int_equal(stat("out", &facts), 0);
     assert_int_equal(facts.st_mode & 0777, 0640);
     assert_int_equal(unlink("out"), 0);
-    nadir_context_free(context);
 }
 
 static void test_places_that_cannot_be_written(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_output output;
     assert_int_equal(mkdir("folder", 0777), 0);
     assert_fails(context, nadir_output_open(context, "folder", &output), NADIR_ERROR_IO, "a directory");
@@ -218,14 +199,12 @@ static void test_places_that_cannot_be_written(void **state)
                  "missing/out: cannot write the file: No such file");
     assert_int_equal(rmdir("folder"), 0);
     assert_int_equal(count_entries(), 0);
-    nadir_context_free(context);
 }
 
 /* /dev/full refuses every byte: the failure of an early write is kept until the commit. */
 static void test_full_disk(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_output output;
     assert_ok(context, nadir_output_open(context, "out", &output));
     FILE *full = fopen("/dev/full", "w");
@@ -236,36 +215,33 @@ static void test_full_disk(void **state)
     nadir_output_close(context, &output);
     fclose(full);
     assert_int_equal(count_entries(), 0);
-    nadir_context_free(context);
 }
 
 static void test_digest_of_a_file(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     char digest[65];
     test_write_file("abc", "abc");
     assert_ok(context, nadir_file_digest(context, "abc", digest));
     assert_string_equal(digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     assert_int_equal(unlink("abc"), 0);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_no_regular_file),
-        cmocka_unit_test(test_reading_past_the_end),
-        cmocka_unit_test(test_commit_replaces),
-        cmocka_unit_test(test_large_and_small_writes_keep_their_order),
-        cmocka_unit_test(test_formats_that_are_too_long),
-        cmocka_unit_test(test_abandoned_output_leaves_nothing),
-        cmocka_unit_test(test_permissions_follow_the_mask),
-        cmocka_unit_test(test_places_that_cannot_be_written),
-        cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_a_file_that_shrinks),
-        cmocka_unit_test(test_write_at),
-        cmocka_unit_test(test_digest_of_a_file),
+        test_with_context(test_what_is_no_regular_file),
+        test_with_context(test_reading_past_the_end),
+        test_with_context(test_commit_replaces),
+        test_with_context(test_large_and_small_writes_keep_their_order),
+        test_with_context(test_formats_that_are_too_long),
+        test_with_context(test_abandoned_output_leaves_nothing),
+        test_with_context(test_permissions_follow_the_mask),
+        test_with_context(test_places_that_cannot_be_written),
+        test_with_context(test_full_disk),
+        test_with_context(test_a_file_that_shrinks),
+        test_with_context(test_write_at),
+        test_with_context(test_digest_of_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,8 +18,7 @@ static nadir_stored_digest check(nadir_context *context, const char *path)
 /* The digest of "abc" + "seal " + "\n.", as any tool computes it. */
 static void the_digest_is_that_of_the_other_bytes(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     char expected[65];
     char whole[65];
     size_t count;
@@ -38,14 +37,12 @@ static void the_digest_is_that_of_the_other_bytes(void **state)
     assert_true(stored.found && stored.holds);
     assert_ok(context, nadir_file_digest(context, "sealed", whole));
     assert_string_equal(stored.file_digest, whole);
-    nadir_context_free(context);
 }
 
 /* Sizes around those of the buffer, and every byte. */
 static void every_byte_counts(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     static const size_t sizes[] = {0, 1, 63, 65536 - 71, 65536 - 70, 65536 - 3, 65536, 65536 + 1, 131072};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         size_t count = sizes[i] + 71;
@@ -70,14 +67,11 @@ static void every_byte_counts(void **state)
         assert_false(check(context, "changed").found);
         free(bytes);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static void files_without_a_digest(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_stored_digest stored;
     test_write_file("plain", "nothing");
     assert_false(check(context, "plain").found);
@@ -87,15 +81,14 @@ static void files_without_a_digest(void **state)
                  "no place for its digest");
     assert_fails(context, nadir_file_digest_check(context, "missing", &form, &stored), NADIR_ERROR_FILE,
                  "missing");
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_digest_is_that_of_the_other_bytes),
-        cmocka_unit_test(every_byte_counts),
-        cmocka_unit_test(files_without_a_digest),
+        test_with_context(the_digest_is_that_of_the_other_bytes),
+        test_with_context(every_byte_counts),
+        test_with_context(files_without_a_digest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,10 +64,9 @@ static double scale_of(const fitted *made, int64_t row)
 /* (n + 2/3) / (N + 2), mean rewards, the least of them where there are none, and a ball that evaluates. */
 static void test_nominal(void **state)
 {
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_fit_settings settings = quick();
     fitted made;
-    (void)state;
     test_write_file("log.csv", log_text);
     assert_ok(context, try_fit(context, "log.csv", &settings, &made));
     assert_int_equal(made.view.states, 3);
@@ -107,17 +106,15 @@ static void test_nominal(void **state)
     assert_close(made.view.rewards[0], -1.5, 1e-15);
     assert_close(made.view.initial[2], 1, 0);
     clear(&made);
-    nadir_context_free(context);
 }
 
 /* alpha ~ q^(1/4), q the exact posterior variance; with a policy: over the root of d(s) pi(a|s), not below a
  * hundredth of its mean. Mean 1. */
 static void test_scales(void **state)
 {
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_fit_settings settings = quick();
     fitted made;
-    (void)state;
     test_write_file("log.csv", log_text);
     settings.ragged = true; /* without the row that was never visited */
     for (int occupancy = 0; occupancy < 2; occupancy++) {
@@ -157,16 +154,14 @@ static void test_scales(void **state)
         nadir_policy_free(policy);
         clear(&made);
     }
-    nadir_context_free(context);
 }
 
 /* uniform: uncertain, as far as can be; pin: uniform with scale 0; absorb: stays, scale 0. */
 static void test_unvisited(void **state)
 {
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_fit_settings settings = quick();
     fitted made;
-    (void)state;
     test_write_file("log.csv", log_text);
     settings.unvisited = "pin";
     assert_ok(context, try_fit(context, "log.csv", &settings, &made));
@@ -189,16 +184,14 @@ static void test_unvisited(void **state)
     assert_true(made.result.sets[0].radius > sqrt(2.0 / 3)); /* one more row that may be anywhere */
     assert_true(made.result.sets[0].lower_bound < pinned);
     clear(&made);
-    nadir_context_free(context);
 }
 
 /* Those seen, or listed: the domain is support, and no others have a probability. */
 static void test_successors(void **state)
 {
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_fit_settings settings = quick();
     fitted made;
-    (void)state;
     test_write_file("log.csv", log_text);
     settings.successors = "seen";
     assert_ok(context, try_fit(context, "log.csv", &settings, &made));
@@ -231,18 +224,16 @@ static void test_successors(void **state)
     settings.successors = "nowhere.csv";
     assert_fails(context, try_fit(context, "log.csv", &settings, &made), NADIR_ERROR_FILE, "nowhere.csv");
     clear(&made);
-    nadir_context_free(context);
 }
 
 /* Kernels of a posterior: their mean, and the share of them that was asked for in the ball. */
 static void test_samples(void **state)
 {
     enum { OUTCOMES = 99 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_fit_settings settings = quick();
     double p[OUTCOMES];
     fitted made;
-    (void)state;
     FILE *file = fopen("samples.csv", "w");
     assert_non_null(file);
     (void)fputs("idoutcome,idstatefrom,idaction,idstateto,probability,reward\n", file);
@@ -283,7 +274,6 @@ static void test_samples(void **state)
     assert_fails(context, try_fit(context, "one.csv", &settings, &made), NADIR_ERROR_ARGUMENT,
                  "1 outcomes are too few for a confidence of 0.3: at least 2 are needed");
     clear(&made);
-    nadir_context_free(context);
 }
 
 /* One visit; one state; all rows pinned; no rewards; no discount: all have an answer. */
@@ -291,9 +281,8 @@ static void test_degenerate(void **state)
 {
     static const char *const methods[] = {"posterior", "bootstrap", "distribution-free"};
     static const double norms[] = {1, 2, 3, INFINITY};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     fitted made;
-    (void)state;
     test_write_file("one.csv", "state,action,next_state,reward\n0,0,1,1\n");
     test_write_file("alone.csv", "state,action,next_state,reward\n0,0,0,1\n");
     test_write_file("plain.csv", "state,action,next_state\n0,0,1\n1,0,0\n0,0,0\n");
@@ -329,16 +318,13 @@ static void test_degenerate(void **state)
             clear(&made);
         }
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Free of distributions, the radius is larger than that of the posterior, and both shrink with data. */
 static void test_methods(void **state)
 {
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     double before[3] = {INFINITY, INFINITY, INFINITY};
-    (void)state;
     for (int often = 10; often <= 1000; often *= 10) {
         static const char *const methods[] = {"posterior", "bootstrap", "distribution-free"};
         char text[256];
@@ -361,15 +347,13 @@ static void test_methods(void **state)
         assert_true(radius[2] > radius[0]);
         assert_close(radius[1] / radius[0], 1, (test_memcheck() ? 0.1 : 0) + (often == 10 ? 0.2 : 0.08));
     }
-    nadir_context_free(context);
 }
 
 static void test_wrong_settings(void **state)
 {
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_fit_settings settings;
     fitted made;
-    (void)state;
     test_write_file("log.csv", log_text);
 #define REFUSED(member, value, status, words)                                                                \
     settings = quick();                                                                                      \
@@ -413,7 +397,6 @@ static void test_wrong_settings(void **state)
     settings.size = 3;
     assert_fails(context, try_fit(context, "log.csv", &settings, &made), NADIR_ERROR_ARGUMENT, "size");
     clear(&made);
-    nadir_context_free(context);
 }
 
 static nadir_status attempt(nadir_context *context, const void *of)
@@ -447,10 +430,10 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nominal),       cmocka_unit_test(test_scales),
-        cmocka_unit_test(test_unvisited),     cmocka_unit_test(test_successors),
-        cmocka_unit_test(test_samples),       cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_methods),       cmocka_unit_test(test_wrong_settings),
+        test_with_context(test_nominal),      test_with_context(test_scales),
+        test_with_context(test_unvisited),    test_with_context(test_successors),
+        test_with_context(test_samples),      test_with_context(test_degenerate),
+        test_with_context(test_methods),      test_with_context(test_wrong_settings),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,7 +138,6 @@ static double best_return(const nadir_model *model)
 
 static void riverswim_has_its_published_numbers(void **state)
 {
-    (void)state;
     static const expectation expected[] = {
         {0, 0, 0, 1},   {0, 1, 0, 0.7}, {0, 1, 1, 0.3}, {1, 0, 0, 1},   {1, 1, 0, 0.1}, {1, 1, 1, 0.6},
         {1, 1, 2, 0.3}, {2, 0, 1, 1},   {2, 1, 1, 0.1}, {2, 1, 2, 0.6}, {2, 1, 3, 0.3}, {3, 0, 2, 1},
@@ -146,7 +145,7 @@ static void riverswim_has_its_published_numbers(void **state)
         {4, 1, 5, 0.3}, {5, 0, 4, 1},   {5, 1, 4, 0.7}, {5, 1, 5, 0.3},
     };
     static const double rewards[] = {5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3000};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_generate(context, "riverswim", NULL);
     const nadir_model_data view = test_view(model);
     assert_int_equal(view.states, 6);
@@ -160,16 +159,14 @@ static void riverswim_has_its_published_numbers(void **state)
     assert_close(uniform_return(model), 536.031320562, 1e-12);
     assert_close(best_return(model), 10577.7677937, 1e-11);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void riverswim_of_two_states_has_both_ends(void **state)
 {
-    (void)state;
     static const expectation expected[] = {{0, 0, 0, 1}, {0, 1, 0, 0.7}, {0, 1, 1, 0.3},
                                            {1, 0, 0, 1}, {1, 1, 0, 0.7}, {1, 1, 1, 0.3}};
     static const double rewards[] = {-1, 0, 0, 0.3 * 20};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings = test_generate_settings();
     settings.states = 2;
     settings.reward = 20;
@@ -181,12 +178,10 @@ static void riverswim_of_two_states_has_both_ends(void **state)
     assert_rewards(model, rewards, 4);
     assert_close(test_view(model).discount, 0, 0);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void machine_has_its_published_numbers(void **state)
 {
-    (void)state;
     static const expectation expected[] = {
         {0, 0, 0, 0.2}, {0, 0, 1, 0.8}, {0, 1, 1, 0.3}, {0, 1, 8, 0.1}, {0, 1, 9, 0.6}, /**/
         {1, 0, 1, 0.2}, {1, 0, 2, 0.8}, {1, 1, 2, 0.3}, {1, 1, 8, 0.1}, {1, 1, 9, 0.6}, /**/
@@ -200,7 +195,7 @@ static void machine_has_its_published_numbers(void **state)
     };
     static const double rewards[] = {0, -2.2, 0,   -2.2, 0,   -2.2, 0,   -2.2, 0,    -2.2,
                                      0, -2.2, -16, -8.2, -20, -8.2, -10, -5.2, -0.4, -2};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_generate(context, "machine", NULL);
     const nadir_model_data view = test_view(model);
     assert_int_equal(view.states, 10);
@@ -214,35 +209,31 @@ static void machine_has_its_published_numbers(void **state)
     assert_string_equal(nadir_model_action_name(model, 1), "repair");
     assert_close(uniform_return(model), -27.7660212278, 1e-11);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void machine_of_one_age_always_fails(void **state)
 {
-    (void)state;
     static const expectation expected[] = {
         {0, 0, 0, 1},   {0, 1, 0, 0.3}, {0, 1, 1, 0.1}, {0, 1, 2, 0.6}, {1, 0, 1, 1},
         {1, 1, 1, 0.4}, {1, 1, 2, 0.6}, {2, 0, 0, 0.8}, {2, 0, 2, 0.2}, {2, 1, 2, 1},
     };
     static const double rewards[] = {-20, -8.2, -10, -5.2, -16.4, -2};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings = test_generate_settings();
     settings.states = 3;
     nadir_model *model = test_generate(context, "machine", &settings);
     assert_kernel(model, expected, sizeof expected / sizeof *expected);
     assert_rewards(model, rewards, 6);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void forest_is_that_of_mdptoolbox(void **state)
 {
-    (void)state;
     static const expectation expected[] = {{0, 0, 0, 0.1}, {0, 0, 1, 0.9}, {0, 1, 0, 1},
                                            {1, 0, 0, 0.1}, {1, 0, 2, 0.9}, {1, 1, 0, 1},
                                            {2, 0, 0, 0.1}, {2, 0, 2, 0.9}, {2, 1, 0, 1}};
     static const double rewards[] = {0, 0, 0, 1, 4, 2};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_generate(context, "forest", NULL);
     assert_close(test_view(model).discount, 0.9, 0);
     assert_kernel(model, expected, sizeof expected / sizeof *expected);
@@ -250,15 +241,13 @@ static void forest_is_that_of_mdptoolbox(void **state)
     assert_string_equal(nadir_model_action_name(model, 4), "wait");
     assert_string_equal(nadir_model_action_name(model, 5), "cut");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void forest_without_fire_only_ages(void **state)
 {
-    (void)state;
     static const expectation expected[] = {{0, 0, 1, 1}, {0, 1, 0, 1}, {1, 0, 1, 1}, {1, 1, 0, 1}};
     static const double rewards[] = {0, 0, 7, 3};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings = test_generate_settings();
     settings.states = 2;
     settings.slip = 0;
@@ -268,17 +257,15 @@ static void forest_without_fire_only_ages(void **state)
     assert_kernel(model, expected, sizeof expected / sizeof *expected);
     assert_rewards(model, rewards, 4);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* The table of Puterman's example 3.2.2. */
 static void inventory_has_its_published_numbers(void **state)
 {
-    (void)state;
     static const double levels[4][4] = {
         {1, 0, 0, 0}, {0.75, 0.25, 0, 0}, {0.25, 0.5, 0.25, 0}, {0, 0.25, 0.5, 0.25}};
     static const double rewards[] = {0, -1, -2, -5, 5, 0, -3, 6, -1, 5};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_generate(context, "inventory", NULL);
     const nadir_model_data view = test_view(model);
     assert_int_equal(view.states, 4);
@@ -294,7 +281,6 @@ static void inventory_has_its_published_numbers(void **state)
         }
     }
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Large demands underflow at their ends and must still be a distribution; sales never exceed their mean. */
@@ -302,9 +288,8 @@ static void inventory_has_its_published_numbers(void **state)
 static void inventory_may_have_fewer_orders(void **state)
 {
     enum { CAPACITY = 7, ACTIONS = 3 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings;
-    (void)state;
     nadir_generate_settings_default(&settings);
     settings.capacity = CAPACITY;
     settings.demand = 4;
@@ -328,13 +313,11 @@ static void inventory_may_have_fewer_orders(void **state)
     }
     nadir_model_free(whole);
     nadir_model_free(some);
-    nadir_context_free(context);
 }
 
 static void inventory_bears_any_demand(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     static const int64_t demands[] = {1, 3, 64, 1001, 5000};
     for (size_t i = 0; i < sizeof demands / sizeof *demands; i++) {
         nadir_generate_settings settings = test_generate_settings();
@@ -353,12 +336,10 @@ static void inventory_bears_any_demand(void **state)
         }
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 static void gridworld_moves_slip_and_stop_at_walls(void **state)
 {
-    (void)state;
     /* Cells 0 1 2 / 3 4 5, the goal is 5; actions up, right, down, left. */
     static const expectation expected[] = {
         {0, 0, 0, 0.9}, {0, 0, 1, 0.1}, {0, 1, 0, 0.1}, {0, 1, 1, 0.8}, {0, 1, 3, 0.1}, {0, 2, 0, 0.1},
@@ -374,7 +355,7 @@ static void gridworld_moves_slip_and_stop_at_walls(void **state)
     };
     static const double rewards[] = {0, 0, 0, 0, 0,   0,   0,   0, 0, 0.1, 0.8, 0.1,
                                      0, 0, 0, 0, 0.1, 0.8, 0.1, 0, 0, 0,   0,   0};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings = test_generate_settings();
     settings.width = 3;
     settings.height = 2;
@@ -387,15 +368,13 @@ static void gridworld_moves_slip_and_stop_at_walls(void **state)
     assert_string_equal(nadir_model_action_name(model, 20), "up");
     assert_string_equal(nadir_model_action_name(model, 23), "left");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void gridworld_of_one_cell_is_its_goal(void **state)
 {
-    (void)state;
     static const expectation expected[] = {{0, 0, 0, 1}, {0, 1, 0, 1}, {0, 2, 0, 1}, {0, 3, 0, 1}};
     static const double rewards[4] = {0};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings = test_generate_settings();
     settings.width = 1;
     settings.height = 1;
@@ -403,13 +382,11 @@ static void gridworld_of_one_cell_is_its_goal(void **state)
     assert_kernel(model, expected, 4);
     assert_rewards(model, rewards, 4);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* A corridor of three cells: sideways are walls. With slip 1 nothing goes where it was meant to. */
 static void gridworld_takes_the_ends_of_slip(void **state)
 {
-    (void)state;
     static const expectation firm[] = {
         {0, 0, 0, 1}, {0, 1, 1, 1}, {0, 2, 0, 1}, {0, 3, 0, 1}, {1, 0, 1, 1}, {1, 1, 2, 1},
         {1, 2, 1, 1}, {1, 3, 0, 1}, {2, 0, 2, 1}, {2, 1, 2, 1}, {2, 2, 2, 1}, {2, 3, 2, 1},
@@ -421,7 +398,7 @@ static void gridworld_takes_the_ends_of_slip(void **state)
     };
     static const double firm_rewards[] = {0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0};
     static const double astray_rewards[] = {0, 0, 0, 0, -1, 0, -1, 0, 0, 0, 0, 0};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings = test_generate_settings();
     settings.width = 3;
     settings.height = 1;
@@ -436,24 +413,23 @@ static void gridworld_takes_the_ends_of_slip(void **state)
     assert_kernel(model, astray, sizeof astray / sizeof *astray);
     assert_rewards(model, astray_rewards, 12);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(riverswim_has_its_published_numbers),
-        cmocka_unit_test(riverswim_of_two_states_has_both_ends),
-        cmocka_unit_test(machine_has_its_published_numbers),
-        cmocka_unit_test(machine_of_one_age_always_fails),
-        cmocka_unit_test(forest_is_that_of_mdptoolbox),
-        cmocka_unit_test(forest_without_fire_only_ages),
-        cmocka_unit_test(inventory_has_its_published_numbers),
-        cmocka_unit_test(inventory_may_have_fewer_orders),
-        cmocka_unit_test(inventory_bears_any_demand),
-        cmocka_unit_test(gridworld_moves_slip_and_stop_at_walls),
-        cmocka_unit_test(gridworld_of_one_cell_is_its_goal),
-        cmocka_unit_test(gridworld_takes_the_ends_of_slip),
+        test_with_context(riverswim_has_its_published_numbers),
+        test_with_context(riverswim_of_two_states_has_both_ends),
+        test_with_context(machine_has_its_published_numbers),
+        test_with_context(machine_of_one_age_always_fails),
+        test_with_context(forest_is_that_of_mdptoolbox),
+        test_with_context(forest_without_fire_only_ages),
+        test_with_context(inventory_has_its_published_numbers),
+        test_with_context(inventory_may_have_fewer_orders),
+        test_with_context(inventory_bears_any_demand),
+        test_with_context(gridworld_moves_slip_and_stop_at_walls),
+        test_with_context(gridworld_of_one_cell_is_its_goal),
+        test_with_context(gridworld_takes_the_ends_of_slip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

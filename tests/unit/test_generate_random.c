@@ -70,8 +70,7 @@ static void garnet_depends_on_its_seed_alone(void **state)
 
 static void random_has_its_pinned_values(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_generate(context, "random", NULL);
     const nadir_model_data view = test_view(model);
     assert_int_equal(view.states, 32);
@@ -84,13 +83,11 @@ static void random_has_its_pinned_values(void **state)
     assert_close(view.rewards[255], 1.5492156858791164, 0);
     assert_hash(model, UINT64_C(0x94200c0459e19f0f));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void garnet_has_its_pinned_values(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_generate(context, "garnet", NULL);
     const nadir_model_data view = test_view(model);
     assert_int_equal(view.states, 100);
@@ -107,15 +104,13 @@ static void garnet_has_its_pinned_values(void **state)
     assert_close(view.rewards[399], 0.30679300644644203, 0);
     assert_hash(model, UINT64_C(0x7c3f13e79b516b9d));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Entries are uniform before they are normalised: relative to the mean 1/S they have mean 1 and variance
  * close to 1/3; rewards have mean 0 and variance 1. Bounds are five standard errors. */
 static void random_has_its_distribution(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings = test_generate_settings();
     settings.states = 200;
     settings.actions = 10;
@@ -143,16 +138,14 @@ static void random_has_its_distribution(void **state)
     assert_close(mean, 0, 5 / sqrt((double)view.rows));
     assert_close(variance, 1, 5 * sqrt(2 / (double)view.rows));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Successors are exactly `branch` distinct states, all equally likely; sorted gaps have the second moment
  * 2 / (b (b + 1)) of a uniform distribution on the simplex; rewards are uniform. */
 static void garnet_has_its_distribution(void **state)
 {
-    (void)state;
     enum { STATES = 50, BRANCH = 7 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings = test_generate_settings();
     settings.states = STATES;
     settings.actions = 200;
@@ -189,15 +182,13 @@ static void garnet_has_its_distribution(void **state)
     assert_close(first / rows, 1.0 / BRANCH, 5 * 0.124 / sqrt(rows));
     assert_close(rewards / rows, 0.5, 5 * 0.289 / sqrt(rows));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Every number of successors up to all states, past the length where the way of sorting changes. */
 static void garnet_takes_every_branch(void **state)
 {
-    (void)state;
     enum { STATES = 80 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int64_t branch = 1; branch <= STATES; branch++) {
         nadir_generate_settings settings = test_generate_settings();
         settings.states = STATES;
@@ -220,14 +211,12 @@ static void garnet_takes_every_branch(void **state)
         }
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 static void one_state_stays(void **state)
 {
-    (void)state;
     static const char *const kinds[] = {"random", "garnet"};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < 2; i++) {
         nadir_generate_settings settings = test_generate_settings();
         settings.states = 1;
@@ -240,7 +229,6 @@ static void one_state_stays(void **state)
         assert_close(view.discount, 0, 0);
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 int main(void)
@@ -248,12 +236,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_depends_on_its_seed_alone),
         cmocka_unit_test(garnet_depends_on_its_seed_alone),
-        cmocka_unit_test(random_has_its_pinned_values),
-        cmocka_unit_test(garnet_has_its_pinned_values),
-        cmocka_unit_test(random_has_its_distribution),
-        cmocka_unit_test(garnet_has_its_distribution),
-        cmocka_unit_test(garnet_takes_every_branch),
-        cmocka_unit_test(one_state_stays),
+        test_with_context(random_has_its_pinned_values),
+        test_with_context(garnet_has_its_pinned_values),
+        test_with_context(random_has_its_distribution),
+        test_with_context(garnet_has_its_distribution),
+        test_with_context(garnet_takes_every_branch),
+        test_with_context(one_state_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,10 +23,9 @@ static void assert_refused(const char *kind, const char *name, double value, nad
 
 static void every_kind_is_described_and_made(void **state)
 {
-    (void)state;
     static const char *const names[] = {"random",    "garnet", "riverswim", "machine",
                                         "inventory", "forest", "gridworld"};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int64_t i = 0; i < 7; i++) {
         const nadir_generator_facts *facts = nadir_generator(i);
         assert_non_null(facts);
@@ -40,14 +39,12 @@ static void every_kind_is_described_and_made(void **state)
     }
     assert_null(nadir_generator(7));
     assert_null(nadir_generator(-1));
-    nadir_context_free(context);
 }
 
 /* What the facts say about a setting is what happens: its default changes nothing, its bounds are kept. */
 static void the_described_settings_are_the_real_ones(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int64_t i = 0; nadir_generator(i) != NULL; i++) {
         const nadir_generator_facts *facts = nadir_generator(i);
         nadir_model *standard = NULL;
@@ -76,19 +73,16 @@ static void the_described_settings_are_the_real_ones(void **state)
         nadir_model_free(standard);
         nadir_model_free(spelled_out);
     }
-    nadir_context_free(context);
 }
 
 static void an_unknown_kind_is_refused(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = NULL;
     assert_fails(context, nadir_model_generate(context, "castle", NULL, &model), NADIR_ERROR_ARGUMENT,
                  "there is no generator \"castle\"; expected one of random, garnet, riverswim, machine, "
                  "inventory, forest, gridworld");
     assert_fails(context, nadir_model_generate(context, "", NULL, &model), NADIR_ERROR_ARGUMENT, "\"\"");
-    nadir_context_free(context);
 }
 
 static void a_setting_of_another_kind_is_refused(void **state)
@@ -120,8 +114,7 @@ static void a_setting_out_of_range_is_refused(void **state)
 
 static void settings_given_as_members_are_checked_too(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = NULL;
     nadir_generate_settings settings = test_generate_settings();
     settings.states = -5;
@@ -138,7 +131,6 @@ static void settings_given_as_members_are_checked_too(void **state)
     settings.size = 0;
     assert_fails(context, nadir_model_generate(context, "forest", &settings, &model), NADIR_ERROR_ARGUMENT,
                  "size of the generate settings");
-    nadir_context_free(context);
 }
 
 static void a_discount_out_of_range_is_ill_posed(void **state)
@@ -153,8 +145,7 @@ static void a_discount_out_of_range_is_ill_posed(void **state)
 /* A caller built when the settings were fewer. */
 static void shorter_settings_leave_the_rest_unset(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings;
     memset(&settings, 0, sizeof settings);
     settings.size = offsetof(nadir_generate_settings, actions);
@@ -164,13 +155,11 @@ static void shorter_settings_leave_the_rest_unset(void **state)
     assert_fails(context, nadir_generate_settings_set(context, &settings, "actions", 3), NADIR_ERROR_ARGUMENT,
                  "there is no setting actions");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void settings_by_name_are_checked(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings = test_generate_settings();
     assert_fails(context, nadir_generate_settings_set(context, &settings, "colour", 1), NADIR_ERROR_ARGUMENT,
                  "there is no setting colour");
@@ -187,7 +176,6 @@ static void settings_by_name_are_checked(void **state)
     assert_ok(context, nadir_generate_settings_set(context, &settings, "small-reward", -2.5));
     assert_int_equal(settings.states, 7);
     assert_close(settings.small_reward, -2.5, 0);
-    nadir_context_free(context);
 }
 
 /* Nothing large is asked for before its size is known to be possible. */
@@ -274,15 +262,15 @@ static void long_work_can_be_interrupted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_is_described_and_made),
-        cmocka_unit_test(the_described_settings_are_the_real_ones),
-        cmocka_unit_test(an_unknown_kind_is_refused),
+        test_with_context(every_kind_is_described_and_made),
+        test_with_context(the_described_settings_are_the_real_ones),
+        test_with_context(an_unknown_kind_is_refused),
         cmocka_unit_test(a_setting_of_another_kind_is_refused),
         cmocka_unit_test(a_setting_out_of_range_is_refused),
-        cmocka_unit_test(settings_given_as_members_are_checked_too),
+        test_with_context(settings_given_as_members_are_checked_too),
         cmocka_unit_test(a_discount_out_of_range_is_ill_posed),
-        cmocka_unit_test(shorter_settings_leave_the_rest_unset),
-        cmocka_unit_test(settings_by_name_are_checked),
+        test_with_context(shorter_settings_leave_the_rest_unset),
+        test_with_context(settings_by_name_are_checked),
         cmocka_unit_test(sizes_beyond_any_memory_are_refused),
         cmocka_unit_test(every_failing_allocation_is_survived),
         cmocka_unit_test(long_work_can_be_interrupted),

@@ -129,8 +129,7 @@ static void check_ball(nadir_context *context, nadir_model *model, double *pi, c
 /* Sparse and dense, ragged, with and without scales. */
 static void gradients_are_finite_differences(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (uint64_t seed = 1; seed <= (uint64_t)test_often(40); seed++) {
         nadir_random random = test_random(seed);
         nadir_model *model = test_tiny_model(context, &random, 6, seed % 2 ? 0.9 : 0.7, seed % 2 ? 0.6 : 1);
@@ -149,8 +148,6 @@ static void gradients_are_finite_differences(void **state)
         free(pi);
         nadir_model_free(model);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* d_P(s) (R(s, a) + gamma P_sa . v_P) of a kernel [rows * states], naively: [rows]. To be freed. */
@@ -231,8 +228,7 @@ static void check_definition(nadir_context *context, nadir_model *model, const n
  */
 static void gradients_are_what_their_definition_says(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (uint64_t seed = 1; seed <= (uint64_t)test_often(60); seed++) {
         nadir_random random = test_random(seed);
         test_miniature tiny = test_miniature_make(context, &random, 6);
@@ -244,8 +240,6 @@ static void gradients_are_what_their_definition_says(void **state)
         }
         test_miniature_clear(&tiny);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Where the adversary has no choice: the gradient of the nominal return. */
@@ -284,8 +278,7 @@ static void check_nominal(nadir_context *context, nadir_model *model, const doub
 
 static void an_idle_adversary_leaves_the_nominal_gradient(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_golden_model(context, &test_goldens[0], false);
     double *zeros = test_new(24, sizeof *zeros);
     check_nominal(context, model, NULL, 0);
@@ -296,14 +289,12 @@ static void an_idle_adversary_leaves_the_nominal_gradient(void **state)
     model = test_tiny_model(context, &random, 1, 0.9, 1); /* one state */
     check_nominal(context, model, NULL, 0.3);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* One action a state: pi . gradient = sum over s of d(s) v(s) is all there is. */
 static void one_action_has_a_gradient_too(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_small_model small;
     test_small_set(&small);
     nadir_model *model = test_small_accept(context, &small);
@@ -317,7 +308,6 @@ static void one_action_has_a_gradient_too(void **state)
     test_note_clear();
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* of: the domain. */
@@ -356,10 +346,10 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_finite_differences),
-        cmocka_unit_test(gradients_are_what_their_definition_says),
-        cmocka_unit_test(an_idle_adversary_leaves_the_nominal_gradient),
-        cmocka_unit_test(one_action_has_a_gradient_too),
+        test_with_context(gradients_are_finite_differences),
+        test_with_context(gradients_are_what_their_definition_says),
+        test_with_context(an_idle_adversary_leaves_the_nominal_gradient),
+        test_with_context(one_action_has_a_gradient_too),
         cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

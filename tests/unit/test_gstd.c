@@ -45,12 +45,11 @@ static long double golden(int64_t count, const double *x, double q)
 
 static void test_against_golden_section(void **state)
 {
-    (void)state;
     enum { LONGEST = 20 };
     static const int64_t counts[] = {2, 3, 4, 7, LONGEST};
     double x[LONGEST];
     double u[LONGEST];
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int shape = 0; shape < TEST_SHAPES; shape++) {
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
             test_gstd_fill(shape, counts[c], c, x);
@@ -70,19 +69,17 @@ static void test_against_golden_section(void **state)
             }
         }
     }
-    nadir_context_free(context);
 }
 
 /* sigma_q(x + c) = sigma_q(x) where the additions are exact; sigma_q(t x) = |t| sigma_q(x) at every size. */
 static void test_shifts_and_scales(void **state)
 {
-    (void)state;
     enum { COUNT = 41 };
     static const double scales[] = {1e-310, 1e-300, 1e-150, 1e150, 1e300, -1e300, 1.4e308};
     double x[COUNT];
     double y[COUNT];
     double u[COUNT];
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_gstd_fill(TEST_UNIFORM, COUNT, 5, x);
     for (int i = 0; i < COUNT; i++) {
         x[i] = floor(x[i] * 0x1p20) * 0x1p-20;
@@ -115,17 +112,15 @@ static void test_shifts_and_scales(void **state)
             assert_precise(fabsl(scaled.omega / (long double)scales[s] - plain.omega) <= tolerance, "omega");
         }
     }
-    nadir_context_free(context);
 }
 
 /* 1e9 plus or minus 1e-3: sigma and u are those of the entries as stored; omega is rounded to 1.2e-7. */
 static void test_offset(void **state)
 {
-    (void)state;
     enum { COUNT = 50 };
     double x[COUNT];
     double u[COUNT];
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_gstd_fill(TEST_UNIFORM, COUNT, 6, x);
     for (int i = 0; i < COUNT; i++) {
         x[i] = 1e9 + 1e-3 * x[i];
@@ -139,18 +134,16 @@ static void test_offset(void **state)
                        found.sigma, right);
         test_gstd_check(COUNT, x, q, u, found.sigma);
     }
-    nadir_context_free(context);
 }
 
 /* u = sign(d) |d|^(q-1) / sigma^(q-1), omega by bisection. u inherits about q roundings. */
 static void test_direction_by_formula(void **state)
 {
-    (void)state;
     enum { COUNT = 40 };
     static const double exponents[] = {1 + 1e-12, 1.001, 1.1, 1.5, 2 - 1e-9, 2, 3, 10, 100, 1e4};
     double x[COUNT];
     double u[COUNT];
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_gstd_fill(TEST_HEAVY, COUNT, 7, x);
     for (size_t e = 0; e < sizeof exponents / sizeof *exponents; e++) {
         const double q = exponents[e];
@@ -178,18 +171,16 @@ static void test_direction_by_formula(void **state)
                            right);
         }
     }
-    nadir_context_free(context);
 }
 
 /* No zero-sum direction of unit p-norm does better, and sigma_q(x) <= |x|_q. */
 static void test_bounds(void **state)
 {
-    (void)state;
     enum { COUNT = 9, TRIALS = 300 };
     double x[COUNT];
     double k[COUNT];
     nadir_random random;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random_seed(&random, 11);
     for (int shape = 0; shape < TEST_SHAPES; shape++) {
         test_gstd_fill(shape, COUNT, 12, x);
@@ -215,16 +206,14 @@ static void test_bounds(void **state)
             }
         }
     }
-    nadir_context_free(context);
 }
 
 /* The middle of q = 1 has ties of every number, on either side and at the ends. u takes values in {-1, 0, 1},
  * equally many of 1 and -1, and no direction does better (linear programming: sorted top minus bottom). */
 static void test_ties_about_the_median(void **state)
 {
-    (void)state;
     enum { LONGEST = 8, VALUES = 3 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int count = 2; count <= LONGEST; count++) {
         int codes = 1;
         for (int i = 0; i < count; i++) {
@@ -259,31 +248,27 @@ static void test_ties_about_the_median(void **state)
                         "sigma %g, not %g; u . x = %g, sum %g", found.sigma, sigma, product, sum);
         }
     }
-    nadir_context_free(context);
 }
 
 static void test_half_range_places(void **state)
 {
-    (void)state;
     const double x[] = {1, -2, 5, -2, 5, 0};
     const double right[] = {0, -0.5, 0.5, 0, 0, 0};
     double u[6];
     nadir_gstd found;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     assert_ok(context, nadir_gstd_compute(context, 1000, 6, x, INFINITY, NULL, u, &found));
     assert_true(found.sigma == 3.5 && found.omega == 1.5);
     assert_memory_equal(u, right, sizeof u);
-    nadir_context_free(context);
 }
 
 /* S = 2: |x_1 - x_2| 2^(1/q - 1), u = 2^(-1/p) (1, -1); e_1 among S: nadir_gstd_unit. */
 static void test_closed_forms(void **state)
 {
-    (void)state;
     enum { S = 6 };
     const double two[] = {-3, 8};
     double u[S];
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int e = 0; e < TEST_EXPONENTS; e++) {
         const double q = test_exponents[e];
         const double p = nadir_holder_conjugate(q);
@@ -303,13 +288,11 @@ static void test_closed_forms(void **state)
     assert_true(nadir_gstd_unit(9, 1) == 0.5 && nadir_gstd_unit(9, INFINITY) == 1);
     assert_close(nadir_gstd_unit(9, 2), sqrt(1 - 1.0 / 9), 1e-15);
     assert_close(nadir_gstd_unit(INT64_C(1) << 40, 1 + 1e-13), 0.5, 1e-11);
-    nadir_context_free(context);
 }
 
 /* sigma_q as q tends to 1, 2 and infinity: within |q - limit| log S, or log S / q, of the limit. */
 static void test_continuity(void **state)
 {
-    (void)state;
     enum { COUNT = 101 };
     static const struct {
         double q, limit, tolerance;
@@ -320,7 +303,7 @@ static void test_continuity(void **state)
     double x[COUNT];
     double u[COUNT];
     double limit[COUNT];
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int shape = 0; shape < TEST_SHAPES; shape++) {
         for (int odd = 0; odd < 2; odd++) {
             test_gstd_fill(shape, COUNT - odd, 13, x);
@@ -336,15 +319,13 @@ static void test_continuity(void **state)
             }
         }
     }
-    nadir_context_free(context);
 }
 
 static void test_equal_entries(void **state)
 {
-    (void)state;
     enum { COUNT = 5 };
     static const double values[] = {0, -0.0, 3, -1e300, 5e-324, DBL_MAX};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int e = 0; e < TEST_EXPONENTS; e++) {
         for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
             for (int count = 1; count <= COUNT; count += COUNT - 1) {
@@ -369,22 +350,21 @@ static void test_equal_entries(void **state)
         const nadir_gstd none = test_gstd_compute(context, 0, NULL, test_exponents[e], NULL);
         assert_true(none.sigma == 0 && none.omega == 0);
     }
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_golden_section),
-        cmocka_unit_test(test_shifts_and_scales),
-        cmocka_unit_test(test_offset),
-        cmocka_unit_test(test_direction_by_formula),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_ties_about_the_median),
-        cmocka_unit_test(test_half_range_places),
-        cmocka_unit_test(test_closed_forms),
-        cmocka_unit_test(test_continuity),
-        cmocka_unit_test(test_equal_entries),
+        test_with_context(test_against_golden_section),
+        test_with_context(test_shifts_and_scales),
+        test_with_context(test_offset),
+        test_with_context(test_direction_by_formula),
+        test_with_context(test_bounds),
+        test_with_context(test_ties_about_the_median),
+        test_with_context(test_half_range_places),
+        test_with_context(test_closed_forms),
+        test_with_context(test_continuity),
+        test_with_context(test_equal_entries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,10 +68,9 @@ static void work_on_part(nadir_context *context, void *user)
 /* Whatever is global goes through the table: parts give what the whole gives. */
 static void test_several_processes(void **state)
 {
-    (void)state;
     double x[SPREAD];
     double u[SPREAD];
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int shape = 0; shape < TEST_SHAPES; shape++) {
         test_gstd_fill(shape, SPREAD, 15, x);
         for (int e = 0; e < TEST_EXPONENTS; e++) {
@@ -96,16 +95,14 @@ static void test_several_processes(void **state)
     for (int rank = 0; rank < MEMBERS; rank++) {
         assert_int_equal(on.statuses[rank], NADIR_ERROR_ARGUMENT);
     }
-    nadir_context_free(context);
 }
 
 static void test_wrong_arguments(void **state)
 {
-    (void)state;
     double x[4] = {1, 2, 3, 4};
     double work[4];
     nadir_gstd found;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     static const double exponents[] = {0.99, -1, NAN, -INFINITY};
     for (size_t e = 0; e < sizeof exponents / sizeof *exponents; e++) {
         assert_fails(context, nadir_gstd_compute(context, 0, 4, x, exponents[e], work, NULL, &found),
@@ -119,7 +116,6 @@ static void test_wrong_arguments(void **state)
                          NADIR_ERROR_ARGUMENT, "entry 7 of a vector is not a finite number");
         }
     }
-    nadir_context_free(context);
 }
 
 /* A table that fails from a given call on. */
@@ -166,7 +162,6 @@ static nadir_status failing_order_statistics(void *self, nadir_context *context,
 /* Each failure of the table comes back; nothing is computed without it. */
 static void test_failures_of_the_table(void **state)
 {
-    (void)state;
     enum { COUNT = 21 };
     nadir_communication table = nadir_communication_alone;
     table.sum = failing_sum;
@@ -176,7 +171,7 @@ static void test_failures_of_the_table(void **state)
     table.order_statistics = failing_order_statistics;
     double x[COUNT];
     double u[COUNT];
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     context->communication = &table;
     test_gstd_fill(TEST_MOSTLY_ZERO, COUNT, 16, x);
     for (int e = 0; e < TEST_EXPONENTS; e++) {
@@ -193,16 +188,15 @@ static void test_failures_of_the_table(void **state)
         assert_that(calls - 1 >= (isinf(test_exponents[e]) ? 1 : 2), "%d calls", calls - 1);
         test_gstd_check(COUNT, x, test_exponents[e], u, found.sigma);
     }
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_long_vectors),
-        cmocka_unit_test(test_several_processes),
-        cmocka_unit_test(test_wrong_arguments),
-        cmocka_unit_test(test_failures_of_the_table),
+        test_with_context(test_several_processes),
+        test_with_context(test_wrong_arguments),
+        test_with_context(test_failures_of_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

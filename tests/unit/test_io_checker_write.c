@@ -125,8 +125,7 @@ static nadir_model *small_model(nadir_context *context)
 
 static void test_text_of_prism(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = small_model(context);
     assert_ok(context, nadir_format_prism.write(context, model, "out.tra", NULL));
     assert_string_equal(contents("out.tra"),
@@ -137,13 +136,11 @@ static void test_text_of_prism(void **state)
         test_messages(),
         "out.tra: only a part of the model; read it with --rewards out.trew --labels out.lab\n");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_text_of_drn(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = small_model(context);
     assert_ok(context, nadir_format_drn.write(context, model, "out.drn", NULL));
     assert_string_equal(contents("out.drn"),
@@ -155,24 +152,20 @@ static void test_text_of_drn(void **state)
                         "state 2 [0] init\n\taction go [-1e-9]\n\t\t2 : 1\n");
     assert_string_equal(test_messages(), "");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_small_model_comes_back(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = small_model(context);
     round_trip(context, model, 0, TEST_IGNORE_TRANSITION_REWARDS);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Names in another order than their numbers, and a distribution that labels cannot say. */
 static void test_model_that_loses_much(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     const unsigned lost = TEST_IGNORE_INITIAL | TEST_IGNORE_NAMES | TEST_IGNORE_ACTION_NUMBERS;
     test_messages_clear();
@@ -192,7 +185,6 @@ static void test_model_that_loses_much(void **state)
     nadir_model_free(prism);
     nadir_model_free(drn);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* A model of random shape with weights of all sizes. Row sums are one up to rounding. */
@@ -241,8 +233,7 @@ static void test_random_models(void **state)
 
 static void test_uniform_initial_distributions(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int64_t support = 1; support <= 7; support++) {
         double initial[7] = {0};
         nadir_builder builder;
@@ -257,15 +248,13 @@ static void test_uniform_initial_distributions(void **state)
         assert_true(exists("out.lab") == (support < 7)); /* over all states is what is read without */
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 /* The first probability is what three equal ones would be. */
 static void test_uneven_initial_distribution(void **state)
 {
-    (void)state;
     const double initial[] = {1.0 / 3, 0.5, 1.0 / 6};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_builder builder;
     start(context, &builder);
     for (int64_t s = 0; s < 3; s++) {
@@ -277,13 +266,11 @@ static void test_uneven_initial_distribution(void **state)
     assert_non_null(strstr(test_messages(), "out.tra: the initial distribution is lost"));
     assert_non_null(strstr(test_messages(), "out.drn: the initial distribution is lost"));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_only_terminal_states(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_builder builder;
     start(context, &builder);
     builder.states = 3;
@@ -291,7 +278,6 @@ static void test_only_terminal_states(void **state)
     round_trip(context, model, 0, 0);
     assert_string_equal(contents("out.tra"), "3 0 0\n");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_names_that_are_no_labels(void **state)
@@ -321,8 +307,7 @@ static void test_names_that_are_no_labels(void **state)
 /* Choices without a label have none when they are written again. */
 static void test_missing_labels_stay_missing(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model;
     clean();
     test_write_file("out.tra", "2 3 3\n0 0 1 1 go\n1 0 0 1\n1 1 1 1 stay\n");
@@ -330,13 +315,11 @@ static void test_missing_labels_stay_missing(void **state)
     round_trip(context, model, 0, TEST_IGNORE_ACTION_NUMBERS);
     assert_string_equal(contents("out.tra"), "2 3 3\n0 0 1 1 go\n1 0 1 1 stay\n1 1 0 1\n");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_nothing_is_left_of_a_failed_write(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = small_model(context);
     assert_int_equal(mkdir("sub", 0777), 0);
     assert_int_equal(mkdir("sub/out.lab", 0777), 0);
@@ -347,7 +330,6 @@ static void test_nothing_is_left_of_a_failed_write(void **state)
     assert_fails(context, nadir_format_drn.write(context, model, "sub/out.drn", NULL), NADIR_ERROR_IO,
                  "sub/out.drn: cannot write");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_out_of_memory(void **state)
@@ -368,17 +350,17 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_of_prism),
-        cmocka_unit_test(test_text_of_drn),
-        cmocka_unit_test(test_small_model_comes_back),
-        cmocka_unit_test(test_model_that_loses_much),
+        test_with_context(test_text_of_prism),
+        test_with_context(test_text_of_drn),
+        test_with_context(test_small_model_comes_back),
+        test_with_context(test_model_that_loses_much),
         cmocka_unit_test(test_random_models),
-        cmocka_unit_test(test_uniform_initial_distributions),
-        cmocka_unit_test(test_uneven_initial_distribution),
-        cmocka_unit_test(test_only_terminal_states),
+        test_with_context(test_uniform_initial_distributions),
+        test_with_context(test_uneven_initial_distribution),
+        test_with_context(test_only_terminal_states),
         cmocka_unit_test(test_names_that_are_no_labels),
-        cmocka_unit_test(test_missing_labels_stay_missing),
-        cmocka_unit_test(test_nothing_is_left_of_a_failed_write),
+        test_with_context(test_missing_labels_stay_missing),
+        test_with_context(test_nothing_is_left_of_a_failed_write),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,8 +23,7 @@ static const char plain[] = HEADER "0,0,0,0.25,1\n"
 
 static void test_plain(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_text(context, plain);
     const nadir_model_data view = test_view(model);
     assert_int_equal(view.states, 2);
@@ -38,7 +37,6 @@ static void test_plain(void **state)
     assert_true(isnan(view.discount));
     assert_string_equal(test_messages(), "");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* `text` says the same as `plain`, and says `message` to the user. */
@@ -108,8 +106,7 @@ static void test_zero_probabilities_are_dropped(void **state)
 
 static void test_transition_rewards_are_kept_on_request(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const nadir_read_settings settings = {.size = sizeof settings, .discount = NAN};
     nadir_model *model = NULL;
     test_write_file("model.csv", plain);
@@ -117,13 +114,11 @@ static void test_transition_rewards_are_kept_on_request(void **state)
     assert_null(test_view(model).transition_rewards);
     assert_true(test_view(model).rewards[0] == 4);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_gaps_in_actions(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_text(context, HEADER "0,7,0,1,1\n0,2,1,1,1\n1,5,1,1,1\n");
     const nadir_model_data view = test_view(model);
     assert_int_equal(view.rows, 3);
@@ -131,14 +126,12 @@ static void test_gaps_in_actions(void **state)
     assert_int_equal(view.row_actions[1], 7);
     assert_int_equal(view.row_actions[2], 5);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* State 1 is skipped, state 3 is only ever a successor. */
 static void test_terminal_states(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_text(context, HEADER "0,0,2,1,1\n2,0,3,1,1\n");
     assert_int_equal(test_view(model).states, 4);
     assert_false(nadir_model_is_terminal(model, 0));
@@ -146,7 +139,6 @@ static void test_terminal_states(void **state)
     assert_true(nadir_model_is_terminal(model, 3));
     assert_non_null(strstr(test_messages(), "2 states have no action: terminal"));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static bool recognised(const char *head)
@@ -267,30 +259,25 @@ static void test_row_sum_off(void **state)
 
 static void test_row_sum_nearly_one(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_text(context, HEADER "0,0,0,0.333333,1\n0,0,1,0.666666,1\n1,0,1,1,1\n");
     assert_close(test_probability(model, 0, 1), 2.0 / 3, 1e-15);
     assert_non_null(strstr(test_messages(), "1 row was normalised"));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_binary(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model;
     test_write_bytes("bad.csv", HEADER "0,0,0,1\0,1\n", sizeof HEADER + 10);
     assert_fails(context, test_format_read(context, &nadir_format_csv, "bad.csv", NULL, &model),
                  NADIR_ERROR_FORMAT, "bad.csv:2: a zero byte");
-    nadir_context_free(context);
 }
 
 static void test_not_a_readable_file(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model;
     assert_fails(context, test_format_read(context, &nadir_format_csv, "none.csv", NULL, &model),
                  NADIR_ERROR_FILE, "none.csv: cannot open");
@@ -303,7 +290,6 @@ static void test_not_a_readable_file(void **state)
         assert_fails(context, test_format_read(context, &nadir_format_csv, "secret.csv", NULL, &model),
                      NADIR_ERROR_FILE, "ermission");
     }
-    nadir_context_free(context);
 }
 
 static int stop_at_once(void *user, const char *task, double share)
@@ -329,7 +315,7 @@ static void test_interrupted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),
+        test_with_context(test_plain),
         cmocka_unit_test(test_quoted),
         cmocka_unit_test(test_column_order),
         cmocka_unit_test(test_surplus_columns),
@@ -338,9 +324,9 @@ int main(void)
         cmocka_unit_test(test_any_line_order),
         cmocka_unit_test(test_duplicates_add_up),
         cmocka_unit_test(test_zero_probabilities_are_dropped),
-        cmocka_unit_test(test_transition_rewards_are_kept_on_request),
-        cmocka_unit_test(test_gaps_in_actions),
-        cmocka_unit_test(test_terminal_states),
+        test_with_context(test_transition_rewards_are_kept_on_request),
+        test_with_context(test_gaps_in_actions),
+        test_with_context(test_terminal_states),
         cmocka_unit_test(test_recognises),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_missing_column),
@@ -353,9 +339,9 @@ int main(void)
         cmocka_unit_test(test_huge_state_number),
         cmocka_unit_test(test_bad_numbers),
         cmocka_unit_test(test_row_sum_off),
-        cmocka_unit_test(test_row_sum_nearly_one),
-        cmocka_unit_test(test_binary),
-        cmocka_unit_test(test_not_a_readable_file),
+        test_with_context(test_row_sum_nearly_one),
+        test_with_context(test_binary),
+        test_with_context(test_not_a_readable_file),
         cmocka_unit_test(test_interrupted),
     };
     return cmocka_run_group_tests_name("CSV", tests, NULL, NULL);

@@ -41,19 +41,16 @@ static const char plain[] = HEADER "0,0,0,0.25,1\n"
 
 static void test_writes(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_text(context, plain);
     write_model(context, model, "out.csv");
     assert_file_is("out.csv", plain);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_round_trip(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_model *copy;
     write_model(context, model, "rich.csv");
@@ -61,17 +58,15 @@ static void test_round_trip(void **state)
     assert_models_equal(copy, model, NOT_HELD);
     nadir_model_free(copy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* The reward of a row, written with each of its transitions, comes back with the same bits. */
 static void test_round_trip_of_row_rewards(void **state)
 {
-    (void)state;
     static const int64_t state_rows[] = {0, 1, 2};
     const double dense[] = {1.0 / 3, 2.0 / 3, 0.1, 0.9};
     const double rewards[] = {1.0 / 3, -1e-300 / 7};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model_data data;
     nadir_model_data_default(&data);
     data.states = 2;
@@ -87,15 +82,13 @@ static void test_round_trip_of_row_rewards(void **state)
     assert_models_equal(copy, model, 0);
     nadir_model_free(copy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Terminal states that something else implies are left out and come back terminal. */
 static void test_terminal_states_are_left_out(void **state)
 {
-    (void)state;
     static const char text[] = HEADER "0,0,2,1,1\n2,0,3,1,1\n";
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_text(context, text);
     nadir_model *copy;
     test_messages_clear();
@@ -106,7 +99,6 @@ static void test_terminal_states_are_left_out(void **state)
     assert_models_equal(copy, model, 0);
     nadir_model_free(copy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 #define MANY 5000
@@ -141,8 +133,7 @@ static nadir_model *unreached_model(nadir_context *context, int64_t states, int6
 
 static void test_last_terminal_state_is_written_if_nothing_implies_it(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = unreached_model(context, 4, 1, true);
     nadir_model *copy;
     write_model(context, model, "last.csv");
@@ -153,14 +144,12 @@ static void test_last_terminal_state_is_written_if_nothing_implies_it(void **sta
     assert_true(nadir_model_is_terminal(copy, 2));
     nadir_model_free(copy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* The reader takes large gaps between numbers for mistakes, so the writer leaves none. */
 static void test_many_terminal_states_are_written(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = unreached_model(context, MANY, 2, true);
     nadir_model *copy;
     write_model(context, model, "many.csv");
@@ -170,30 +159,25 @@ static void test_many_terminal_states_are_written(void **state)
     assert_int_equal(test_view(copy).nonzeros, MANY);
     nadir_model_free(copy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_model_without_rewards(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = unreached_model(context, 2, 2, false);
     write_model(context, model, "none.csv");
     assert_file_is("none.csv", HEADER "0,0,0,1,0\n1,0,1,1,0\n");
     assert_string_equal(test_messages(), "none.csv: the model has no rewards; written as 0\n");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_write_fails_cleanly(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_text(context, plain);
     assert_fails(context, test_format_write(context, &nadir_format_csv, model, "nowhere/out.csv"),
                  NADIR_ERROR_IO, "nowhere/out.csv: cannot write the file");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Fails the k-th allocation of reading and writing, for k = 1, 2, ... until all succeed. */
@@ -207,14 +191,14 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_writes),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_round_trip_of_row_rewards),
-        cmocka_unit_test(test_terminal_states_are_left_out),
-        cmocka_unit_test(test_last_terminal_state_is_written_if_nothing_implies_it),
-        cmocka_unit_test(test_many_terminal_states_are_written),
-        cmocka_unit_test(test_model_without_rewards),
-        cmocka_unit_test(test_write_fails_cleanly),
+        test_with_context(test_writes),
+        test_with_context(test_round_trip),
+        test_with_context(test_round_trip_of_row_rewards),
+        test_with_context(test_terminal_states_are_left_out),
+        test_with_context(test_last_terminal_state_is_written_if_nothing_implies_it),
+        test_with_context(test_many_terminal_states_are_written),
+        test_with_context(test_model_without_rewards),
+        test_with_context(test_write_fails_cleanly),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests_name("CSV writing", tests, NULL, NULL);

@@ -64,8 +64,7 @@ static void assert_same(const char *left, const char *right)
 
 static void test_everything(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_good(context, plain);
     assert_int_equal(model->states, 3);
     assert_int_equal(model->rows, 4);
@@ -78,7 +77,6 @@ static void test_everything(void **state)
     assert_true(model->initial[0] == 1);
     assert_int_equal(model->action_names.count, 0);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_dialects(void **state)
@@ -99,12 +97,10 @@ static void test_dialects(void **state)
 
 static void test_no_reward_model(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_good(context, HEAD("1") "state 0 init\naction 0\n0 : 1\n");
     assert_null(model->rewards);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_reward_model_is_chosen(void **state)
@@ -144,8 +140,7 @@ static void test_many_reward_models(void **state)
 
 static void test_initial_states(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_good(context, HEAD("3") "state 0 init a\n0 : 1\nstate 1 b\n1 : 1\n"
                                                       "state 2 \"b c\"\"init\"\n2 : 1\n");
     assert_true(model->initial[0] == 0.5);
@@ -158,13 +153,11 @@ static void test_initial_states(void **state)
     assert_true(model->initial[0] == 0.5);
     assert_non_null(strstr(test_messages(), "no state has the label init"));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_names_of_actions(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_good(
         context, HEAD("2") "state 0 init\naction left\n0 : 1\naction __NOLABEL__\n1 : 1\n"
                            "action __NOLABEL__\n0 : 1\nstate 1\naction left\n1 : 1\naction 3\n0 : 1\n");
@@ -179,15 +172,13 @@ static void test_names_of_actions(void **state)
     assert_int_equal(model->row_actions[0], 4);
     assert_int_equal(model->row_actions[1], 9);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Each repetition is found without looking through those before it. */
 static void test_one_label_many_times(void **state)
 {
-    (void)state;
     enum { ACTIONS = 50000 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     static const char head[] = HEAD("1") "state 0 init\n";
     static const char action[] = "action a\n0 : 1\n";
     char *text = malloc(sizeof head + ACTIONS * strlen(action));
@@ -201,19 +192,16 @@ static void test_one_label_many_times(void **state)
     assert_string_equal(nadir_model_action_name(model, ACTIONS - 1), "a#50000");
     nadir_model_free(model);
     free(text);
-    nadir_context_free(context);
 }
 
 static void test_rewards_of_terminal_states(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_good(context, "@type: MDP\n@reward_models\nr\n@nr_states\n2\n@model\n"
                                             "state 0 [1] init\n1 : 1\nstate 1 [5]\n");
     assert_true(model->rewards[1] == 0);
     assert_non_null(strstr(test_messages(), "the rewards of 1 state without actions are never earned"));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_other_models(void **state)
@@ -325,15 +313,15 @@ static void test_recognised_by_content(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything),
+        test_with_context(test_everything),
         cmocka_unit_test(test_dialects),
-        cmocka_unit_test(test_no_reward_model),
+        test_with_context(test_no_reward_model),
         cmocka_unit_test(test_reward_model_is_chosen),
         cmocka_unit_test(test_many_reward_models),
-        cmocka_unit_test(test_initial_states),
-        cmocka_unit_test(test_names_of_actions),
-        cmocka_unit_test(test_one_label_many_times),
-        cmocka_unit_test(test_rewards_of_terminal_states),
+        test_with_context(test_initial_states),
+        test_with_context(test_names_of_actions),
+        test_with_context(test_one_label_many_times),
+        test_with_context(test_rewards_of_terminal_states),
         cmocka_unit_test(test_other_models),
         cmocka_unit_test(test_bad_headers),
         cmocka_unit_test(test_wrong_counts),

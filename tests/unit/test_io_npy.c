@@ -100,9 +100,8 @@ static void fortran_order_becomes_c_order(void **state)
 
 static void more_than_one_piece(void **state)
 {
-    (void)state;
     enum { ROWS = 301, COLUMNS = 67 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     static float items[ROWS * COLUMNS]; /* column after column */
     for (int i = 0; i < ROWS * COLUMNS; i++) {
         items[i] = (float)i;
@@ -123,13 +122,11 @@ static void more_than_one_piece(void **state)
     }
     nadir_release(context, read.values);
     free(all);
-    nadir_context_free(context);
 }
 
 static void shapes_from_none_to_four_dimensions(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double items[] = {1, 2, 3, 4};
     const struct {
         const char *shape;
@@ -145,13 +142,11 @@ static void shapes_from_none_to_four_dimensions(void **state)
         assert_int_equal(read.count, cases[i].count);
         nadir_release(context, read.values);
     }
-    nadir_context_free(context);
 }
 
 static void versions_two_and_three(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const char header[] = "{\"shape\":(1,),'fortran_order':False , 'descr':'|u1'}";
     unsigned char bytes[256] = "\x93NUMPY\x02\x00";
     for (unsigned char version = 2; version <= 3; version++) {
@@ -170,7 +165,6 @@ static void versions_two_and_three(void **state)
     nadir_array read = {0};
     assert_fails(context, nadir_npy_read(context, "version.npy", &read), NADIR_ERROR_FORMAT,
                  "version 4.0 is not known");
-    nadir_context_free(context);
 }
 
 /* A header that must be refused with these words. */
@@ -238,8 +232,7 @@ static void shape_and_file_disagree(void **state)
 
 static void files_that_are_wrong(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_array read = {0};
     test_write_file("empty.npy", "");
     assert_fails(context, nadir_npy_read(context, "empty.npy", &read), NADIR_ERROR_FORMAT,
@@ -255,25 +248,21 @@ static void files_that_are_wrong(void **state)
     assert_fails(context, nadir_npy_read(context, ".", &read), NADIR_ERROR_FILE, "a directory");
     assert_fails(context, nadir_npy_read(context, "none.npy", &read), NADIR_ERROR_FILE, "none.npy");
     assert_null(read.values);
-    nadir_context_free(context);
 }
 
 static void unsigned_beyond_the_range_is_refused(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_array read = {0};
     const uint64_t items[] = {1, (uint64_t)INT64_MAX + 1};
     test_write_npy("u8.npy", &(test_array)TEST_ARRAY("", "=u8", "(2,)", items));
     assert_fails(context, nadir_npy_read(context, "u8.npy", &read), NADIR_ERROR_FORMAT,
                  "u8.npy: item 1 is out of range");
-    nadir_context_free(context);
 }
 
 static void written_arrays_are_read_back(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double values[] = {0.1, -0.0, 1e-320, INFINITY, 5, 6};
     const int64_t shape[] = {2, 3};
     nadir_array read = {0};
@@ -292,7 +281,6 @@ static void written_arrays_are_read_back(void **state)
     free(bytes);
     assert_fails(context, nadir_npy_write(context, "no/folder.npy", 2, shape, values), NADIR_ERROR_IO,
                  "no/folder.npy");
-    nadir_context_free(context);
 }
 
 int main(void)
@@ -301,15 +289,15 @@ int main(void)
         cmocka_unit_test(floats_of_both_sizes_and_orders),
         cmocka_unit_test(integers_of_all_sizes_and_orders),
         cmocka_unit_test(fortran_order_becomes_c_order),
-        cmocka_unit_test(more_than_one_piece),
-        cmocka_unit_test(shapes_from_none_to_four_dimensions),
-        cmocka_unit_test(versions_two_and_three),
+        test_with_context(more_than_one_piece),
+        test_with_context(shapes_from_none_to_four_dimensions),
+        test_with_context(versions_two_and_three),
         cmocka_unit_test(headers_that_are_wrong),
         cmocka_unit_test(types_that_are_not_read),
         cmocka_unit_test(shape_and_file_disagree),
-        cmocka_unit_test(files_that_are_wrong),
-        cmocka_unit_test(unsigned_beyond_the_range_is_refused),
-        cmocka_unit_test(written_arrays_are_read_back),
+        test_with_context(files_that_are_wrong),
+        test_with_context(unsigned_beyond_the_range_is_refused),
+        test_with_context(written_arrays_are_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

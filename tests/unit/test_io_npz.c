@@ -115,8 +115,7 @@ static void rewards_in_all_shapes(void **state)
 
 static void rewards_of_states_and_transitions(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model;
     const int16_t of_states[] = {7, -2};
     const test_array by_state[] = {CSR, MU, TEST_ARRAY("R.npy", "=i2", "(2,)", of_states)};
@@ -145,7 +144,6 @@ static void rewards_of_states_and_transitions(void **state)
     assert_ok(context, read_model(context, "model.npz", NADIR_LAYOUT_AUTO, &model));
     assert_null(test_view(model).rewards);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void indices_of_any_type(void **state)
@@ -179,7 +177,6 @@ static void indices_of_any_type(void **state)
 
 static void number_of_states_from_everywhere(void **state)
 {
-    (void)state;
     const int64_t matrix[] = {6, 2};
     const int64_t states = 2;
     const uint8_t row_state[] = {0, 0, 0, 1, 1, 1};
@@ -196,7 +193,7 @@ static void number_of_states_from_everywhere(void **state)
         TEST_ARRAY("indices.npy", "=i4", "(10,)", indices), TEST_ARRAY("indptr.npy", "=i8", "(7,)", indptr),
         TEST_ARRAY("shape.npy", "=i8", "(2,)", matrix), {"format.npy", "|S3", "()", "csr", 3, false});
 
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model;
     const test_array unsaid[] = {CSR, flat};
     test_write_npz("model.npz", unsaid, false);
@@ -209,13 +206,11 @@ static void number_of_states_from_everywhere(void **state)
     test_write_npz("model.npz", column, false);
     assert_fails(context, read_model(context, "model.npz", NADIR_LAYOUT_AUTO, &model), NADIR_ERROR_FORMAT,
                  "array R has shape (6, 1); expected (2, 3), or one number for each of 6 rows");
-    nadir_context_free(context);
 }
 
 static void ragged_rows_and_action_numbers(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model;
     const int64_t row_state[] = {0, 0, 0, 0, 1, 1};
     const int8_t row_action[] = {0, 2, 3, 9, 1, 2};
@@ -230,7 +225,6 @@ static void ragged_rows_and_action_numbers(void **state)
         assert_int_equal(view.row_actions[row], row_action[row]);
     }
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* A kernel with as many actions as states: P[0, 1] = (0, 1), P[1, 0] = (1, 0), else (0.5, 0.5). */
@@ -238,8 +232,7 @@ static const double square[] = {0.5, 0.5, 0, 1, 1, 0, 0.5, 0.5};
 
 static void square_kernels_need_a_layout(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model;
     const uint32_t word[] = {'a', 's', 's'};
     const test_array plain[] = {TEST_ARRAY("P.npy", "=f8", "(2, 2, 2)", square)};
@@ -273,13 +266,11 @@ static void square_kernels_need_a_layout(void **state)
     test_write_npz("single.npz", single, false);
     assert_ok(context, read_model(context, "single.npz", NADIR_LAYOUT_AUTO, &model));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void floats_of_four_bytes_are_normalised(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model;
     const float narrow[] = {0.1F, 0.2F, 0.7F, 0.3F, 0.3F, 0.4F, 1, 0, 0};
     const test_array arrays[] = {TEST_ARRAY("P.npy", "=f4", "(3, 1, 3)", narrow)};
@@ -288,13 +279,11 @@ static void floats_of_four_bytes_are_normalised(void **state)
     assert_non_null(strstr(test_messages(), "normalised"));
     assert_close(test_probability(model, 0, 0), 0.1, 1e-7);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void everything_beside_the_kernel(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model;
     const double gamma = 0.95;
     const float norm = INFINITY;
@@ -338,13 +327,11 @@ static void everything_beside_the_kernel(void **state)
     assert_string_equal(test_messages(),
                         "model.npz: 3 unknown arrays were ignored: notes.npy, more.txt, data\n");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void radius_in_all_shapes(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model;
     static const struct {
         const char *shape;
@@ -359,7 +346,6 @@ static void radius_in_all_shapes(void **state)
         assert_memory_equal(test_view(model).radius, rewards, 8 * cases[i].count);
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 int main(void)
@@ -367,14 +353,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dense_in_both_layouts_and_orders),
         cmocka_unit_test(rewards_in_all_shapes),
-        cmocka_unit_test(rewards_of_states_and_transitions),
+        test_with_context(rewards_of_states_and_transitions),
         cmocka_unit_test(indices_of_any_type),
-        cmocka_unit_test(number_of_states_from_everywhere),
-        cmocka_unit_test(ragged_rows_and_action_numbers),
-        cmocka_unit_test(square_kernels_need_a_layout),
-        cmocka_unit_test(floats_of_four_bytes_are_normalised),
-        cmocka_unit_test(everything_beside_the_kernel),
-        cmocka_unit_test(radius_in_all_shapes),
+        test_with_context(number_of_states_from_everywhere),
+        test_with_context(ragged_rows_and_action_numbers),
+        test_with_context(square_kernels_need_a_layout),
+        test_with_context(floats_of_four_bytes_are_normalised),
+        test_with_context(everything_beside_the_kernel),
+        test_with_context(radius_in_all_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

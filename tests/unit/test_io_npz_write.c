@@ -38,12 +38,10 @@ static void round_trip(nadir_context *context, const nadir_model *model)
 
 static void rich_model_comes_back(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     round_trip(context, model);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* A dense model of `states` states; rows of state s: state_rows[s] .. state_rows[s + 1] - 1. */
@@ -82,7 +80,6 @@ static nadir_model *dense_model(nadir_context *context, int64_t states, const in
 
 static void dense_models_come_back(void **state)
 {
-    (void)state;
     static const int64_t regular[] = {0, 2, 4, 6};
     static const int64_t as_square[] = {0, 3, 6, 9};
     static const int64_t ragged[] = {0, 2, 3, 6}; /* as many rows as if each state had two */
@@ -91,20 +88,18 @@ static void dense_models_come_back(void **state)
         const int64_t *state_rows;
         const int32_t *row_actions;
     } cases[] = {{regular, NULL}, {as_square, NULL}, {ragged, NULL}, {regular, gaps}};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         nadir_model *model = dense_model(context, 3, cases[i].state_rows, cases[i].row_actions);
         assert_non_null(test_view(model).dense);
         round_trip(context, model);
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 static void names_that_are_no_utf8_are_repaired(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model;
     static const char *const names[] = {"caf\xE9", "x"};
     nadir_model_data made;
@@ -121,7 +116,6 @@ static void names_that_are_no_utf8_are_repaired(void **state)
     assert_ok(context, test_format_read(context, &nadir_format_npz, "names.npz", NULL, &model));
     assert_string_equal(nadir_model_state_name(model, 0), "caf\xEF\xBF\xBD");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Entries are converted in pieces: the model is all that is held. */
@@ -205,9 +199,9 @@ static void writing_whole_or_not_at_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rich_model_comes_back),
-        cmocka_unit_test(dense_models_come_back),
-        cmocka_unit_test(names_that_are_no_utf8_are_repaired),
+        test_with_context(rich_model_comes_back),
+        test_with_context(dense_models_come_back),
+        test_with_context(names_that_are_no_utf8_are_repaired),
         cmocka_unit_test(memory_stays_near_the_model),
         cmocka_unit_test(writing_whole_or_not_at_all),
     };

@@ -335,13 +335,11 @@ static void huge_shapes_allocate_nothing(void **state)
 
 static void memory_that_gives_out(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     assert_ok(context, test_format_write(context, &nadir_format_npz, model, "rich.npz"));
     (void)test_format_run_out(&nadir_format_npz, "rich.npz", &settings, "scarce.npz", 1);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 int main(void)
@@ -359,7 +357,7 @@ int main(void)
         cmocka_unit_test(data_that_are_damaged),
         cmocka_unit_test(truncated_archives),
         cmocka_unit_test(huge_shapes_allocate_nothing),
-        cmocka_unit_test(memory_that_gives_out),
+        test_with_context(memory_that_gives_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,14 +110,13 @@ static void archives(void **state)
 /* An array P, either way round, against the same model as rows. */
 static void dense_archives(void **state)
 {
-    (void)state;
     static const double by_state[] = {0.1, 0.9, 1, 0, 0.5, 0.5, 0.25, 0.75, 0, 1, 0.3, 0.7};
     static const double by_action[] = {0.1, 0.9, 0.25, 0.75, 1, 0, 0, 1, 0.5, 0.5, 0.3, 0.7};
     const test_array per_row = TEST_ARRAY("R.npy", "=f8", "(2, 3)", rewards);
     const test_array whole[] = {TEST_ARRAY("P.npy", "=f8", "(2, 3, 2)", by_state),
                                 TEST_ARRAY("P.npy", "=f8", "(3, 2, 2)", by_action)};
     const test_array rows[] = {CSR, SHAPE, MU, per_row};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *listed = NULL;
     nadir_model *dense = NULL;
     test_write_npz("rows.npz", rows, false);
@@ -130,7 +129,6 @@ static void dense_archives(void **state)
         nadir_model_free(dense);
     }
     nadir_model_free(listed);
-    nadir_context_free(context);
 }
 
 static void wrong_kernels(void **state)
@@ -204,8 +202,7 @@ static void write_kernel(void)
 
 static void petsc_files(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model;
     test_bytes table = {.width = 4};
     test_bytes dense = {.width = 4};
@@ -233,18 +230,16 @@ static void petsc_files(void **state)
                  "rewards of 3 x 1; expected 2 x 2");
     test_bytes_save("P.bin", &dense);
     assert_fails(context, read_petsc(context, NULL, &model), NADIR_ERROR_FORMAT, "a PETSc vector");
-    nadir_context_free(context);
 }
 
 /* --------------------------------------------------------------------------------------------- policies */
 
 static void policies(void **state)
 {
-    (void)state;
     static const double table[] = {0.5, 0.5, 0.25, 0.75};
     static const int64_t actions[] = {1, 0};
     static const double expected[] = {0, 1, 1, 0};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model;
     nadir_policy *policy = NULL;
     write_kernel();
@@ -280,7 +275,6 @@ static void policies(void **state)
     assert_memory_equal(policy->probabilities, expected, sizeof expected);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* ------------------------------------------------------------------------------- several processes */
@@ -517,9 +511,9 @@ static void spread_policies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(archives),      cmocka_unit_test(dense_archives), cmocka_unit_test(wrong_kernels),
-        cmocka_unit_test(wrong_shapes),  cmocka_unit_test(petsc_files),    cmocka_unit_test(policies),
-        cmocka_unit_test(ragged_models), cmocka_unit_test(dense_models),   cmocka_unit_test(spread_policies),
+        cmocka_unit_test(archives),      test_with_context(dense_archives), cmocka_unit_test(wrong_kernels),
+        cmocka_unit_test(wrong_shapes),  test_with_context(petsc_files),    test_with_context(policies),
+        cmocka_unit_test(ragged_models), cmocka_unit_test(dense_models),    cmocka_unit_test(spread_policies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

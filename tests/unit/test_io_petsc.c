@@ -342,8 +342,7 @@ static void test_bad_rewards(void **state)
 
 static void test_files_that_cannot_be_opened(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model;
     const test_bytes kernel = sparse_kernel(4);
     test_bytes_save("P.bin", &kernel);
@@ -351,7 +350,6 @@ static void test_files_that_cannot_be_opened(void **state)
     assert_fails(context, read_file(context, "P.bin", "none.bin", &model), NADIR_ERROR_FILE, "none.bin");
     assert_int_equal(mkdir("folder.bin", 0777), 0);
     assert_fails(context, read_file(context, "folder.bin", NULL, &model), NADIR_ERROR_FILE, "a directory");
-    nadir_context_free(context);
 }
 
 int main(void)
@@ -374,7 +372,7 @@ int main(void)
         cmocka_unit_test(test_columns_out_of_range),
         cmocka_unit_test(test_bad_probabilities),
         cmocka_unit_test(test_bad_rewards),
-        cmocka_unit_test(test_files_that_cannot_be_opened),
+        test_with_context(test_files_that_cannot_be_opened),
     };
     return cmocka_run_group_tests_name("PETSc", tests, NULL, NULL);
 }

@@ -43,8 +43,7 @@ static nadir_model *make_model(nadir_context *context, bool with_rewards)
 
 static void test_round_trip(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = make_model(context, true);
     nadir_model *copy;
     assert_ok(context, write_file(context, model, "out.P.bin"));
@@ -55,7 +54,6 @@ static void test_round_trip(void **state)
     assert_memory_equal(test_view(copy).rewards, test_view(model).rewards, 4 * sizeof(double));
     nadir_model_free(copy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void assert_file_is(const char *path, const test_bytes *expected)
@@ -71,8 +69,7 @@ static void assert_file_is(const char *path, const test_bytes *expected)
 /* The bytes that PETSc itself would write, without stored zeros in the kernel. */
 static void test_bytes_written(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = make_model(context, true);
     test_bytes kernel = {.width = 4};
     PUT_INTEGERS(&kernel, MATRIX, 4, 2, 6, 2, 1, 2, 1, 0, 1, 1, 0, 1, 0);
@@ -84,13 +81,11 @@ static void test_bytes_written(void **state)
     assert_file_is("m.bin", &kernel);
     assert_file_is("m.g.bin", &rewards);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_write_without_rewards(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = make_model(context, false);
     nadir_model *copy;
     assert_ok(context, write_file(context, model, "bare.P.bin"));
@@ -100,20 +95,17 @@ static void test_write_without_rewards(void **state)
     assert_models_equal(copy, model, 0);
     nadir_model_free(copy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_both_files_or_neither(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = make_model(context, true);
     assert_int_equal(mkdir("half.g.bin", 0777), 0);
     assert_fails(context, write_file(context, model, "half.P.bin"), NADIR_ERROR_IO,
                  "half.g.bin: cannot write the file: a directory stands there");
     assert_int_not_equal(access("half.P.bin", F_OK), 0);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Puts a folder where the rewards should go, once they are being written. Progress is reported ten times a
@@ -158,10 +150,10 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_bytes_written),
-        cmocka_unit_test(test_write_without_rewards),
-        cmocka_unit_test(test_both_files_or_neither),
+        test_with_context(test_round_trip),
+        test_with_context(test_bytes_written),
+        test_with_context(test_write_without_rewards),
+        test_with_context(test_both_files_or_neither),
         cmocka_unit_test(test_kernel_is_removed_if_the_rewards_fail_last),
         cmocka_unit_test(test_out_of_memory),
     };

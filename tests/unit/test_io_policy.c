@@ -69,8 +69,7 @@ static void csv_in_other_dialects(void **state)
 
 static void csv_without_probabilities(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_policy *policy = NULL;
     test_write_file("policy.csv", "idstate,idaction\n0,3\n2,1\n");
@@ -79,13 +78,11 @@ static void csv_without_probabilities(void **state)
     assert_memory_equal(nadir_policy_probabilities(policy), sure, sizeof sure);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void sums_within_the_tolerance_are_normalised(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_policy *policy = NULL;
     test_write_file("policy.csv", "idstate,idaction,probability\n0,0,0.250001\n0,3,0.750001\n2,0,1\n");
@@ -95,7 +92,6 @@ static void sums_within_the_tolerance_are_normalised(void **state)
     assert_non_null(strstr(test_messages(), "normalised"));
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void csv_that_is_wrong(void **state)
@@ -131,8 +127,7 @@ static void csv_that_is_wrong(void **state)
 
 static void arrays_as_they_should_be(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     const double table[] = {0.25, 0, 0, 0.75, 0, 0, 1, 0, 0, 0, 0.5, 0, 0, 0, 0.5, 0, 0, 1, 0, 0};
     test_write_npy("policy.npy", &(test_array)TEST_ARRAY("", "=f8", "(4, 5)", table));
@@ -148,7 +143,6 @@ static void arrays_as_they_should_be(void **state)
     assert_memory_equal(nadir_policy_probabilities(policy), sure, sizeof sure);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void refuse_array(const test_array *array, nadir_status status, const char *words)
@@ -183,8 +177,7 @@ static void arrays_that_are_wrong(void **state)
 
 static void policies_come_back(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_policy *policy = NULL;
     nadir_policy *back = NULL;
@@ -205,13 +198,11 @@ static void policies_come_back(void **state)
     assert_fails(context, nadir_policy_read(context, model, ".", &back), NADIR_ERROR_FILE, "a directory");
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void regular_models_are_written_as_tables(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model_data made;
     nadir_model_data_default(&made);
     made.states = 2;
@@ -238,7 +229,6 @@ static void regular_models_are_written_as_tables(void **state)
     nadir_policy_free(policy);
     nadir_model_free(model);
     nadir_model_free(rich);
-    nadir_context_free(context);
 }
 
 static void check_initial(const char *initial, const double wanted[4])
@@ -320,13 +310,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(csv_as_it_should_be),
         cmocka_unit_test(csv_in_other_dialects),
-        cmocka_unit_test(csv_without_probabilities),
-        cmocka_unit_test(sums_within_the_tolerance_are_normalised),
+        test_with_context(csv_without_probabilities),
+        test_with_context(sums_within_the_tolerance_are_normalised),
         cmocka_unit_test(csv_that_is_wrong),
-        cmocka_unit_test(arrays_as_they_should_be),
+        test_with_context(arrays_as_they_should_be),
         cmocka_unit_test(arrays_that_are_wrong),
-        cmocka_unit_test(policies_come_back),
-        cmocka_unit_test(regular_models_are_written_as_tables),
+        test_with_context(policies_come_back),
+        test_with_context(regular_models_are_written_as_tables),
         cmocka_unit_test(initial_distributions),
         cmocka_unit_test(initial_distributions_that_are_wrong),
     };

@@ -41,8 +41,7 @@ static void assert_same(const char *left, const char *right)
 
 static void test_counts_of_prism(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_good(context, counted);
     assert_int_equal(model->states, 4);
     assert_int_equal(model->rows, 6); /* the terminal state has one */
@@ -55,7 +54,6 @@ static void test_counts_of_prism(void **state)
     assert_true(model->initial[2] == 0.25);
     assert_non_null(strstr(test_messages(), "1 state has no action"));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_word_of_storm(void **state)
@@ -86,12 +84,10 @@ static void test_any_order_comments_blanks_line_ends(void **state)
 
 static void test_quotients(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_good(context, "2 1 2\n0 0 0 1/3\n0 0 1 2/3\n");
     assert_true(test_probability(model, 0, 0) == 1.0 / 3);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_duplicate_transitions_add_up(void **state)
@@ -102,19 +98,16 @@ static void test_duplicate_transitions_add_up(void **state)
 
 static void test_gaps_in_choices(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_good(context, "1 2 2\n0 7 0 1\n0 2 0 1\n");
     assert_int_equal(model->row_actions[0], 2);
     assert_int_equal(model->row_actions[1], 7);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_labels_are_names(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_good(context, "2 4 5\n0 0 0 1 west\n0 1 0 0.5 east\n0 1 1 0.5 east\n"
                                             "1 0 1 1 east\n1 1 0 1 stay\n");
     assert_int_equal(model->action_names.count, 3);
@@ -124,13 +117,11 @@ static void test_labels_are_names(void **state)
     assert_string_equal(nadir_model_action_name(model, 3), "stay");
     assert_int_equal(nadir_model_row_action(model, 1, 2), 1); /* the same number as in state 0 */
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_labels_that_are_numbers(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_good(context, "1 3 3\n0 0 0 1 30\n0 1 0 1 5\n0 2 0 1 0\n");
     assert_int_equal(model->action_names.count, 0);
     assert_int_equal(model->row_actions[0], 0);
@@ -146,13 +137,11 @@ static void test_labels_that_are_numbers(void **state)
     model = read_good(context, "1 2 2\n0 0 0 1 07\n0 1 0 1 7\n");
     assert_string_equal(nadir_model_action_name(model, 0), "07");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_repeated_labels_get_numbers(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_good(context, "2 6 6\n0 0 0 1 a\n0 1 0 1 a\n0 2 0 1 a\n0 3 0 1 b\n"
                                             "1 0 0 1 a\n1 1 0 1 a\n");
     assert_int_equal(model->action_names.count, 4);
@@ -168,19 +157,16 @@ static void test_repeated_labels_get_numbers(void **state)
     assert_string_equal(nadir_model_action_name(model, 1), "a#2");
     assert_string_equal(nadir_model_action_name(model, 2), "a#3");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_some_choices_without_label(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_good(context, "2 3 3\n0 0 1 1 go\n1 0 0 1\n1 1 1 1 0\n");
     assert_string_equal(nadir_model_action_name(model, 0), "go");
     assert_string_equal(nadir_model_action_name(model, 1), "0");
     assert_string_equal(nadir_model_action_name(model, 2), "__NOLABEL__");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_two_labels_of_one_choice(void **state)
@@ -298,17 +284,17 @@ static void test_recognised_by_content(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts_of_prism),
+        test_with_context(test_counts_of_prism),
         cmocka_unit_test(test_word_of_storm),
         cmocka_unit_test(test_markov_chains),
         cmocka_unit_test(test_any_order_comments_blanks_line_ends),
-        cmocka_unit_test(test_quotients),
+        test_with_context(test_quotients),
         cmocka_unit_test(test_duplicate_transitions_add_up),
-        cmocka_unit_test(test_gaps_in_choices),
-        cmocka_unit_test(test_labels_are_names),
-        cmocka_unit_test(test_labels_that_are_numbers),
-        cmocka_unit_test(test_repeated_labels_get_numbers),
-        cmocka_unit_test(test_some_choices_without_label),
+        test_with_context(test_gaps_in_choices),
+        test_with_context(test_labels_are_names),
+        test_with_context(test_labels_that_are_numbers),
+        test_with_context(test_repeated_labels_get_numbers),
+        test_with_context(test_some_choices_without_label),
         cmocka_unit_test(test_two_labels_of_one_choice),
         cmocka_unit_test(test_wrong_counts),
         cmocka_unit_test(test_huge_counts),

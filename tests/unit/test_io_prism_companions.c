@@ -90,20 +90,17 @@ static void test_transition_rewards(void **state)
 
 static void test_transition_rewards_are_kept(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_with(context, mdp, "3 3 1\n0 0 1 4\n", NULL);
     assert_non_null(model->transition_rewards);
     assert_true(nadir_model_row(model, 0).rewards[0] == 0);
     assert_true(nadir_model_row(model, 0).rewards[1] == 4);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_rewards_follow_choices_not_names(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     /* The label b gets number 0, so that the choices of state 1 change places. */
     nadir_model *model =
         read_with(context, "2 3 3\n0 0 0 1 b\n1 0 0 1 a\n1 1 1 1 b\n", "1 0 0 5\n1 1 1 7\n", NULL);
@@ -111,7 +108,6 @@ static void test_rewards_follow_choices_not_names(void **state)
     assert_true(model->rewards[1] == 7);
     assert_true(model->rewards[2] == 5);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_state_rewards(void **state)
@@ -154,13 +150,11 @@ static void test_counts_alone(void **state)
 
 static void test_rewards_of_terminal_states(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = read_with(context, mdp, "3 2\n0 1\n2 10\n", NULL);
     assert_true(model->rewards[3] == 0);
     assert_non_null(strstr(test_messages(), "model.rew: the rewards of 1 state without choices"));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_wrong_counts_of_rewards(void **state)
@@ -247,13 +241,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_transition_rewards),
-        cmocka_unit_test(test_transition_rewards_are_kept),
-        cmocka_unit_test(test_rewards_follow_choices_not_names),
+        test_with_context(test_transition_rewards_are_kept),
+        test_with_context(test_rewards_follow_choices_not_names),
         cmocka_unit_test(test_state_rewards),
         cmocka_unit_test(test_first_state_reward_is_an_integer),
         cmocka_unit_test(test_rewards_of_a_chain),
         cmocka_unit_test(test_counts_alone),
-        cmocka_unit_test(test_rewards_of_terminal_states),
+        test_with_context(test_rewards_of_terminal_states),
         cmocka_unit_test(test_wrong_counts_of_rewards),
         cmocka_unit_test(test_rewards_for_nothing),
         cmocka_unit_test(test_lines_that_are_no_reward),

@@ -208,8 +208,7 @@ static void other_values_are_skipped(void **state)
 
 static void files(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_json json;
     test_write_file("file.json", "{\"a\":1}");
     assert_ok(context, nadir_json_open(context, "file.json", 7, &json));
@@ -220,17 +219,15 @@ static void files(void **state)
     assert_fails(context, nadir_json_open(context, "missing.json", 6, &json), NADIR_ERROR_FILE,
                  "missing.json");
     nadir_json_close(&json);
-    nadir_context_free(context);
 }
 
 /* In whatever locale and rounding mode. */
 static void numbers_are_exact(void **state)
 {
-    (void)state;
     static const double expected[] = {-0.0, 0.1, 1.7976931348623157e308};
     static const char *const locales[] = {"C", "de_DE.UTF-8", "de_DE", "fr_FR.UTF-8"};
     static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_write_file("file.json", "{\"a\":[-0,0.1000000000000000055,1.7976931348623157e+308]}");
     for (size_t i = 0; i < sizeof locales / sizeof *locales; i++) {
         for (size_t j = 0; j < sizeof modes / sizeof *modes; j++) {
@@ -250,7 +247,6 @@ static void numbers_are_exact(void **state)
         }
     }
     (void)setlocale(LC_ALL, "C");
-    nadir_context_free(context);
 }
 
 int main(void)
@@ -261,8 +257,8 @@ int main(void)
         cmocka_unit_test(arrays),
         cmocka_unit_test(strings),
         cmocka_unit_test(other_values_are_skipped),
-        cmocka_unit_test(files),
-        cmocka_unit_test(numbers_are_exact),
+        test_with_context(files),
+        test_with_context(numbers_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,8 +86,7 @@ static bool check_mixing(nadir_context *context, const nadir_problem *problem, c
 
 static void test_mixing(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random;
     const double radius = 0.1;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
@@ -116,8 +115,6 @@ static void test_mixing(void **state)
     assert_true(check_mixing(context, test_problem_view(&made), kernel, 1.3));
     free(kernel);
     test_problem_clear(&made);
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* A kernel entry by entry, [rows * states]. To be freed. */
@@ -181,9 +178,8 @@ static void check_kappa(const nadir_problem *problem, const double *nominal, con
 
 static void test_proven(void **state)
 {
-    (void)state;
     static const double radii[] = {0.003, 0.01, 0.03, 0.1, 0.2};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random;
     int proven = 0;
     nadir_random_seed(&random, SEED);
@@ -222,19 +218,16 @@ static void test_proven(void **state)
         test_problem_clear(&made);
     }
     assert_that(proven >= (test_memcheck() ? 1 : 40), "only %d proofs", proven);
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Random dense kernels, whose radii up to which proofs by norms hold are known. */
 static void test_reach(void **state)
 {
-    (void)state;
     static const struct {
         double radius;
         bool proven, hopeless;
     } rows[] = {{0.01, true, false}, {0.1, true, false}, {0.25, true, false}, {0.6, false, true}};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &rows[i].radius, NULL);
         nadir_generate_settings shape;
@@ -259,16 +252,14 @@ static void test_reach(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mixing),
-        cmocka_unit_test(test_proven),
-        cmocka_unit_test(test_reach),
+        test_with_context(test_mixing),
+        test_with_context(test_proven),
+        test_with_context(test_reach),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

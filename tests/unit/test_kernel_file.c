@@ -91,8 +91,7 @@ static const nadir_kernel_parameters nothing_said = {.norm = NAN, .gamma = NAN};
 
 static void rank_one_kernels_come_back(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_kernel *kernel = NULL;
     const double b[] = {0.1, -0x1.999999999999ap-4, 5e-324, 0, 1.7976931348623157e308, -0.0, 1.0 / 3};
@@ -122,13 +121,11 @@ static void rank_one_kernels_come_back(void **state)
     round_trip(context, kernel, &nothing_said);
     nadir_kernel_free(kernel);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void changed_rows_come_back(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_kernel *kernel = NULL;
     const int64_t rows[] = {1, 2, 6};
@@ -142,7 +139,6 @@ static void changed_rows_come_back(void **state)
     round_trip(context, kernel, &parameters);
     nadir_kernel_free(kernel);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static nadir_model *generate(nadir_context *context, const char *kind, int64_t states)
@@ -158,8 +154,7 @@ static nadir_model *generate(nadir_context *context, const char *kind, int64_t s
 /* The nominal kernel; sparse ones are large enough to be written in many pieces. */
 static void nominal_kernels_come_back(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     static const struct {
         const char *kind;
         int64_t states;
@@ -172,13 +167,11 @@ static void nominal_kernels_come_back(void **state)
         nadir_kernel_free(kernel);
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 static void rows_are_read_as_a_model_too(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_model *back = NULL;
     nadir_kernel *kernel = NULL;
@@ -195,7 +188,6 @@ static void rows_are_read_as_a_model_too(void **state)
     nadir_model_free(back);
     nadir_kernel_free(kernel);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Every entry is the one that the tests made by themselves, up to rounding; none is zero, columns rise. (The
@@ -299,8 +291,7 @@ static void refuse_file(const char *path, nadir_status expected, const char *wor
 
 static void archives_by_others_are_read(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = three_rows(context);
     nadir_kernel *kernel = NULL;
     nadir_kernel_parameters parameters;
@@ -320,7 +311,6 @@ static void archives_by_others_are_read(void **state)
     nadir_kernel_parameters_clear(context, &parameters);
     nadir_kernel_free(kernel);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void kernels_that_are_missing(void **state)
@@ -508,12 +498,12 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rank_one_kernels_come_back),
-        cmocka_unit_test(changed_rows_come_back),
-        cmocka_unit_test(nominal_kernels_come_back),
-        cmocka_unit_test(rows_are_read_as_a_model_too),
+        test_with_context(rank_one_kernels_come_back),
+        test_with_context(changed_rows_come_back),
+        test_with_context(nominal_kernels_come_back),
+        test_with_context(rows_are_read_as_a_model_too),
         cmocka_unit_test(kernels_of_all_kinds_come_back),
-        cmocka_unit_test(archives_by_others_are_read),
+        test_with_context(archives_by_others_are_read),
         cmocka_unit_test(kernels_that_are_missing),
         cmocka_unit_test(shapes_that_do_not_fit),
         cmocka_unit_test(numbers_that_are_wrong),

@@ -29,10 +29,9 @@ static test_problem golden_problem(nadir_context *context, int instance, bool cs
 
 static void test_golden_values(void **state)
 {
-    (void)state;
     const double radii[] = {0.077, 0.099, 0.079};
     const double values[] = {5.29884806619, 9.98924440776, 4.97573291374};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < 6; i++) {
         const int golden = i / 2;
         test_problem made = golden_problem(context, golden, i % 2 == 1, radii[golden]);
@@ -50,8 +49,6 @@ static void test_golden_values(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Everything by its definition, in long double. */
@@ -210,8 +207,7 @@ static void compare_with_truth(nadir_context *context, const nadir_problem *prob
 
 static void test_brute_force(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     for (int i = 0; i < test_often(60); i++) {
         test_problem made = random_problem(context, &random, i);
@@ -224,15 +220,12 @@ static void test_brute_force(void **state)
         clear_truth(&of);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* No kernel of the ball does worse. */
 static void test_random_kernels(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 1);
     for (int i = 1; i < 30; i += 1 + (i % 4 == 3)) { /* the tiny ones */
         test_problem made = random_problem(context, &random, i);
@@ -256,13 +249,11 @@ static void test_random_kernels(void **state)
         clear_truth(&of);
         test_problem_clear(&made);
     }
-    nadir_context_free(context);
 }
 
 static void test_breakdown(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < TEST_GOLDEN; i++) {
         test_problem made = golden_problem(context, i, false, 1);
         const nadir_problem *problem = test_problem_view(&made);
@@ -293,8 +284,6 @@ static void test_breakdown(void **state)
         clear_truth(&of);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* A generated model under the uniform policy. */
@@ -321,13 +310,12 @@ static int64_t solves_of(const test_problem *made)
 /* The bounds leave few columns to form, in the search as in the check. */
 static void test_few_columns(void **state)
 {
-    (void)state;
     const struct {
         const char *kind;
         double radius;
         double share, check_share;
     } cases[] = {{"garnet", 0.05, 0.02, 0.02}, {"garnet", 0.3, 0.02, 0.1}, {"gridworld", 0.05, 0.02, 0.02}};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (size_t i = 0; i < 3; i++) {
         const double radius = cases[i].radius;
         test_problem made = generated_problem(context, cases[i].kind, radius);
@@ -350,15 +338,12 @@ static void test_few_columns(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Columns that were skipped would have changed nothing: all of them, by a bound that skips none. */
 static void test_skipped_columns(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 2);
     nadir_model *model = test_families[1].make(context, &random); /* 40 states */
     const double radius = 1;
@@ -390,14 +375,12 @@ static void test_skipped_columns(void **state)
     assert_that(facts[59].columns < 40, "%lld columns", (long long)facts[59].columns);
     clear_truth(&of);
     test_problem_clear(&made);
-    nadir_context_free(context);
 }
 
 /* Where bounds from P alone leave too many columns, groups of states sharpen them: still nothing is lost. */
 static void test_groups(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const char *const kinds[] = {"garnet", "gridworld"};
     for (int i = 0; i < 2; i++) {
         nadir_generate_settings settings = test_generate_settings();
@@ -426,14 +409,11 @@ static void test_groups(void **state)
         clear_truth(&of);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static void test_degenerate(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 3);
     for (int which = 0; which < TEST_IDLE; which++) {
         test_problem made = test_problem_idle(context, &random, which, NADIR_SET_NONRECT, 1);
@@ -454,14 +434,11 @@ static void test_degenerate(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static void test_scaled_rewards(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     double expected = 0;
     for (int i = 0; i < TEST_REWARD_SIZES; i++) {
         const double radius = 0.5;
@@ -478,7 +455,6 @@ static void test_scaled_rewards(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    nadir_context_free(context);
 }
 
 static void test_scarce_memory(void **state)
@@ -512,11 +488,11 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden_values),  cmocka_unit_test(test_brute_force),
-        cmocka_unit_test(test_random_kernels), cmocka_unit_test(test_breakdown),
-        cmocka_unit_test(test_few_columns),    cmocka_unit_test(test_skipped_columns),
-        cmocka_unit_test(test_groups),         cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_scaled_rewards), cmocka_unit_test(test_scarce_memory),
+        test_with_context(test_golden_values),  test_with_context(test_brute_force),
+        test_with_context(test_random_kernels), test_with_context(test_breakdown),
+        test_with_context(test_few_columns),    test_with_context(test_skipped_columns),
+        test_with_context(test_groups),         test_with_context(test_degenerate),
+        test_with_context(test_scaled_rewards), cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

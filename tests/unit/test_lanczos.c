@@ -139,9 +139,8 @@ static void test_against_jacobi(void **state)
         {20, 90, 0, 0},    {60, 60, 1, 1},  {60, 60, 3, 1},    {70, 70, 0, 0},
         {64, 64, 64, 0.5}, {50, 40, 40, 1}, {40, 40, 40, 0.9}, {130, 90, 0, 0},
     };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const nadir_vec here = nadir_vec_host(context);
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         matrix at = matrix_make(cases[i].rows, cases[i].columns, cases[i].rank, cases[i].decay, SEED + i);
         const nadir_linear_map of = operator_of(&at);
@@ -168,13 +167,11 @@ static void test_against_jacobi(void **state)
         test_singular_clear(&truth);
         matrix_clear(&at);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static void test_limits(void **state)
 {
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const nadir_vec here = nadir_vec_host(context);
     matrix at = matrix_make(80, 80, 0, 0, SEED);
     const nadir_linear_map of = operator_of(&at);
@@ -182,7 +179,6 @@ static void test_limits(void **state)
     double y[80];
     nadir_random random = context->random;
     nadir_singular_triple triple;
-    (void)state;
     assert_fails(context, nadir_lanczos_top(&here, &of, x, NULL, 0, 100, x, y, &triple), NADIR_ERROR_ARGUMENT,
                  "norm 0");
     assert_ok(context, nadir_lanczos_top(&here, &of, NULL, &random, 0, 10, x, y, &triple));
@@ -202,7 +198,6 @@ static void test_limits(void **state)
     assert_fails(context, nadir_lanczos_top(&here, &of, x, NULL, 0, 100, x, y, &triple),
                  NADIR_ERROR_NOT_CONVERGED, "not finite");
     matrix_clear(&at);
-    nadir_context_free(context);
 }
 
 static void test_proven_norms(void **state)
@@ -212,8 +207,7 @@ static void test_proven_norms(void **state)
         int rank;
         double decay;
     } cases[] = {{1, 0, 0}, {2, 0, 0}, {10, 0, 0}, {60, 0, 0}, {60, 1, 1}, {40, 40, 0.5}, {45, 45, 0.99}};
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int64_t n = cases[i].n;
         matrix at = matrix_make(n, n, cases[i].rank, cases[i].decay, SEED + i);
@@ -257,8 +251,6 @@ static void test_proven_norms(void **state)
         free(work);
         matrix_clear(&at);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static void test_scarce_memory(void **state)
@@ -287,9 +279,9 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_jacobi),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_proven_norms),
+        test_with_context(test_against_jacobi),
+        test_with_context(test_limits),
+        test_with_context(test_proven_norms),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,8 +103,7 @@ static nadir_largest find(nadir_context *context, reflected *at, uint64_t seed, 
 static void test_both_sides(void **state)
 {
     static const int64_t sizes[] = {1, 2, 5, 40, 300};
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         for (int kind = 0; kind < 6; kind++) {
             reflected at = make(sizes[i], kind, SEED + i);
@@ -121,16 +120,13 @@ static void test_both_sides(void **state)
             clear(&at);
         }
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* It stops as soon as it may, and not before. */
 static void test_stops(void **state)
 {
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     reflected at = make(300, 2, SEED);
-    (void)state;
     const nadir_largest enough = find(context, &at, SEED, 6, INFINITY, 0, NADIR_LARGEST_PRODUCTS);
     assert_true(enough.upper <= 6 && enough.products < 25);
     const nadir_largest closer = find(context, &at, SEED, 3.5, INFINITY, 0, NADIR_LARGEST_PRODUCTS);
@@ -144,7 +140,6 @@ static void test_stops(void **state)
     const nadir_largest rough = find(context, &at, SEED, 0, INFINITY, 0.1, NADIR_LARGEST_PRODUCTS);
     assert_true(rough.upper >= 3 * 0.99 && rough.upper <= 3 * 1.101 * 1.02);
     clear(&at);
-    nadir_context_free(context);
 }
 
 /* A few products do where much less is wanted, and do not where a single vector among thousands is far above
@@ -152,8 +147,7 @@ static void test_stops(void **state)
 static void test_far_below(void **state)
 {
     enum { SIZE = 3000, SEEDS = 40 };
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     reflected flat = make(SIZE, 2, SEED);
     reflected peak = make(SIZE, 0, SEED);
     peak.values[0] = 20;
@@ -169,17 +163,15 @@ static void test_far_below(void **state)
     }
     clear(&flat);
     clear(&peak);
-    nadir_context_free(context);
 }
 
 static void test_fails(void **state)
 {
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const nadir_vec here = nadir_vec_host(context);
     nadir_largest found;
     nadir_random random;
     reflected at = make(40, 2, SEED);
-    (void)state;
     nadir_random_seed(&random, SEED);
     at.fails = 5;
     assert_fails(context, nadir_lanczos_largest(&here, 40, apply, &at, &random, 0, INFINITY, 0, 20, &found),
@@ -189,7 +181,6 @@ static void test_fails(void **state)
     assert_fails(context, nadir_lanczos_largest(&here, 40, apply, &at, &random, 0, INFINITY, 0, 20, &found),
                  NADIR_ERROR_NOT_CONVERGED, "not finite");
     clear(&at);
-    nadir_context_free(context);
 }
 
 static nadir_status attempt(nadir_context *context, const void *of)
@@ -213,8 +204,8 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_both_sides),    cmocka_unit_test(test_stops),
-        cmocka_unit_test(test_far_below),     cmocka_unit_test(test_fails),
+        test_with_context(test_both_sides),   test_with_context(test_stops),
+        test_with_context(test_far_below),    test_with_context(test_fails),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

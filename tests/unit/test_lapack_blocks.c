@@ -41,11 +41,10 @@ static void clear_setting(large_setting *setting)
 /* The same products as the iterative backend, which shares no code with the factors. */
 static void test_products(void **state)
 {
-    (void)state;
     if (test_memcheck()) {
         skip();
     }
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     large_setting setting = make_setting(context);
     static double b[STATES];
     static double x[2][STATES];
@@ -75,7 +74,6 @@ static void test_products(void **state)
         }
     }
     clear_setting(&setting);
-    nadir_context_free(context);
 }
 
 static int stop_factoring(void *user, const char *task, double share)
@@ -106,7 +104,7 @@ static void test_interruption(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),
+        test_with_context(test_products),
         cmocka_unit_test(test_interruption),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

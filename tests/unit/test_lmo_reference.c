@@ -17,8 +17,7 @@ static const nadir_domain domains[] = {NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPOR
 /* The rows of one state share a budget. */
 static void test_reference(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     const double norms[] = {1, 2, INFINITY, 1.5, 3, 1.2, 6};
     for (int i = 0; i < 7 * 4; i++) {
@@ -48,8 +47,6 @@ static void test_reference(void **state)
         assert_close(budget.gain, gain, test_long_unit() < 1e-18 ? 1e-12 : 1e-8);
         test_rows_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Sums along the order against sums over the states. */
@@ -76,8 +73,7 @@ static void check_below(const nadir_value_order *order, double omega)
 
 static void test_order(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     enum { STATES = 1000 };
     static double v[STATES];
@@ -120,7 +116,6 @@ static void test_order(void **state)
     assert_fails(context, nadir_value_order_make(context, STATES, v, &order), NADIR_ERROR_ARGUMENT,
                  "too far apart");
     nadir_value_order_clear(context, &order);
-    nadir_context_free(context);
 }
 
 /* Every entry of the kernel is that of the rows, for all kinds of rows, and again after other answers. */
@@ -145,8 +140,7 @@ static void check_kernel(test_rows *made, nadir_kernel *kernel)
 
 static void test_kernels(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     for (int i = 0; i < 10 * TEST_ROWS_NORMS; i++) {
         const double p = test_rows_norms[i % TEST_ROWS_NORMS];
@@ -168,15 +162,12 @@ static void test_kernels(void **state)
         nadir_kernel_free(kernel);
         test_rows_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Where nothing can be gained, or nothing holds the rows. */
 static void test_degenerate(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     for (int i = 0; i < 4 * TEST_ROWS_NORMS; i++) {
         const double p = test_rows_norms[i % TEST_ROWS_NORMS];
@@ -211,8 +202,6 @@ static void test_degenerate(void **state)
         assert_true(isinf(p) || budget.tau == 0);
         test_rows_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Memory that runs out leaves nothing behind. */
@@ -255,8 +244,8 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reference),     cmocka_unit_test(test_order),
-        cmocka_unit_test(test_kernels),       cmocka_unit_test(test_degenerate),
+        test_with_context(test_reference),    test_with_context(test_order),
+        test_with_context(test_kernels),      test_with_context(test_degenerate),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,10 +115,8 @@ static void share_test(test_rows *made, nadir_random *random)
 
 static void test_share(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     each_case(context, test_often(ROUNDS), share_test);
-    nadir_context_free(context);
 }
 
 /* All rows on several threads give what one gives. */
@@ -142,10 +140,8 @@ static void all_test(test_rows *made, nadir_random *random)
 
 static void test_share_all(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     each_case(context, test_often(4), all_test);
-    nadir_context_free(context);
 }
 
 /* Prices: nothing allowed is cheaper, and the multiplier of a budget as price gives the budget's answer. */
@@ -183,10 +179,8 @@ static void price_test(test_rows *made, nadir_random *random)
 
 static void test_penalized(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     each_case(context, test_often(12), price_test);
-    nadir_context_free(context);
 }
 
 /* tau of a budget, as a price, asks for the budget's own answer. */
@@ -212,10 +206,8 @@ static void multiplier_test(test_rows *made, nadir_random *random)
 
 static void test_multiplier(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     each_case(context, test_often(12), multiplier_test);
-    nadir_context_free(context);
 }
 
 /* No other rows of the ball gain more than the bound, which takes any numbers whatever. */
@@ -265,17 +257,15 @@ static void attack_test(test_rows *made, nadir_random *random)
 
 static void test_attack(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     each_case(context, test_often(14), attack_test);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_share),      cmocka_unit_test(test_share_all), cmocka_unit_test(test_penalized),
-        cmocka_unit_test(test_multiplier), cmocka_unit_test(test_attack),
+        test_with_context(test_share),      test_with_context(test_share_all), test_with_context(test_penalized),
+        test_with_context(test_multiplier), test_with_context(test_attack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,8 +90,7 @@ static void test_shapes_that_are_refused(void **state)
 
 static void test_arguments_that_are_refused(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = NULL;
     test_small_model small;
     test_small_set(&small);
@@ -111,13 +110,11 @@ static void test_arguments_that_are_refused(void **state)
     small.data.rows = INT64_MAX;
     assert_fails(context, nadir_model_create(context, &small.data, &model), NADIR_ERROR_ARGUMENT, "no model");
     nadir_model_free(NULL);
-    nadir_context_free(context);
 }
 
 static void test_rounding_keeps_bits_and_more_is_normalised(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_small_model small;
     test_small_set(&small);
     small.probabilities[0] = 0.1;
@@ -148,14 +145,12 @@ static void test_rounding_keeps_bits_and_more_is_normalised(void **state)
         test_messages(),
         "model: 2 rows were normalised; the farthest from 1: state 1, action 0, sum 1.0000002\n"
         "model: 2 rows were normalised; the farthest from 1: state 0, action 0, sum 1.0000001\n");
-    nadir_context_free(context);
 }
 
 /* 1e-5, to the percent. */
 static void test_tolerance_of_sums(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_small_model small;
     test_small_set(&small);
     small.probabilities[1] = 0.75 + 0.99e-5;
@@ -166,18 +161,16 @@ static void test_tolerance_of_sums(void **state)
     refuse(&small, "state 0, action 0: probabilities sum to 1.0000101; expected 1 (within 1e-5)");
     small.probabilities[1] = 0.75 - 1.01e-5;
     refuse(&small, "state 0, action 0: probabilities sum to 0.9999899; expected 1 (within 1e-5)");
-    nadir_context_free(context);
 }
 
 static void test_duplicates_zeros_and_order(void **state)
 {
-    (void)state;
     static const int64_t state_rows[] = {0, 1, 2, 3, 4};
     static const int64_t row_starts[] = {0, 4, 5, 6, 8};
     static const int32_t columns[] = {3, 0, 3, 1, 1, 2, 3, 0};
     static const double probabilities[] = {0.25, 0.5, 0.25, 0, 1, 1, 1, 0};
     static const double rewards[] = {4, 10, 8, 1e300, 7, -1, 3, 5};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model_data data;
     nadir_model_data_default(&data);
     data.states = 4;
@@ -197,18 +190,16 @@ static void test_duplicates_zeros_and_order(void **state)
         assert_true(view.transition_rewards[i] == (view.columns[i] == 3 ? 6 : 10));
     }
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Equal rewards on all transitions of a row: their mean is that number to the bit, and nothing is kept. */
 /* In the order given: 0.1 + 0.2 + 0.3 has other bits than 0.3 + 0.2 + 0.1. */
 static void test_duplicates_add_up_in_order(void **state)
 {
-    (void)state;
     static const int64_t row_starts[] = {0, 4, 5};
     static const int32_t columns[] = {1, 1, 0, 1, 0};
     static const double probabilities[] = {0.1, 0.2, 0.4, 0.3, 1};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_small_model small;
     test_small_set(&small);
     small.data.row_starts = row_starts;
@@ -218,16 +209,14 @@ static void test_duplicates_add_up_in_order(void **state)
     assert_true(0.1 + 0.2 + 0.3 != 0.3 + 0.2 + 0.1);
     assert_true(test_probability(model, 0, 1) == 0.1 + 0.2 + 0.3);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Action numbers and scales that say nothing are not kept. */
 static void test_plain_arrays_are_dropped(void **state)
 {
-    (void)state;
     static const int32_t plain[] = {0, 0};
     static const int32_t gaps[] = {0, 1};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_small_model small;
     nadir_model_data view;
     nadir_model_data_default(&view);
@@ -245,13 +234,11 @@ static void test_plain_arrays_are_dropped(void **state)
     assert_int_equal(view.row_actions[1], 1);
     assert_true(view.scales[0] == 1 && view.scales[1] == 2);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_equal_transition_rewards_are_exact(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_small_model small;
     test_small_set(&small);
     const double rewards[] = {0.1, 0.1, -1e9 / 3, -1e9 / 3};
@@ -263,28 +250,24 @@ static void test_equal_transition_rewards_are_exact(void **state)
     assert_true(view.rewards[0] == 0.1 && view.rewards[1] == -1e9 / 3);
     assert_null(view.transition_rewards);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_view_makes_the_same_model_again(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     const nadir_model_data view = test_view(model);
     nadir_model *again = test_create_model(context, &view);
     assert_models_equal(model, again, TEST_IGNORE_NAMES);
     nadir_model_free(model);
     nadir_model_free(again);
-    nadir_context_free(context);
 }
 
 /* Sparse below a quarter, dense from a half on, and the digest does not see the difference. */
 static void test_storage_follows_density(void **state)
 {
-    (void)state;
     enum { S = 8 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int filled = 1; filled <= S; filled++) {
         int64_t state_rows[S + 1];
         int64_t row_starts[S + 1];
@@ -332,7 +315,6 @@ static void test_storage_follows_density(void **state)
         nadir_model_free(from_dense);
         nadir_model_free(from_sparse);
     }
-    nadir_context_free(context);
 }
 
 static void digest_of(const test_small_model *small, char digest[65])
@@ -386,8 +368,7 @@ static void test_digest_knows_one_zero(void **state)
 
 static void test_places_and_rows(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     char place[NADIR_LABEL_LENGTH];
     assert_string_equal(nadir_model_label(model, 2, 5, place), "state 2 (lab), action 4 (sleep)");
@@ -405,7 +386,6 @@ static void test_places_and_rows(void **state)
     assert_string_equal(nadir_model_action_name(model, 1), "jump");
     nadir_model_free(nadir_model_retain(model));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_compensated_sum(void **state)
@@ -424,18 +404,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_that_are_refused),
         cmocka_unit_test(test_shapes_that_are_refused),
-        cmocka_unit_test(test_arguments_that_are_refused),
-        cmocka_unit_test(test_rounding_keeps_bits_and_more_is_normalised),
-        cmocka_unit_test(test_tolerance_of_sums),
-        cmocka_unit_test(test_duplicates_zeros_and_order),
-        cmocka_unit_test(test_duplicates_add_up_in_order),
-        cmocka_unit_test(test_plain_arrays_are_dropped),
-        cmocka_unit_test(test_equal_transition_rewards_are_exact),
-        cmocka_unit_test(test_view_makes_the_same_model_again),
-        cmocka_unit_test(test_storage_follows_density),
+        test_with_context(test_arguments_that_are_refused),
+        test_with_context(test_rounding_keeps_bits_and_more_is_normalised),
+        test_with_context(test_tolerance_of_sums),
+        test_with_context(test_duplicates_zeros_and_order),
+        test_with_context(test_duplicates_add_up_in_order),
+        test_with_context(test_plain_arrays_are_dropped),
+        test_with_context(test_equal_transition_rewards_are_exact),
+        test_with_context(test_view_makes_the_same_model_again),
+        test_with_context(test_storage_follows_density),
         cmocka_unit_test(test_digest_sees_every_number),
         cmocka_unit_test(test_digest_knows_one_zero),
-        cmocka_unit_test(test_places_and_rows),
+        test_with_context(test_places_and_rows),
         cmocka_unit_test(test_compensated_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

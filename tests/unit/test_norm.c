@@ -55,13 +55,12 @@ static void check_dual(int64_t count, const double *x, double q, const double *u
 
 static void test_norms_of_every_size(void **state)
 {
-    (void)state;
     enum { LONGEST = 1000 };
     static const int64_t counts[] = {1, 2, 5, 127, 128, 129, LONGEST};
     static const double scales[] = {1, 1e-150, 1e150, 1e-300, 1e300, 1e-310, 5e-324};
     double x[LONGEST];
     double u[LONGEST];
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
         for (size_t s = 0; s < sizeof scales / sizeof *scales; s++) {
             fill(counts[c], scales[s], c, x);
@@ -78,33 +77,29 @@ static void test_norms_of_every_size(void **state)
             }
         }
     }
-    nadir_context_free(context);
 }
 
 static void test_overflow_is_infinite(void **state)
 {
-    (void)state;
     const double x[] = {DBL_MAX, -DBL_MAX, DBL_MAX};
     double u[3];
     double norm;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int e = 0; e < TEST_EXPONENTS; e++) {
         const double q = test_exponents[e];
         assert_ok(context, nadir_norm_dual(context, 0, 3, x, q, u, &norm));
         assert_true(norm == (q < 1e16 ? INFINITY : DBL_MAX));
         assert_precise(fabsl(test_norm(3, u, 0, test_conjugate(q)) - 1) <= 1e-14L, "|u|_p");
     }
-    nadir_context_free(context);
 }
 
 static void test_closed_ends(void **state)
 {
-    (void)state;
     const double x[] = {0, 2, -3, 3, -0.0, -3};
     const double signs[] = {0, 1, -1, 1, 0, -1};
     double u[6];
     double norm;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     assert_ok(context, nadir_norm_dual(context, 0, 6, x, 1, u, &norm));
     assert_true(norm == 11);
     for (int i = 0; i < 6; i++) {
@@ -117,13 +112,11 @@ static void test_closed_ends(void **state)
     }
     assert_ok(context, nadir_norm_p(context, 6, x, 2, &norm));
     assert_true(norm == sqrt(31));
-    nadir_context_free(context);
 }
 
 static void test_nothing_and_zeros(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int e = 0; e < TEST_EXPONENTS; e++) {
         double x[3] = {0, -0.0, 0};
         double norm = 7;
@@ -134,15 +127,13 @@ static void test_nothing_and_zeros(void **state)
         assert_ok(context, nadir_norm_dual(context, 0, 0, NULL, test_exponents[e], NULL, &norm));
         assert_true(norm == 0);
     }
-    nadir_context_free(context);
 }
 
 static void test_wrong_arguments(void **state)
 {
-    (void)state;
     double x[3] = {1, 2, 3};
     double norm;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     assert_fails(context, nadir_norm_p(context, 3, x, 0.5, &norm), NADIR_ERROR_ARGUMENT, "expected 1 to inf");
     assert_fails(context, nadir_norm_p(context, 3, x, NAN, &norm), NADIR_ERROR_ARGUMENT, "the norm is");
     assert_fails(context, nadir_norm_dual(context, 0, 3, x, -1, x, &norm), NADIR_ERROR_ARGUMENT, "is -1");
@@ -153,7 +144,6 @@ static void test_wrong_arguments(void **state)
         assert_fails(context, nadir_norm_dual(context, 10, 3, x, 1, x, &norm), NADIR_ERROR_ARGUMENT,
                      "entry 11 of");
     }
-    nadir_context_free(context);
 }
 
 /* A vector on three members, the second of which owns nothing. */
@@ -204,9 +194,12 @@ static void test_several_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_conjugates),           cmocka_unit_test(test_norms_of_every_size),
-        cmocka_unit_test(test_overflow_is_infinite), cmocka_unit_test(test_closed_ends),
-        cmocka_unit_test(test_nothing_and_zeros),    cmocka_unit_test(test_wrong_arguments),
+        cmocka_unit_test(test_conjugates),
+        test_with_context(test_norms_of_every_size),
+        test_with_context(test_overflow_is_infinite),
+        test_with_context(test_closed_ends),
+        test_with_context(test_nothing_and_zeros),
+        test_with_context(test_wrong_arguments),
         cmocka_unit_test(test_several_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

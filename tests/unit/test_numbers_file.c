@@ -151,8 +151,7 @@ static void arrays_as_they_should_be(void **state)
 
 static void tables_of_regular_models(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = NULL;
     double *numbers = NULL;
     int64_t count;
@@ -175,7 +174,6 @@ static void tables_of_regular_models(void **state)
                  NADIR_ERROR_FORMAT, "the array has shape (6, 1)");
     nadir_numbers_free(context, NULL);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void arrays_that_are_wrong(void **state)
@@ -196,9 +194,8 @@ static void arrays_that_are_wrong(void **state)
 /* Every bit comes back, of numbers of either sign as the file says them. */
 static void numbers_are_written(void **state)
 {
-    (void)state;
     const double mixed[] = {-0.1, 0x1.fffffffffffffp+1023, 0.30000000000000004, 0, -5e-324, 7, 1};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     size_t length;
     assert_ok(context, nadir_numbers_write(context, model, "value", by_row, "written.csv"));
@@ -215,7 +212,6 @@ static void numbers_are_written(void **state)
     assert_fails(context, nadir_numbers_write(context, model, "value", by_row, "missing/written.csv"),
                  NADIR_ERROR_IO, "missing/written.csv");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static nadir_status read_numbers(nadir_context *context, const void *of)
@@ -259,11 +255,11 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_as_they_should_be), cmocka_unit_test(tables_in_other_dialects),
-        cmocka_unit_test(tables_that_are_wrong),    cmocka_unit_test(tables_that_are_incomplete),
-        cmocka_unit_test(numbers_that_are_wrong),   cmocka_unit_test(arrays_as_they_should_be),
-        cmocka_unit_test(tables_of_regular_models), cmocka_unit_test(arrays_that_are_wrong),
-        cmocka_unit_test(numbers_are_written),      cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(tables_as_they_should_be),  cmocka_unit_test(tables_in_other_dialects),
+        cmocka_unit_test(tables_that_are_wrong),     cmocka_unit_test(tables_that_are_incomplete),
+        cmocka_unit_test(numbers_that_are_wrong),    cmocka_unit_test(arrays_as_they_should_be),
+        test_with_context(tables_of_regular_models), cmocka_unit_test(arrays_that_are_wrong),
+        test_with_context(numbers_are_written),      cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,8 +44,7 @@ static double pack_best_first(int64_t n, const double *value, const double *low,
 
 static void test_knapsack(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     for (int i = 0; i < 3000; i++) {
         double value[MOST];
@@ -67,8 +66,6 @@ static void test_knapsack(void **state)
         assert_that(most >= expected * (1 - 1e-15) && most <= expected * (1 + 1e-13) + 1e-8,
                     "the knapsack holds %.17g, not %.17g", expected, most);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* min over c of sum where X > 0 of (g - c)^2 + sum where X = 0 of max(0, g - c)^2, over allowed entries: the
@@ -127,8 +124,7 @@ static void check_weighted(nadir_context *context, nadir_random *random,
 /* Tables against the definition, for rows that allow all states or a few and are zero anywhere. */
 static void test_sensitivities(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     for (int i = 0; i < 400; i++) {
         enum { S = 12 };
@@ -212,8 +208,6 @@ static void test_sensitivities(void **state)
         nadir_perturbable_rows_clear(context, &perturbable);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* d_P(t) of the kernel that has most (sign 1) or least of it, as far as a search can tell. */
@@ -234,9 +228,8 @@ static double extreme_visits(test_oracle *oracle, nadir_random *random, int64_t 
 
 static void test_bounds(void **state)
 {
-    (void)state;
     static const double radii[] = {0.01, 0.1, 0.3, 0.6, 1.2};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random;
     double closest = INFINITY;
     nadir_random_seed(&random, SEED);
@@ -280,16 +273,13 @@ static void test_bounds(void **state)
         test_problem_clear(&made);
     }
     assert_that(closest < 0.05, "no bound is nearer than %g", closest); /* some are sharp */
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* One pass keeps the kernel that it starts from, which uses up the radius exactly and is known to its last
  * visit. */
 static void test_pass(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     double sharpest = 0;
     for (int i = 0; i < 400; i++) {
@@ -371,8 +361,6 @@ static void test_pass(void **state)
         test_problem_clear(&made);
     }
     assert_that(sharpest > 0.9, "no kernel comes nearer to its slope than %g", sharpest);
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Two kernels of the ball: their occupancies, and the distance of each state's rows of one from the nominal
@@ -448,8 +436,7 @@ static bool find_slopes(const nadir_context *context, const nadir_kappa_path *pa
  * made anew from the tables. */
 static void test_series(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     int many = 0;
     for (int i = 0; i < 200; i++) {
@@ -498,15 +485,14 @@ static void test_series(void **state)
         test_problem_clear(&made);
     }
     assert_that(many > 50, "%d of 200 have slopes", many);
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_knapsack), cmocka_unit_test(test_sensitivities), cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_pass),     cmocka_unit_test(test_series),
+        test_with_context(test_knapsack), test_with_context(test_sensitivities),
+        test_with_context(test_bounds),   test_with_context(test_pass),
+        test_with_context(test_series),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

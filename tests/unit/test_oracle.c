@@ -167,7 +167,6 @@ static void test_search(void **state)
 /* Numbers from elsewhere: see golden.h. */
 static void test_golden_numbers(void **state)
 {
-    (void)state;
     if (test_memcheck()) {
         skip(); /* 192 variables take minutes there */
     }
@@ -182,7 +181,7 @@ static void test_golden_numbers(void **state)
         {NADIR_SET_S, NADIR_DOMAIN_FREE, 2, 0.01925, 5.26960337329},
         {NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, 0.46, 4.96086135669},
     };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     nadir_model *model = test_golden_model(context, &test_goldens[0], false);
     nadir_policy *policy = test_golden_policy(context, model);
@@ -206,7 +205,6 @@ static void test_golden_numbers(void **state)
     test_note_clear();
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 int main(void)
@@ -215,7 +213,7 @@ int main(void)
         cmocka_unit_test(test_gradient),
         cmocka_unit_test(test_random_problems),
         cmocka_unit_test(test_search),
-        cmocka_unit_test(test_golden_numbers),
+        test_with_context(test_golden_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

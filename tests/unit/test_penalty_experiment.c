@@ -19,11 +19,10 @@ enum { SEED = 42, RANDOM_KERNELS = 4 };
  * the generator. */
 static void test_problems_are_those_of_the_paper(void **state)
 {
-    (void)state;
     static const double rand_42[EXPERIMENT_ACTIONS] = {
         0.3745401188473625,  0.9507143064099162,  0.7319939418114051,  0.5986584841970366,
         0.15601864044243652, 0.15599452033620265, 0.05808361216819946, 0.8661761457749352};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     experiment_instance instance;
     nadir_model *model = NULL;
     nadir_generate_settings settings;
@@ -45,14 +44,12 @@ static void test_problems_are_those_of_the_paper(void **state)
     }
     experiment_instance_close(&instance);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* The reference line: against a dense search for the fixed point in long double. */
 static void test_the_exact_penalty(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < test_often(10); i++) {
         const double radius = penalty_radii[i % PENALTY_RADII];
         const int64_t states = penalty_sizes[i % 2];
@@ -78,8 +75,6 @@ static void test_the_exact_penalty(void **state)
         test_problem_clear(&problem);
         experiment_instance_close(&instance);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* What counts is what was known when the time was over, not what came after it. */
@@ -100,8 +95,7 @@ static void test_what_was_known_when(void **state)
 /* With a time as its budget a method has no other end than its own. */
 static void test_time_is_a_budget(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     experiment_instance instance;
     penalty_found found;
     assert_ok(context, experiment_instance_open(context, 4, SEED, &instance));
@@ -119,7 +113,6 @@ static void test_time_is_a_budget(void **state)
     assert_string_equal(found.stop_reason, "samples");
     assert_int_equal(found.samples, penalty_methods[RANDOM_KERNELS].samples);
     experiment_instance_close(&instance);
-    nadir_context_free(context);
 }
 
 static void test_spread(void **state)
@@ -150,9 +143,8 @@ static void fill_cell(nadir_context *context, int seeds, penalty_cell *cell, pen
  * same seeds give the same numbers. */
 static void test_cells(void **state)
 {
-    (void)state;
     enum { SEEDS = 3 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     penalty_found found[SEEDS * PENALTY_METHODS];
     penalty_found again[SEEDS * PENALTY_METHODS];
     penalty_cell cell;
@@ -188,7 +180,6 @@ static void test_cells(void **state)
     for (int i = 0; i < SEEDS * PENALTY_METHODS; i++) {
         assert_true(again[i].value == found[i].value && again[i].samples == found[i].samples);
     }
-    nadir_context_free(context);
 }
 
 static nadir_status measure_once(nadir_context *context, const void *of)
@@ -218,12 +209,12 @@ static void test_memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_problems_are_those_of_the_paper),
-        cmocka_unit_test(test_the_exact_penalty),
+        test_with_context(test_problems_are_those_of_the_paper),
+        test_with_context(test_the_exact_penalty),
         cmocka_unit_test(test_what_was_known_when),
-        cmocka_unit_test(test_time_is_a_budget),
+        test_with_context(test_time_is_a_budget),
         cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_cells),
+        test_with_context(test_cells),
         cmocka_unit_test(test_memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,7 @@
 
 static void test_uniform(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_policy *policy = test_uniform_policy(context, model);
     const double *p = nadir_policy_probabilities(policy);
@@ -17,13 +16,11 @@ static void test_uniform(void **state)
     nadir_policy_free(policy);
     nadir_policy_free(NULL);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_deterministic(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_policy *policy = NULL;
     const int64_t actions[] = {3, 1, 4, 2};
@@ -37,13 +34,11 @@ static void test_deterministic(void **state)
                  NADIR_ERROR_POLICY, "state 2 (lab): there is no action 3");
     assert_null(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_probabilities(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_policy *policy = NULL;
     double p[] = {0.25, 0.75, 1, 0.2, 0.3, 0.5, 1};
@@ -71,7 +66,6 @@ static void test_probabilities(void **state)
     assert_fails(context, nadir_policy_create(context, model, p, &policy), NADIR_ERROR_POLICY,
                  "state 0 (start), action 0 (stay): the probability is -0.25");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* A policy is shared where it is one as it is, and copied where it is not. */
@@ -112,9 +106,9 @@ static void test_share(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_deterministic),
-        cmocka_unit_test(test_probabilities),
+        test_with_context(test_uniform),
+        test_with_context(test_deterministic),
+        test_with_context(test_probabilities),
         cmocka_unit_test(test_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,8 +83,7 @@ static void assert_proven(const nadir_problem *problem, const nadir_candidate *a
 
 static void test_known_proofs(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (size_t i = 0; i < sizeof known_proofs / sizeof *known_proofs; i++) {
         const known_proof *known = &known_proofs[i];
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, known->domain, 2, &known->radius, NULL);
@@ -109,15 +108,12 @@ static void test_known_proofs(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Random dense models; rewards of any size, and the best case, change nothing. */
 static void test_dense(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings = test_generate_settings();
     settings.states = 60;
     settings.actions = 8;
@@ -142,15 +138,12 @@ static void test_dense(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Where kappa is above 1/2 there is still a bound: at most 6 % of the penalty below on RiverSwim. */
 static void test_bracket(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double radii[] = {0.5, 0.6};
     for (int i = 0; i < 2; i++) {
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radii[i], NULL);
@@ -167,14 +160,12 @@ static void test_bracket(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    nadir_context_free(context);
 }
 
 /* Balls that hold everything: tau = 0, proven by the Lagrangian bound at tau = 0. */
 static void test_inactive(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double radius = 50;
     for (int domain = 0; domain < 2; domain++) {
         const nadir_ball ball = test_ball(
@@ -191,17 +182,15 @@ static void test_inactive(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    nadir_context_free(context);
 }
 
 /* More states than columns are formed for: an estimate of kappa, and the proof when asked for. */
 static void test_many_states(void **state)
 {
-    (void)state;
     if (test_memcheck()) {
         skip(); /* 520 states take minutes there */
     }
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings = test_generate_settings();
     settings.states = 520;
     settings.actions = 2;
@@ -236,8 +225,6 @@ static void test_many_states(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* A problem that stays, with its attack. */
@@ -259,8 +246,7 @@ static nadir_status prove_once(nadir_context *context, const void *of)
 
 static void test_scarce_memory(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double P[] = {0.5, 0.5, 0, 0.2, 0.3, 0.5, 0.9, 0.1, 0};
     const double rewards[] = {1, -2, 3};
     const double radius = 0.3;
@@ -275,15 +261,14 @@ static void test_scarce_memory(void **state)
     test_run_out(prove_once, &of, NULL, "proof"); /* with everything tried, as too much is wanted */
     nadir_candidate_clear(context, &attack);
     test_problem_clear(&made);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_proofs), cmocka_unit_test(test_dense),
-        cmocka_unit_test(test_bracket),      cmocka_unit_test(test_inactive),
-        cmocka_unit_test(test_many_states),  cmocka_unit_test(test_scarce_memory),
+        test_with_context(test_known_proofs), test_with_context(test_dense),
+        test_with_context(test_bracket),      test_with_context(test_inactive),
+        test_with_context(test_many_states),  test_with_context(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

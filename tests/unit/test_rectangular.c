@@ -250,8 +250,7 @@ static void check_instance(nadir_context *context, nadir_random *random, const n
 
 static void test_instances(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     const double norms[] = {1, 2, INFINITY, 1.5, 4};
     const nadir_domain domains[] = {NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPORT};
@@ -263,15 +262,12 @@ static void test_instances(void **state)
         check_instance(context, &random, test_problem_view(&made.made));
         clear_instance(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* The same for other norms, whose bisections take their time, on small models. */
 static void test_fixed_points(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double norms[] = {1.5, 2, 3};
     const double radius = 0.07;
     for (int i = 0; i < 3 * 2 * 2 * 2; i++) {
@@ -301,15 +297,13 @@ static void test_fixed_points(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_instances),
-        cmocka_unit_test(test_fixed_points),
+        test_with_context(test_instances),
+        test_with_context(test_fixed_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

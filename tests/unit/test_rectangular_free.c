@@ -48,8 +48,7 @@ static const golden_values goldens[] = {
 
 static void test_golden_values(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < 3 * 2 * NORMS; i++) {
         const golden_values *golden = &goldens[i / (2 * NORMS)];
         const int norm = i % NORMS;
@@ -69,8 +68,6 @@ static void test_golden_values(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* sigma_q by its definition: a golden section search for the centre. */
@@ -182,8 +179,7 @@ static test_problem random_problem(nadir_context *context, nadir_random *random,
 /* The fixed point, its kernel, and the kernel's own return. */
 static void test_bellman_iteration(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     for (int i = 0; i < test_often(60); i++) {
         test_problem made = random_problem(context, &random, 0.7);
@@ -206,8 +202,6 @@ static void test_bellman_iteration(void **state)
         }
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Random kernels of the set, the worst one, and those with the sign of b flipped in some rows. */
@@ -239,8 +233,7 @@ static void attack_bound(const nadir_problem *problem, nadir_context *context, n
 
 static void test_bounds(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random;
     int exacts = 0;
     int finite = 0;
@@ -277,14 +270,12 @@ static void test_bounds(void **state)
     test_note_clear();
     assert_that(exacts > test_often(20) && finite > test_often(20), "%d exact and %d finite bounds", exacts,
                 finite);
-    nadir_context_free(context);
 }
 
 /* Bounds hold for a value that is not the fixed point, and are wide. */
 static void test_bound_of_wrong_value(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_golden_model(context, &test_goldens[0], false);
     const double radius = 0.01;
     const nadir_ball ball = test_ball(NADIR_SET_SA, NADIR_DOMAIN_FREE, 2, &radius, NULL);
@@ -313,15 +304,13 @@ static void test_bound_of_wrong_value(void **state)
         nadir_rectangular_free_bound(context, problem, 1, attack.v, &exact, &lower, &breakdown), NADIR_OK);
     nadir_candidate_clear(context, &attack);
     test_problem_clear(&made);
-    nadir_context_free(context);
 }
 
 /* Refused from the factor on that the sentence names. (At p = infinity one radius for all makes v_b the same
  * in every state: nothing is refused.) */
 static void test_breakdown(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < NORMS - 1; i++) {
         nadir_model *model = test_golden_model(context, &test_goldens[2], false);
         const double radius = 0.1;
@@ -348,8 +337,6 @@ static void test_breakdown(void **state)
                      NADIR_ERROR_ILL_POSED, "past breakdown");
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* What becomes of a problem whose worst kernel costs nothing. */
@@ -374,8 +361,7 @@ static void assert_nothing_lost(test_problem *made)
 
 static void test_degenerate(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 2);
     for (int i = 0; i < 5 * NORMS * 2; i++) {
         const nadir_set set = i % 2 == 0 ? NADIR_SET_S : NADIR_SET_SA;
@@ -396,15 +382,12 @@ static void test_degenerate(void **state)
         assert_nothing_lost(&made);
         free(scales);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Rewards times a power of two: everything is, to the last bit but few. */
 static void test_scaled_rewards(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < NORMS; i++) {
         double expected = 0;
         for (int j = 0; j < TEST_REWARD_SIZES; j++) {
@@ -425,7 +408,6 @@ static void test_scaled_rewards(void **state)
             test_problem_clear(&made);
         }
     }
-    nadir_context_free(context);
 }
 
 static void test_scarce_memory(void **state)
@@ -462,10 +444,10 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden_values),  cmocka_unit_test(test_bellman_iteration),
-        cmocka_unit_test(test_bounds),         cmocka_unit_test(test_bound_of_wrong_value),
-        cmocka_unit_test(test_breakdown),      cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_scaled_rewards), cmocka_unit_test(test_scarce_memory),
+        test_with_context(test_golden_values),  test_with_context(test_bellman_iteration),
+        test_with_context(test_bounds),         test_with_context(test_bound_of_wrong_value),
+        test_with_context(test_breakdown),      test_with_context(test_degenerate),
+        test_with_context(test_scaled_rewards), cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,8 +51,7 @@ static test_problem golden_problem(nadir_context *context, int instance, bool cs
 
 static void test_golden_values(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (size_t i = 0; i < sizeof golden_rows / sizeof *golden_rows; i++) {
         for (int csr = 0; csr < 2; csr++) {
             const golden_row *row = &golden_rows[i];
@@ -76,8 +75,6 @@ static void test_golden_values(void **state)
             test_problem_clear(&made);
         }
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static double solved(nadir_context *context, const nadir_problem *problem, double factor)
@@ -97,8 +94,7 @@ static double solved(nadir_context *context, const nadir_problem *problem, doubl
  * sa and the ball over all rows are the same. */
 static void test_nested(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double norms[] = {1, 1.4, 2, 5, INFINITY};
     const double radius = 0.05;
     double smaller_p = INFINITY;
@@ -133,15 +129,12 @@ static void test_nested(void **state)
     test_problem made = golden_problem(context, 2, true, &ball);
     assert_close(solved(context, test_problem_view(&made), 1), smaller_p, 1e-12);
     test_problem_clear(&made);
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Rewards of any size give the same kernels; a limit of iterations is no error. */
 static void test_limits(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double radius = 0.1;
     const nadir_ball ball = test_ball(NADIR_SET_SA, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
     test_problem made = golden_problem(context, 2, true, &ball);
@@ -178,14 +171,12 @@ static void test_limits(void **state)
     test_note_clear();
     free(numbers);
     test_problem_clear(&made);
-    nadir_context_free(context);
 }
 
 /* One state, one action, nothing to lose, no discount, all rows pinned. */
 static void test_degenerate(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double norms[] = {1, 2, INFINITY, 3};
     for (int i = 0; i < 4; i++) {
         for (int kind = 0; kind < 4; kind++) {
@@ -214,8 +205,6 @@ static void test_degenerate(void **state)
             test_problem_clear(&made);
         }
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static void test_scarce_memory(void **state)
@@ -254,8 +243,8 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden_values), cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_limits),        cmocka_unit_test(test_degenerate),
+        test_with_context(test_golden_values), test_with_context(test_nested),
+        test_with_context(test_limits),        test_with_context(test_degenerate),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,8 +79,7 @@ static void test_terminal_states_and_scales(void **state)
 
 static void test_costs_are_negated(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_read_settings settings;
     nadir_read_settings_default(&settings);
     settings.costs = true;
@@ -95,13 +94,11 @@ static void test_costs_are_negated(void **state)
     assert_true(view.transition_rewards[0] == -3);
     assert_true(view.transition_rewards[1] == 0 && !signbit(view.transition_rewards[1]));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_formats_of_files(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const char *name = NULL;
     nadir_model *model = NULL;
     /* Content before ending. */
@@ -125,13 +122,11 @@ static void test_formats_of_files(void **state)
                      "the ending does not tell the format to write");
     }
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_settings_that_are_wrong(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = NULL;
     nadir_read_settings reading;
     nadir_write_settings writing;
@@ -160,15 +155,14 @@ static void test_settings_that_are_wrong(void **state)
     assert_int_not_equal(access("out.csv", F_OK), 0);
     assert_ok(context, nadir_model_write(context, model, "out.npz", &writing));
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_lost_is_said),    cmocka_unit_test(test_terminal_states_and_scales),
-        cmocka_unit_test(test_costs_are_negated),       cmocka_unit_test(test_formats_of_files),
-        cmocka_unit_test(test_settings_that_are_wrong),
+        cmocka_unit_test(test_what_is_lost_is_said),     cmocka_unit_test(test_terminal_states_and_scales),
+        test_with_context(test_costs_are_negated),       test_with_context(test_formats_of_files),
+        test_with_context(test_settings_that_are_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

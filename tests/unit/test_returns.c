@@ -62,8 +62,7 @@ static void test_families_of_models(void **state)
 /* A model that is solved on all threads, one policy after another; iterations start from the last one. */
 static void test_large_model(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     nadir_generate_settings shape = test_generate_settings();
     shape.states = test_memcheck() ? 1100 : 3000;
@@ -76,7 +75,6 @@ static void test_large_model(void **state)
         test_batch_compare(context, &at, backend, 1e-10);
     }
     test_batch_clear(&at);
-    nadir_context_free(context);
 }
 
 /* The same bits again and, where every policy is factored from nothing, whatever the number of threads. */
@@ -147,8 +145,7 @@ static void test_wrong_policies(void **state)
 
 static void test_wrong_arguments(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_small_model small;
     const double policies[] = {1, 1, 1, 1};
     double returns[2] = {-7, -7};
@@ -188,14 +185,12 @@ static void test_wrong_arguments(void **state)
     assert_fails(context, nadir_returns(context, model, 2, policies, NULL, returns, NULL), NADIR_ERROR_MODEL,
                  "no rewards");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Next to a discount of one the solvers refuse, and so does this, by the policy's number. */
 static void test_next_to_one(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_small_model small;
     const double policies[] = {1, 1, 1, 1};
     double returns[2];
@@ -205,7 +200,6 @@ static void test_next_to_one(void **state)
     assert_fails(context, nadir_returns(context, model, 2, policies, NULL, returns, NULL),
                  NADIR_ERROR_ILL_POSED, "policy 0: I - gamma P is singular to working precision");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* States that pay 1 and -1, with the actions stay and go, next to a discount of one: who stays has a value
@@ -258,8 +252,7 @@ static void test_first_failure(void **state)
 /* Policies that are off by less than 1e-5 are normalised, and that is said once. */
 static void test_normalised(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     nadir_generate_settings shape = test_generate_settings();
     shape.states = 9;
@@ -286,7 +279,6 @@ static void test_normalised(void **state)
     free(kept);
     free(expected);
     test_batch_clear(&at);
-    nadir_context_free(context);
 }
 
 /* ---------------------------------------------------------------------------------- memory and interrupts */
@@ -380,10 +372,10 @@ static void test_interrupted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families_of_models), cmocka_unit_test(test_large_model),
+        cmocka_unit_test(test_families_of_models), test_with_context(test_large_model),
         cmocka_unit_test(test_same_bits),          cmocka_unit_test(test_wrong_policies),
-        cmocka_unit_test(test_wrong_arguments),    cmocka_unit_test(test_next_to_one),
-        cmocka_unit_test(test_first_failure),      cmocka_unit_test(test_normalised),
+        test_with_context(test_wrong_arguments),   test_with_context(test_next_to_one),
+        cmocka_unit_test(test_first_failure),      test_with_context(test_normalised),
         cmocka_unit_test(test_scarce_memory),      cmocka_unit_test(test_interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

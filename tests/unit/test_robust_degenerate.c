@@ -56,8 +56,7 @@ static void expect_nominal(nadir_context *context, nadir_model *model, const nad
 
 static void test_radius_zero(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     const double radius = 0;
     for (int i = 0; i < BALLS; i++) {
@@ -67,14 +66,12 @@ static void test_radius_zero(void **state)
         expect_nominal(context, tiny.model, tiny.policy, &ball, true);
         test_miniature_clear(&tiny);
     }
-    nadir_context_free(context);
 }
 
 /* Every scale 0: no radius moves anything, and nothing can break down. */
 static void test_all_pinned(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 1);
     const double radius = 1e6;
     const double zeros[64] = {0};
@@ -86,14 +83,12 @@ static void test_all_pinned(void **state)
         expect_nominal(context, tiny.model, tiny.policy, &ball, true);
         test_miniature_clear(&tiny);
     }
-    nadir_context_free(context);
 }
 
 /* The same reward everywhere: all kernels are worth the same. */
 static void test_constant_rewards(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 2);
     static const double rewards[] = {0, 1, -2.5, 1e9, 1e-9};
     const double radius = 1e-4;
@@ -106,7 +101,6 @@ static void test_constant_rewards(void **state)
         nadir_model_free(constant);
         test_miniature_clear(&tiny);
     }
-    nadir_context_free(context);
 }
 
 /* A model with a single action in each state, of the rows that a policy gives [states]. */
@@ -145,8 +139,7 @@ static nadir_model *chosen_rows(nadir_context *context, const nadir_model *model
  * the sets s and sa are the same. */
 static void test_deterministic(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 3);
     const double radius = 1e-3;
     const double ones[64] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -179,15 +172,12 @@ static void test_deterministic(void **state)
         nadir_model_free(chosen);
         test_miniature_clear(&tiny);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* One state; and no future: the kernel does not matter, however large the ball. */
 static void test_kernel_unseen(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const int64_t state_rows[] = {0, 2, 3};
     const double dense[] = {0.25, 0.75, 1, 0, 0.5, 0.5};
     const double alone[] = {1, 1};
@@ -211,8 +201,6 @@ static void test_kernel_unseen(void **state)
         nadir_policy_free(policy);
         nadir_model_free(model);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /*
@@ -222,8 +210,7 @@ static void test_kernel_unseen(void **state)
  */
 static void test_never_visited(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const int64_t state_rows[] = {0, 1, 2, 3};
     const double dense[] = {0.5, 0.5, 0, 0.25, 0.75, 0, 0.5, 0, 0.5};
     const double initial[] = {1, 0, 0};
@@ -255,16 +242,13 @@ static void test_never_visited(void **state)
             assert_that(found[1] < found[0] - 0.1, "%g and %g", found[0], found[1]);
         }
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* A ball stays what it is when its scales are multiplied and its radius divided, however far; beyond the
  * range in which powers stay finite both are refused, rather than bounded falsely. */
 static void test_range_of_scales(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_generate(context, "riverswim", NULL);
     nadir_policy *policy = test_uniform_policy(context, model);
     nadir_solver *solver = test_solver(context, model, policy);
@@ -311,15 +295,13 @@ static void test_range_of_scales(void **state)
     nadir_solver_free(solver);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Kernels far outside the simplex have systems of large norms; factored anew, they are solved to the rounding
  * of that. */
 static void test_strict_far_away(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 8);
     const double radius = 1e5;
     nadir_robust_settings settings;
@@ -341,17 +323,15 @@ static void test_strict_far_away(void **state)
         nadir_solver_free(solver);
         test_miniature_clear(&tiny);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_radius_zero),      cmocka_unit_test(test_all_pinned),
-        cmocka_unit_test(test_constant_rewards), cmocka_unit_test(test_deterministic),
-        cmocka_unit_test(test_kernel_unseen),    cmocka_unit_test(test_never_visited),
-        cmocka_unit_test(test_range_of_scales),  cmocka_unit_test(test_strict_far_away),
+        test_with_context(test_radius_zero),      test_with_context(test_all_pinned),
+        test_with_context(test_constant_rewards), test_with_context(test_deterministic),
+        test_with_context(test_kernel_unseen),    test_with_context(test_never_visited),
+        test_with_context(test_range_of_scales),  test_with_context(test_strict_far_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -202,8 +202,7 @@ static void check_nested(nadir_context *context, const test_miniature *tiny, nad
 
 static void test_sets_nested(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     for (int i = 0; i < test_often(80); i++) {
         test_miniature tiny = test_miniature_make(context, &random, 5);
@@ -220,16 +219,13 @@ static void test_sets_nested(void **state)
         check_nested(context, &dense, NADIR_DOMAIN_FREE, norms[i], 0.005, &random);
     }
     test_miniature_clear(&dense);
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* free, simplex, support: less and less room. On the free domain alone where the value is the worst there is.
  */
 static void test_domains_ordered(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 1);
     for (int i = 0; i < test_often(120); i++) {
         test_miniature tiny = test_miniature_make(context, &random, 5);
@@ -253,8 +249,6 @@ static void test_domains_ordered(void **state)
         nadir_solver_free(solver);
         test_miniature_clear(&tiny);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Rewards a R + c, a > 0: the return is a J + c / (1 - gamma). */
@@ -284,8 +278,7 @@ static void test_rewards_scaled(void **state)
 /* Scales of rows are radii of rows for set sa; and one ball of p = infinity is one for each row. */
 static void test_scales_and_infinity(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED + 2);
     for (int i = 0; i < 60; i++) {
         test_miniature tiny = test_miniature_make(context, &random, 5);
@@ -316,17 +309,15 @@ static void test_scales_and_infinity(void **state)
         free(radii);
         test_miniature_clear(&tiny);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_norm_limits),         cmocka_unit_test(test_domains_agree),
-        cmocka_unit_test(test_radius_order),        cmocka_unit_test(test_sets_nested),
-        cmocka_unit_test(test_domains_ordered),     cmocka_unit_test(test_rewards_scaled),
-        cmocka_unit_test(test_scales_and_infinity),
+        cmocka_unit_test(test_norm_limits),          cmocka_unit_test(test_domains_agree),
+        cmocka_unit_test(test_radius_order),         test_with_context(test_sets_nested),
+        test_with_context(test_domains_ordered),     cmocka_unit_test(test_rewards_scaled),
+        test_with_context(test_scales_and_infinity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,6 @@ static nadir_model *generate(nadir_context *context, const char *kind, int64_t s
 /* Numbers from elsewhere: see golden.h. */
 static void test_known_optima(void **state)
 {
-    (void)state;
     static const struct {
         const char *kind; /* of a generated model; NULL: the golden one */
         double radius, optimum;
@@ -88,7 +87,7 @@ static void test_known_optima(void **state)
         {"machine", 0.059, -10.0884851547, -1, NADIR_DOMAIN_SUPPORT},
     };
     static const char *const methods[] = {"auto", "spectral"};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_robust_optimum_settings settings;
     nadir_robust_optimum_settings_default(&settings);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -109,8 +108,6 @@ static void test_known_optima(void **state)
         }
         nadir_model_free(model);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static int by_size(const void *left, const void *right)
@@ -121,14 +118,13 @@ static int by_size(const void *left, const void *right)
 /* Random models: the bounds of the search meet within 60 evaluations, the median being far below. */
 static void test_effort(void **state)
 {
-    (void)state;
     enum { CASES = 24 };
     static const int64_t states[] = {20, 60, 100};
     static const int64_t actions[] = {4, 8, 10};
     static const double radii[] = {0.01, 0.03, 0.1, 0.2, 0.5};
     int evaluations[CASES] = {0};
     const int cases = test_often(CASES);
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_robust_optimum_settings settings;
     nadir_robust_optimum_settings_default(&settings);
     settings.certify = NADIR_CERTIFY_OFF;
@@ -149,15 +145,12 @@ static void test_effort(void **state)
     }
     qsort(evaluations, (size_t)cases, sizeof *evaluations, by_size);
     assert_that(evaluations[cases / 2] <= 25, "median %d", evaluations[cases / 2]);
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Radius 0, scales of 0: the nominal optimum. One action, equal rewards: nothing to choose. */
 static void test_degenerate(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = generate(context, "machine", 0, 0, 0);
     const nadir_model_data data = test_view(model);
     double *zeros = calloc((size_t)data.rows, sizeof *zeros);
@@ -209,14 +202,12 @@ static void test_degenerate(void **state)
     nadir_model_free(model);
     free(zeros);
     free(rewards);
-    nadir_context_free(context);
 }
 
 /* Where the worst kernel has negative entries there is no certificate: it is no decision process. */
 static void test_free_domain(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = generate(context, "machine", 0, 0, 0);
     const double radius = 0.1;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
@@ -229,16 +220,14 @@ static void test_free_domain(void **state)
     assert_true(made.result.optimality_upper_bound >= made.result.nominal_optimum * (1 + 1e-12));
     clear(&made);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Where occupancies turn negative the gradient turns too: the start makes no difference. A nominal optimum
  * that breaks down is no obstacle. */
 static void test_free_far(void **state)
 {
-    (void)state;
     static const double radii[] = {0.35, 0.5};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = NULL;
     nadir_robust_optimum_settings settings;
     nadir_robust_optimum_settings_default(&settings);
@@ -269,7 +258,6 @@ static void test_free_far(void **state)
     assert_true(made.result.robust_return > 47);
     clear(&made);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /*
@@ -279,14 +267,13 @@ static void test_free_far(void **state)
  */
 static void test_tie(void **state)
 {
-    (void)state;
     static const int64_t state_rows[] = {0, 2, 3, 4};
     static const double dense[] = {0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1};
     static const double rewards[] = {0, 0, 1, 0};
     static const double initial[] = {1, 0, 0};
     static const double scales[] = {1, 1, 0, 0};
     const double radius = 0.2;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model_data data;
     nadir_model_data_default(&data);
     data.states = 3;
@@ -307,7 +294,6 @@ static void test_tie(void **state)
     assert_int_equal(made.result.stochastic_states, 1);
     clear(&made);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 typedef struct watcher {
@@ -379,25 +365,22 @@ static void go_on(nadir_context *context, nadir_model *model, nadir_set set, int
 
 static void test_going_on(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = generate(context, "random", 12, 5, 9);
     go_on(context, model, NADIR_SET_NONRECT, 0);
     go_on(context, model, NADIR_SET_S, 1);
     go_on(context, model, NADIR_SET_SA, 1);
     test_note_clear();
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* `certified` is what was asked for, whatever the gap. */
 static void test_gaps(void **state)
 {
-    (void)state;
     static const double gaps[] = {0.5, 1e-4, 1e-6, 1e-9, 1e-12};
     const double radius = 0.3;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = NULL;
     nadir_robust_optimum_settings settings;
     nadir_robust_optimum_settings_default(&settings);
@@ -414,7 +397,6 @@ static void test_gaps(void **state)
     }
     test_note_clear();
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* of: the set. */
@@ -455,9 +437,8 @@ static void test_memory(void **state)
 /* A checkpoint with a changed byte, cut off, or of another question is refused. */
 static void test_wrong_checkpoints(void **state)
 {
-    (void)state;
     const double radii[] = {0.5, 0.4};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = generate(context, "random", 6, 3, 9);
     nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radii[0], NULL);
     nadir_robust_optimum_settings settings;
@@ -498,15 +479,13 @@ static void test_wrong_checkpoints(void **state)
     assert_int_equal(other.status, NADIR_ERROR_FILE);
     test_note_clear();
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* The paper's own climbs too, and from a policy of the caller's. */
 static void test_paper(void **state)
 {
-    (void)state;
     const double radius = 0.3;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = generate(context, "machine", 0, 0, 0);
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
     nadir_robust_optimum_settings settings;
@@ -525,14 +504,12 @@ static void test_paper(void **state)
     clear(&made);
     nadir_policy_free(uniform);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_wrong_questions(void **state)
 {
-    (void)state;
     const double radius = 0.1;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = generate(context, "machine", 0, 0, 0);
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
     static const struct {
@@ -566,18 +543,17 @@ static void test_wrong_questions(void **state)
     }
     test_note_clear();
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_optima), cmocka_unit_test(test_effort),
-        cmocka_unit_test(test_degenerate),   cmocka_unit_test(test_free_domain),
-        cmocka_unit_test(test_free_far),     cmocka_unit_test(test_tie),
-        cmocka_unit_test(test_going_on),     cmocka_unit_test(test_wrong_checkpoints),
-        cmocka_unit_test(test_gaps),         cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_paper),        cmocka_unit_test(test_wrong_questions),
+        test_with_context(test_known_optima), test_with_context(test_effort),
+        test_with_context(test_degenerate),   test_with_context(test_free_domain),
+        test_with_context(test_free_far),     test_with_context(test_tie),
+        test_with_context(test_going_on),     test_with_context(test_wrong_checkpoints),
+        test_with_context(test_gaps),         cmocka_unit_test(test_memory),
+        test_with_context(test_paper),        test_with_context(test_wrong_questions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,8 +112,7 @@ static void fight(nadir_context *context, nadir_random *random, int i, int *cert
 
 static void test_policies(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random;
     int certified = 0;
     int unfinished = 0;
@@ -125,14 +124,12 @@ static void test_policies(void **state)
     assert_that(certified >= cases / 3, "only %d of %d are certified", certified, cases);
     assert_that(1000 * unfinished <= cases, "%d of %d did not converge", unfinished, cases);
     print_message("%d of %d certified, %d not converged\n", certified, cases, unfinished);
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_policies),
+        test_with_context(test_policies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

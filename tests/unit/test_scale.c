@@ -100,8 +100,7 @@ static void compare_on(nadir_context *context, nadir_solver *iterates, nadir_sol
 
 static void test_backends_agree(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < (test_memcheck() ? 1 : SAMPLES); i++) {
         const sample *of = &samples[i];
         nadir_model *model = make_model(context, of);
@@ -117,8 +116,6 @@ static void test_backends_agree(void **state)
         nadir_policy_free(policy);
         nadir_model_free(model);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static nadir_robust_optimum_result optimise(nadir_context *context, nadir_model *model, const char *backend,
@@ -138,9 +135,8 @@ static nadir_robust_optimum_result optimise(nadir_context *context, nadir_model 
 
 static void test_optima_agree(void **state)
 {
-    (void)state;
     static const int which[] = {0, 1};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (size_t i = 0; i < (test_memcheck() ? 1 : sizeof which / sizeof *which); i++) {
         const sample *of = &samples[which[i]];
         nadir_model *model = make_model(context, of);
@@ -153,16 +149,13 @@ static void test_optima_agree(void **state)
         assert_true(other.lower_bound <= one.optimality_upper_bound);
         nadir_model_free(model);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Solves that are far from converged: bounds get wide, and the truth stays between them. */
 static void test_loose_solves_keep_bounds(void **state)
 {
-    (void)state;
     static const double tolerances[] = {1e-8, 1e-5};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < (test_memcheck() ? 1 : SAMPLES); i++) {
         const sample *of = &samples[i];
         nadir_model *model = make_model(context, of);
@@ -196,8 +189,6 @@ static void test_loose_solves_keep_bounds(void **state)
         nadir_policy_free(policy);
         nadir_model_free(model);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Guesses: none, the answer, the answer but for a constant, half of it, and nonsense of any size. */
@@ -217,8 +208,7 @@ static void make_guess(int which, int64_t n, const double *exact, nadir_random *
 
 static void test_any_guess_will_do(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const sample *of = &samples[1];
     const double radius = 0.1;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
@@ -283,18 +273,16 @@ static void test_any_guess_will_do(void **state)
     free(b);
     free(exact);
     free(x);
-    nadir_context_free(context);
 }
 
 /* Where kappa proves nothing on a large model, the Lagrangian bound is rough; it still lies between what each
  * state with the whole ball to itself can do and what was attained. */
 static void test_the_fallback_is_a_bound(void **state)
 {
-    (void)state;
     if (test_memcheck()) { /* it takes a large model */
         return;
     }
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings shape = test_generate_settings();
     const double radius = 0.8;
     shape.states = 20100;
@@ -317,7 +305,6 @@ static void test_the_fallback_is_a_bound(void **state)
     nadir_solver_free(solver);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* The most in use at once, over the model: P^pi and its transpose twice over, numbers of kernels, and vectors
@@ -366,9 +353,9 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_backends_agree),           cmocka_unit_test(test_optima_agree),
-        cmocka_unit_test(test_loose_solves_keep_bounds), cmocka_unit_test(test_any_guess_will_do),
-        cmocka_unit_test(test_the_fallback_is_a_bound),  cmocka_unit_test(test_memory),
+        test_with_context(test_backends_agree),           test_with_context(test_optima_agree),
+        test_with_context(test_loose_solves_keep_bounds), test_with_context(test_any_guess_will_do),
+        test_with_context(test_the_fallback_is_a_bound),  cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

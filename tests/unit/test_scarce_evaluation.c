@@ -76,10 +76,9 @@ static nadir_status evaluate(nadir_context *context, const void *user)
 
 static void test_evaluation(void **state)
 {
-    (void)state;
     static const double radius = 0.002;
     const int64_t most = getenv("NADIR_VALGRIND") != NULL ? 1 : 6;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     question of = {0};
     assert_ok(context, nadir_model_generate(context, "machine", NULL, &of.model));
     nadir_policy *policy = test_uniform_policy(context, of.model);
@@ -102,7 +101,6 @@ static void test_evaluation(void **state)
     print_message("memory ran out %lld times, none lost\n", (long long)failures);
     nadir_policy_free(policy);
     nadir_model_free(of.model);
-    nadir_context_free(context);
 }
 
 static nadir_status optimise(nadir_context *context, const void *user)
@@ -133,10 +131,9 @@ static nadir_status optimise(nadir_context *context, const void *user)
 
 static void test_optimum(void **state)
 {
-    (void)state;
     static const double radius = 0.5;
     const int64_t most = getenv("NADIR_VALGRIND") != NULL ? 3 : 20;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     question of = {0};
     nadir_generate_settings settings;
     nadir_generate_settings_default(&settings);
@@ -154,7 +151,6 @@ static void test_optimum(void **state)
     }
     print_message("memory ran out %lld times, none lost\n", (long long)failures);
     nadir_model_free(of.model);
-    nadir_context_free(context);
 }
 
 static nadir_status nominal(nadir_context *context, const void *user)
@@ -188,21 +184,19 @@ static nadir_status nominal(nadir_context *context, const void *user)
 
 static void test_nominal(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     question of = {0};
     assert_ok(context, nadir_model_generate(context, "machine", NULL, &of.model));
     test_run_out(nominal, &of, "policy.csv.", "the nominal optimum");
     nadir_model_free(of.model);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_evaluation),
-        cmocka_unit_test(test_optimum),
-        cmocka_unit_test(test_nominal),
+        test_with_context(test_evaluation),
+        test_with_context(test_optimum),
+        test_with_context(test_nominal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,8 +76,7 @@ static void set_case(file_case *at, const nadir_model *model, const char *stem, 
 
 static void test_write(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = plain_model(context);
     for (int i = 0; i < ENDINGS; i++) {
         file_case at;
@@ -88,13 +87,11 @@ static void test_write(void **state)
         assert_true(test_count_files(stem) > 0);
     }
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_read(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = plain_model(context);
     test_write_file("initial.csv", "idstate,probability\n0,0.5\n1,0.5\n");
     for (int i = 0; i < ENDINGS; i++) {
@@ -108,7 +105,6 @@ static void test_read(void **state)
         test_run_out(read_model, &at, NULL, at.path);
     }
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static nadir_status read_policy(nadir_context *context, const void *of)
@@ -122,8 +118,7 @@ static nadir_status read_policy(nadir_context *context, const void *of)
 
 static void test_policies(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = plain_model(context);
     nadir_policy *policy = test_uniform_policy(context, model);
     static const char *const kinds[] = {"csv", "npy"};
@@ -135,7 +130,6 @@ static void test_policies(void **state)
     }
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static nadir_status create_again(nadir_context *context, const void *of)
@@ -149,19 +143,17 @@ static nadir_status create_again(nadir_context *context, const void *of)
 
 static void test_create(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     test_run_out(create_again, model, NULL, "nadir_model_create");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_generate), cmocka_unit_test(test_write),  cmocka_unit_test(test_read),
-        cmocka_unit_test(test_policies), cmocka_unit_test(test_create),
+        cmocka_unit_test(test_generate),  test_with_context(test_write),  test_with_context(test_read),
+        test_with_context(test_policies), test_with_context(test_create),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,8 +44,7 @@ static nadir_optimum_result optimise(nadir_context *context, nadir_model *model)
 
 static void test_golden_returns(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (size_t i = 0; i < 2 * TEST_GOLDEN; i++) {
         const test_golden *golden = &test_goldens[i / 2];
         nadir_model *model = test_golden_model(context, golden, i % 2 == 0);
@@ -74,13 +73,11 @@ static void test_golden_returns(void **state)
         nadir_policy_free(policy);
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 static void test_generated(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *river = test_generate(context, "riverswim", NULL);
     nadir_model *machine = test_generate(context, "machine", NULL);
     assert_close(solve_uniform(context, river).nominal_return, 536.031320562, 1e-9);
@@ -89,7 +86,6 @@ static void test_generated(void **state)
     assert_close(optimise(context, machine).nominal_optimum, -9.66788312962, 1e-9);
     nadir_model_free(river);
     nadir_model_free(machine);
-    nadir_context_free(context);
 }
 
 /* v, d and Q fit together, and are there without asking for the return first. */
@@ -161,8 +157,7 @@ static nadir_model *make_pair(nadir_context *context, double discount, const dou
 
 static void test_degenerate(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     /* gamma 0: the immediate reward, exactly */
     nadir_model *model = make_pair(context, 0, (const double[]){1, 2, 5, 3});
     assert_true(solve_uniform(context, model).nominal_return == 1.5);
@@ -193,14 +188,12 @@ static void test_degenerate(void **state)
     assert_close(solve(context, model, stay).nominal_return, 5, 1e-14);
     nadir_policy_free(stay);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Rounding alone makes the bounds wide here, and they say so; but nothing cancels nor cycles. */
 static void test_discount_near_one(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings generate = test_generate_settings();
     generate.states = 40;
     generate.discount = 1 - 1e-10;
@@ -221,13 +214,11 @@ static void test_discount_near_one(void **state)
         nadir_policy_free(policy);
     }
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_not_finite(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = make_pair(context, 0.99, (const double[]){1e308, 1e308, 1e308, 1e308});
     nadir_policy *best = NULL;
     nadir_solver *solver = NULL;
@@ -241,13 +232,11 @@ static void test_not_finite(void **state)
     nadir_solver_free(solver);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_limit(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_generate(context, "riverswim", NULL);
     nadir_optimum_settings settings;
     nadir_optimum_settings_default(&settings);
@@ -264,13 +253,11 @@ static void test_limit(void **state)
     assert_true(solve(context, model, policy).upper_bound >= result.lower_bound);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_wrong_models(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = make_pair(context, 0.9, (const double[]){1, 2, 3, 4});
     nadir_model *endless = make_pair(context, NAN, (const double[]){1, 2, 3, 4});
     nadir_model *unpaid = make_pair(context, 0.9, NULL);
@@ -296,7 +283,6 @@ static void test_wrong_models(void **state)
     nadir_model_free(endless);
     nadir_model_free(unpaid);
     nadir_model_free(river);
-    nadir_context_free(context);
 }
 
 static void test_wrong_solver_settings(void **state)
@@ -335,8 +321,7 @@ static void test_wrong_solver_settings(void **state)
 
 static void test_wrong_optimum_settings(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = make_pair(context, 0.9, (const double[]){1, 2, 3, 4});
     nadir_policy *best = NULL;
     nadir_optimum_result optimum = {.size = sizeof optimum};
@@ -361,14 +346,12 @@ static void test_wrong_optimum_settings(void **state)
                  "the size of the optimum result is not set");
     assert_null(best);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* A caller with an older, shorter struct gets what it has room for. */
 static void test_shorter_result(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_generate(context, "riverswim", NULL);
     nadir_policy *policy = NULL;
     nadir_optimum_result result;
@@ -380,7 +363,6 @@ static void test_shorter_result(void **state)
     assert_true(memcmp(&result.lower_bound, &untouched, sizeof untouched) == 0);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static int refuse(void *user, const char *task, double share)
@@ -451,17 +433,17 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden_returns),
-        cmocka_unit_test(test_generated),
+        test_with_context(test_golden_returns),
+        test_with_context(test_generated),
         cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_discount_near_one),
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_wrong_models),
+        test_with_context(test_degenerate),
+        test_with_context(test_discount_near_one),
+        test_with_context(test_not_finite),
+        test_with_context(test_limit),
+        test_with_context(test_wrong_models),
         cmocka_unit_test(test_wrong_solver_settings),
-        cmocka_unit_test(test_wrong_optimum_settings),
-        cmocka_unit_test(test_shorter_result),
+        test_with_context(test_wrong_optimum_settings),
+        test_with_context(test_shorter_result),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_scarce_memory),
     };

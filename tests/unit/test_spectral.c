@@ -200,10 +200,9 @@ static nadir_model *make_ring(nadir_context *context, int64_t states)
  */
 static void test_restarts(void **state)
 {
-    (void)state;
     enum { STATES = 300, COUNT = 4 };
     static const double shares[COUNT] = {0.999, 0.5, 0.99, 0.95};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = make_ring(context, STATES);
     nadir_policy *policy = test_uniform_policy(context, model);
     test_problem made = test_spectral_problem(context, model, policy, NULL, NULL, 1);
@@ -229,8 +228,6 @@ static void test_restarts(void **state)
         nadir_candidate_clear(context, &attacks[i]);
     }
     test_problem_clear(&made);
-    nadir_context_free(context);
-    test_note_clear();
 }
 
 int main(void)
@@ -238,7 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden_values),  cmocka_unit_test(test_brute_force),
         cmocka_unit_test(test_near_breakdown), cmocka_unit_test(test_many_radii),
-        cmocka_unit_test(test_restarts),
+        test_with_context(test_restarts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

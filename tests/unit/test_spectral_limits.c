@@ -44,8 +44,7 @@ static void test_reward_sizes(void **state)
 /* The best case: what negated rewards lose. */
 static void test_best_case(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(TEST_SPECTRAL_SEED);
     test_problem best = test_spectral_family(context, 1, &random, NULL, -1);
     nadir_random_seed(&random, TEST_SPECTRAL_SEED);
@@ -64,7 +63,6 @@ static void test_best_case(void **state)
     nadir_candidate_clear(context, &b);
     test_problem_clear(&best);
     test_problem_clear(&negated);
-    nadir_context_free(context);
 }
 
 /* The worst kernel is the nominal one, and the answer is defined. */
@@ -156,8 +154,7 @@ static void test_tolerances(void **state)
 /* Three solves are enough for a small radius, and a limit is no error. */
 static void test_work(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(TEST_SPECTRAL_SEED);
     test_problem made = test_spectral_family(context, 0, &random, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
@@ -184,14 +181,12 @@ static void test_work(void **state)
         nadir_candidate_clear(context, &attack);
     }
     test_problem_clear(&made);
-    nadir_context_free(context);
 }
 
 /* An iterative backend, whose solves are as good as they are asked to be and no better. */
 static void test_krylov(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(TEST_SPECTRAL_SEED);
     test_problem direct = test_spectral_family(context, TEST_FAMILIES - 9, &random, NULL, 1);
     nadir_random_seed(&random, TEST_SPECTRAL_SEED);
@@ -210,8 +205,6 @@ static void test_krylov(void **state)
     }
     test_problem_clear(&direct);
     test_problem_clear(&krylov);
-    nadir_context_free(context);
-    test_note_clear();
 }
 
 static void test_scarce_memory(void **state)
@@ -247,9 +240,9 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reward_sizes),  cmocka_unit_test(test_best_case),
+        cmocka_unit_test(test_reward_sizes),  test_with_context(test_best_case),
         cmocka_unit_test(test_degenerate),    cmocka_unit_test(test_tolerances),
-        cmocka_unit_test(test_work),          cmocka_unit_test(test_krylov),
+        test_with_context(test_work),         test_with_context(test_krylov),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

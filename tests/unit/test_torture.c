@@ -249,13 +249,12 @@ static void test_found(void **state)
 /* A search that gains next to nothing in hundreds of steps stops, and says so. */
 static void test_slow(void **state)
 {
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random;
     test_torture made;
     nadir_solver *solver = NULL;
     nadir_robust_settings settings;
     nadir_robust result = {.size = sizeof result};
-    (void)state;
     nadir_random_seed(&random, 20261115 + 16740);
     test_torture_make(context, &random, &made);
     nadir_robust_settings_default(&settings);
@@ -272,7 +271,6 @@ static void test_slow(void **state)
                 "a gap of %g", result.stationarity_gap);
     nadir_solver_free(solver);
     test_torture_clear(&made);
-    nadir_context_free(context);
 }
 
 static void test_problems(void **state)
@@ -299,7 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_problems),
         cmocka_unit_test(test_found),
-        cmocka_unit_test(test_slow),
+        test_with_context(test_slow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,9 +80,8 @@ static void test_many_actions(void **state)
     };
     static const double row[] = {0.75, 0.25};
     const int64_t actions = test_memcheck() ? 1 << 10 : 1 << 20; /* their probabilities are exact */
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = make_wide(context, actions, row, 1, 0.99, 1);
-    (void)state;
     nadir_policy *policy = test_uniform_policy(context, model);
     nadir_solver *solver = test_solver(context, model, policy);
     for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -105,7 +104,6 @@ static void test_many_actions(void **state)
     nadir_solver_free(solver);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Chains of which each state stays with a probability of 1 - leave and goes on to the next one otherwise. */
@@ -156,8 +154,7 @@ static void test_conditions(void **state)
     static const double discounts[] = {0.9999, 0.99999, 1 - 1e-7, 1 - 1e-9};
     const int64_t states = test_memcheck() ? 8 : 30;
     static const double none = 0;
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (size_t i = 0; i < LENGTH(leaves) * LENGTH(discounts); i++) {
         const double discount = discounts[i % LENGTH(discounts)];
         nadir_model *model = make_chain(context, states, leaves[i / LENGTH(discounts)], discount);
@@ -188,14 +185,13 @@ static void test_conditions(void **state)
         nadir_policy_free(policy);
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_many_actions),
-        cmocka_unit_test(test_conditions),
+        test_with_context(test_many_actions),
+        test_with_context(test_conditions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,12 +47,11 @@ static nadir_robust evaluate(nadir_context *context, nadir_model *model, nadir_d
  * it is sent away, though, the adversary can keep it in state 1. */
 static void test_unvisited_states(void **state)
 {
-    (void)state;
     const double P[16] = {1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0};
     const double rewards[4] = {-0.09, -3, -0.05, -0.05};
     const double radii[3] = {0.3, 0.6, 1};
     const double attained[3] = {-40.22, -73.24, -121.46};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = make_model(context, 4, P, rewards, 0.99);
     for (int i = 0; i < 3; i++) {
         const nadir_robust result = evaluate(context, model, NADIR_DOMAIN_SIMPLEX, radii[i]);
@@ -62,19 +61,17 @@ static void test_unvisited_states(void **state)
         assert_that(result.lower_bound <= result.robust_return, "radius %g", radii[i]);
     }
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Taking all of 0's way to 1 away is stationary: then nobody visits 1, whose own row could do far worse. */
 static void test_abandoned_states(void **state)
 {
-    (void)state;
     const double P[25] = {0.6, 0.1, 0, 0, 0.3, 0, 0, 0.55, 0.45, 0, 0, 0, 1,
                           0,   0,   0, 0, 0,   1, 0, 1,    0,    0, 0, 0};
     const double rewards[5] = {0, 0, 50, -50, -0.1};
     const double radii[4] = {0.2, 0.25, 0.3, 0.4};
     const double attained[4] = {-1.035884, -1.592, -2.238, -3.786};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = make_model(context, 5, P, rewards, 0.5);
     for (int i = 0; i < 4; i++) {
         const nadir_robust result = evaluate(context, model, NADIR_DOMAIN_SUPPORT, radii[i]);
@@ -84,14 +81,13 @@ static void test_abandoned_states(void **state)
                     radii[i], result.lower_bound, attained[i]);
     }
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unvisited_states),
-        cmocka_unit_test(test_abandoned_states),
+        test_with_context(test_unvisited_states),
+        test_with_context(test_abandoned_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

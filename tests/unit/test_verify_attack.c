@@ -391,8 +391,7 @@ static void attack(nadir_context *context, nadir_random *random, int number, tal
 
 static void corruption_is_noticed(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random;
     tally sums = {0};
     int tried = 0;
@@ -415,16 +414,14 @@ static void corruption_is_noticed(void **state)
     }
     print_message("%d problems, %d certified; %d corruptions, %d noticed, %d of forged files harmless\n",
                   sums.problems, sums.certified, tried, tried - harmless, harmless);
-    nadir_context_free(context);
 }
 
 /* Bounds of valid kernels by the larger, free set: proven again, and not when they claim more. */
 static void bounds_of_the_larger_set(void **state)
 {
-    (void)state;
     static const double radius = 0.2;
     static const double bound_norms[] = {1, 2};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < 2; i++) {
         nadir_generate_settings making;
         nadir_generate_settings_default(&making);
@@ -456,12 +453,11 @@ static void bounds_of_the_larger_set(void **state)
         nadir_policy_free(instance.policy);
         nadir_model_free(instance.model);
     }
-    nadir_context_free(context);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(corruption_is_noticed),
-                                       cmocka_unit_test(bounds_of_the_larger_set)};
+    const struct CMUnitTest tests[] = {test_with_context(corruption_is_noticed),
+                                       test_with_context(bounds_of_the_larger_set)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

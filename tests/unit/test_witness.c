@@ -222,7 +222,6 @@ static void refuse_to_write(const nadir_witness *witness, const char *words)
 
 static void what_cannot_be_read_is_not_written(void **state)
 {
-    (void)state;
     const double wrong[] = {0, 1, NAN, 3, -1, 0, 0};
     const nadir_witness good = full_witness();
     nadir_witness bad = good;
@@ -246,12 +245,11 @@ static void what_cannot_be_read_is_not_written(void **state)
     bad = good;
     bad.policy_sha256[3] = 'G';
     refuse_to_write(&bad, "witness: policy_sha256 is \"fffG");
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     assert_fails(context, nadir_witness_write(context, model, &good, "no/folder.json"), NADIR_ERROR_IO,
                  "no/folder.json");
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void refuse_file(const char *path, nadir_status expected, const char *words)
@@ -349,8 +347,7 @@ static void members_of_a_wrong_kind(void **state)
 
 static void files_by_others_are_read(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_witness witness;
     test_write_file("theirs.json",
@@ -361,7 +358,6 @@ static void files_by_others_are_read(void **state)
     assert_true(witness.c[3] == 4 && witness.k == NULL && isnan(witness.lambda));
     nadir_witness_clear(context, &witness);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void files_that_are_too_large(void **state)
@@ -410,11 +406,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(witnesses_come_back),
         cmocka_unit_test(many_doubles_come_back),
-        cmocka_unit_test(what_cannot_be_read_is_not_written),
+        test_with_context(what_cannot_be_read_is_not_written),
         cmocka_unit_test(members_that_are_missing),
         cmocka_unit_test(members_that_are_there_twice),
         cmocka_unit_test(members_of_a_wrong_kind),
-        cmocka_unit_test(files_by_others_are_read),
+        test_with_context(files_by_others_are_read),
         cmocka_unit_test(files_that_are_too_large),
         cmocka_unit_test(memory_may_run_out),
     };
