@@ -66,8 +66,7 @@ static nadir_model *finish(nadir_context *context, draft *made, nadir_random *ra
     for (int64_t s = 0; s < n; s++) {
         initial[s] = 1 / (double)n;
     }
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = n;
     data.rows = made->rows;
     data.discount = 0.9;

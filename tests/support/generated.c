@@ -6,13 +6,6 @@
 
 #include <stdlib.h>
 
-nadir_generate_settings test_generate_settings(void)
-{
-    nadir_generate_settings settings;
-    nadir_generate_settings_default(&settings);
-    return settings;
-}
-
 nadir_model *test_generate(nadir_context *context, const char *kind, const nadir_generate_settings *settings)
 {
     nadir_model *model = NULL;
@@ -38,7 +31,6 @@ nadir_model *test_ragged_model(nadir_context *context, nadir_random *random, int
     int64_t *starts = test_new(3 * states + 1, sizeof *starts);
     int32_t *columns = test_new(3 * most * states, sizeof *columns);
     double *values = test_new(3 * most * states, sizeof *values);
-    nadir_model_data data;
     nadir_model *model = NULL;
     int64_t rows = 0;
     int64_t entries = 0;
@@ -64,7 +56,7 @@ nadir_model *test_ragged_model(nadir_context *context, nadir_random *random, int
     }
     state_rows[states] = rows;
     starts[rows] = entries;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = states;
     data.rows = rows;
     data.state_rows = state_rows;

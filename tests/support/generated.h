@@ -5,9 +5,6 @@
 #include "core/random.h"
 #include "nadir.h"
 
-/* Settings with nothing set. */
-nadir_generate_settings test_generate_settings(void);
-
 /* Makes a model, without any message; fails the test otherwise. To be freed. */
 nadir_model *test_generate(nadir_context *context, const char *kind, const nadir_generate_settings *settings);
 

@@ -57,8 +57,7 @@ nadir_model *test_golden_model(nadir_context *context, const test_golden *golden
         row_starts[row + 1] = start + fill_row(golden, row, columns + start, probabilities + start);
         rewards[row] = (double)((5 * (row / golden->actions) + 3 * (row % golden->actions)) % 11) / 10;
     }
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = states;
     data.rows = rows;
     data.discount = golden->discount;

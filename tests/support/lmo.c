@@ -49,8 +49,7 @@ static nadir_model *make_model(nadir_context *context, nadir_random *random)
         fill_row(random, states, density, dense + row * states);
         rewards[row] = nadir_random_normal(random);
     }
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = states;
     data.rows = rows;
     data.discount = 0.9;

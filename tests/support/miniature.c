@@ -89,8 +89,7 @@ test_miniature test_miniature_make(nadir_context *context, nadir_random *random,
     for (int64_t s = 0; s < n; s++) {
         state_rows[s + 1] = state_rows[s] + 1 + draw(random, 3);
     }
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = n;
     data.rows = state_rows[n];
     data.discount = discounts[draw(random, DISCOUNTS)];

@@ -45,8 +45,7 @@ void test_batch_clear(test_batch *at)
 
 nadir_status test_batch_ask(nadir_context *context, const test_batch *at, const char *backend)
 {
-    nadir_solver_settings settings;
-    nadir_solver_settings_default(&settings);
+    nadir_solver_settings settings = test_solver_settings();
     settings.backend = backend;
     memset(at->returns, 0x55, (size_t)at->count * sizeof *at->returns);
     memset(at->errors, 0x55, (size_t)at->count * sizeof *at->errors);
@@ -117,9 +116,8 @@ void test_batch_compare(nadir_context *context, const test_batch *at, const char
     for (int64_t i = 0; i < at->count; i++) {
         nadir_policy *policy = NULL;
         nadir_solver *solver = NULL;
-        nadir_solver_settings settings;
         nadir_nominal nominal = {.size = sizeof nominal};
-        nadir_solver_settings_default(&settings);
+        nadir_solver_settings settings = test_solver_settings();
         settings.backend = backend;
         assert_ok(context,
                   nadir_policy_create(context, at->model, at->probabilities + i * at->view.rows, &policy));

@@ -86,8 +86,7 @@ nadir_status test_generate_and_ask(nadir_context *context, const char *kind,
 nadir_robust test_robust(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
                          const nadir_robust_settings *settings, nadir_worst **worst)
 {
-    nadir_robust_settings use;
-    nadir_robust_settings_default(&use);
+    nadir_robust_settings use = test_robust_settings();
     use = settings != NULL ? *settings : use;
     nadir_robust result = {.size = sizeof result};
     assert_ok(context, nadir_solver_robust(context, solver, ball, settings, &result, worst));

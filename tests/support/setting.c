@@ -40,8 +40,7 @@ nadir_model *test_sparse_model(nadir_context *context, int64_t states, test_row 
             probabilities[starts[s] + i] = 1 / (double)count;
         }
     }
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = states;
     data.rows = states;
     data.state_rows = rows;

@@ -221,6 +221,48 @@ nadir_context *test_context_progress(nadir_progress_function progress, void *use
     return create_context(&settings);
 }
 
+nadir_model_data test_model_data(void)
+{
+    nadir_model_data made;
+    nadir_model_data_default(&made);
+    return made;
+}
+
+nadir_generate_settings test_generate_settings(void)
+{
+    nadir_generate_settings made;
+    nadir_generate_settings_default(&made);
+    return made;
+}
+
+nadir_solver_settings test_solver_settings(void)
+{
+    nadir_solver_settings made;
+    nadir_solver_settings_default(&made);
+    return made;
+}
+
+nadir_optimum_settings test_optimum_settings(void)
+{
+    nadir_optimum_settings made;
+    nadir_optimum_settings_default(&made);
+    return made;
+}
+
+nadir_robust_settings test_robust_settings(void)
+{
+    nadir_robust_settings made;
+    nadir_robust_settings_default(&made);
+    return made;
+}
+
+nadir_robust_optimum_settings test_robust_optimum_settings(void)
+{
+    nadir_robust_optimum_settings made;
+    nadir_robust_optimum_settings_default(&made);
+    return made;
+}
+
 nadir_random test_random(uint64_t seed)
 {
     nadir_random random;

@@ -99,6 +99,14 @@ void test_assert_models_equal(const nadir_model *a, const nadir_model *b, unsign
 /* The generator with this seed. */
 nadir_random test_random(uint64_t seed);
 
+/* Settings and data with nothing set. */
+nadir_model_data test_model_data(void);
+nadir_generate_settings test_generate_settings(void);
+nadir_solver_settings test_solver_settings(void);
+nadir_optimum_settings test_optimum_settings(void);
+nadir_robust_settings test_robust_settings(void);
+nadir_robust_optimum_settings test_robust_optimum_settings(void);
+
 /* The arrays of a model. */
 nadir_model_data test_view(const nadir_model *model);
 

@@ -41,8 +41,7 @@ nadir_model *test_tiny_model(nadir_context *context, nadir_random *random, int64
     for (int64_t s = 0; s < states; s++) {
         initial[s] /= mass;
     }
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = states;
     data.rows = rows;
     data.discount = discount;

@@ -208,9 +208,8 @@ void test_torture_make(nadir_context *context, nadir_random *random, test_tortur
     double kernel[TEST_TORTURE_ROWS * STATES_MOST];
     double rewards[TEST_TORTURE_ROWS];
     double initial[STATES_MOST];
-    nadir_model_data data;
     memset(made, 0, sizeof *made);
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = states;
     data.rows = draw_actions(random, states, state_rows);
     data.discount = draw_discount(random);

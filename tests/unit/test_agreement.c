@@ -35,11 +35,9 @@ static void ask(nadir_context *context, nadir_model *model, const char *backend,
 {
     const nadir_model_data view = test_view(model);
     nadir_solver *solver = NULL;
-    nadir_solver_settings solving;
-    nadir_robust_settings settings;
-    nadir_solver_settings_default(&solving);
+    nadir_solver_settings solving = test_solver_settings();
     solving.backend = backend;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.tolerance = 1e-14;
     *to = (answer){.nominal.size = sizeof to->nominal, .robust.size = sizeof to->robust};
     to->value = test_new(view.states, sizeof *to->value);

@@ -15,8 +15,7 @@ static const double radius = 0.05;
 
 static nadir_robust_settings settings_now(void)
 {
-    nadir_robust_settings made;
-    nadir_robust_settings_default(&made);
+    nadir_robust_settings made = test_robust_settings();
     return made;
 }
 
@@ -151,8 +150,7 @@ static void optima(void **state)
     (void)state;
     test_instance here = test_instance_make(0);
     const size_t size = sizeof(nadir_robust_optimum_result);
-    nadir_robust_optimum_settings settings;
-    nadir_robust_optimum_settings_default(&settings);
+    nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     settings.certify = (nadir_certify)99;
     refuse_optimum(&here, &settings, size, "certify is 99");
     settings.certify = NADIR_CERTIFY_OFF;

@@ -74,8 +74,7 @@ static nadir_baseline run(const instance *at, double radius, const char *method,
 static void check_method(nadir_context *context, const test_miniature *tiny, nadir_solver *solver,
                          const nadir_ball *ball, const char *method, bool optimistic)
 {
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.optimistic = optimistic;
     const nadir_robust exact = test_robust(context, solver, ball, &settings, NULL);
     nadir_robust result = {.size = sizeof result};
@@ -156,8 +155,7 @@ static void test_nothing_to_gain(void **state)
         nadir_ball ball =
             test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, i % 3 == 1 ? zeros : NULL);
         for (int j = 0; j < SEARCHES; j++) {
-            nadir_robust_settings settings;
-            nadir_robust_settings_default(&settings);
+            nadir_robust_settings settings = test_robust_settings();
             settings.method = searches[j];
             settings.iterations_limit = 20;
             test_note("seed %d, case %d, %s, %s", SEED + 1, i, searches[j], tiny.name);
@@ -365,8 +363,7 @@ static void test_many_radii(void **state)
     const double factors[] = {0, 0.5, 1, 1000};
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
     nadir_robust results[4];
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.method = "paper-reduced";
     for (int i = 0; i < 4; i++) {
         results[i] = (nadir_robust){.size = sizeof results[i]};

@@ -13,9 +13,8 @@
 
 static double *random_vector(int64_t count)
 {
-    nadir_random random;
     double *x = test_new(count, sizeof *x);
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int64_t i = 0; i < count; i++) {
         x[i] = nadir_random_normal(&random);
     }

@@ -152,8 +152,7 @@ static void test_storage_changes_in_a_copy(void **state)
         dense[s * LARGE + s] = 1;
     }
     for (int sparse = 0; sparse < 2; sparse++) {
-        nadir_model_data data;
-        nadir_model_data_default(&data);
+        nadir_model_data data = test_model_data();
         data.states = data.rows = LARGE;
         data.state_rows = places;
         data.dense = sparse ? NULL : dense;

@@ -36,8 +36,7 @@ static double draw_radius(nadir_context *context, nadir_random *random, nadir_so
         return radii[nadir_random_below(random, 6)];
     }
     static const double small = 1e-7;
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = NADIR_CERTIFY_STRICT;
     ball.radius = &small;
     const nadir_robust found = test_robust(context, solver, &ball, &settings, NULL);
@@ -107,11 +106,10 @@ static void fight(nadir_context *context, nadir_random *random, int number, tall
     double radius = 0;
     const nadir_ball ball = test_ball((nadir_set)(kind % 3 + 1), (nadir_domain)(kind / 3 % 3 + 1),
                                       norms[kind / 9], &radius, NULL);
-    nadir_robust_settings settings;
     nadir_worst *worst = NULL;
     test_miniature tiny = test_miniature_make(context, random, STATES);
     nadir_solver *solver = test_solver(context, tiny.model, tiny.policy);
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = nadir_random_below(random, 2) == 0 ? NADIR_CERTIFY_AUTO : NADIR_CERTIFY_STRICT;
     settings.optimistic = nadir_random_below(random, 4) == 0;
     test_note("seed %d, problem %d, %s", SEED, number, tiny.name);

@@ -84,9 +84,8 @@ static void test_every_family(void **state)
     nadir_context *context = *state;
     for (int family = 0; family < TEST_FAMILIES; family++) {
         for (int choice = 0; choice < TEST_CHOICES; choice++) {
-            nadir_random random;
             double ratios[3];
-            nadir_random_seed(&random, SEED + (uint64_t)family);
+            nadir_random random = test_random(SEED + (uint64_t)family);
             nadir_model *model = test_families[family].make(context, &random);
             nadir_policy *policy = test_policy(context, model, (test_choice)choice, &random);
             double *scales = test_new(model->rows, sizeof *scales);
@@ -208,9 +207,8 @@ static void test_scarce_memory(void **state)
 {
     test_scarce scarce;
     nadir_context *context = test_scarce_context(&scarce);
-    nadir_random random;
     (void)state;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_model *model = test_families[2].make(context, &random);
     const double radius = 0.1;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);

@@ -96,11 +96,9 @@ static void evaluate(desk *at, nadir_model *model, const nadir_ball *ball, const
 {
     nadir_context *context = at->context;
     char path[64];
-    nadir_solver_settings solving;
-    nadir_solver_settings_default(&solving);
+    nadir_solver_settings solving = test_solver_settings();
     solving.backend = backend;
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = certify;
     nadir_robust result = {.size = sizeof result};
     nadir_solver *solver = NULL;
@@ -174,8 +172,7 @@ static void optimise(desk *at, nadir_set set)
     static const double radius = 0.05;
     char path[64];
     const nadir_ball ball = ball_of(set, NADIR_DOMAIN_SIMPLEX, 2, &radius);
-    nadir_robust_optimum_settings settings;
-    nadir_robust_optimum_settings_default(&settings);
+    nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     char checkpoint[64];
     settings.checkpoint = path_of(at, "checkpoint.json", checkpoint);
     settings.checkpoint_seconds = 0;

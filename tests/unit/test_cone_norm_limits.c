@@ -57,10 +57,9 @@ static void test_scales(void **state)
 {
     static const double scales[] = {0x1p500, 0x1p-500, 1e150, 1e-150, 0x1p-1040};
     nadir_context *context = *state;
-    nadir_random random;
     double A[35];
     double scaled[35];
-    nadir_random_seed(&random, SEED + 4000);
+    nadir_random random = test_random(SEED + 4000);
     test_cone_fill(&random, 35, A);
     for (int i = 0; i < TEST_CONE_ORDERS; i++) {
         const nadir_cone_norm_result plain =

@@ -3,12 +3,10 @@
 #include "support/support.h"
 
 #include "support/cone.h"
-#include "support/scarce.h"
 #include "support/spectral.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { SEED = 31415 };
 

@@ -4,12 +4,10 @@
 
 #include "experiments/numpy_random.h"
 #include "support/cone.h"
-#include "support/scarce.h"
 #include "support/spectral.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { SEED = 2718 };
 

@@ -214,8 +214,7 @@ static void test_every_allocation_can_fail(void **state)
             static const double dense[] = {0.5, 0.5, 1, 0};
             static const double rewards[] = {1, 2};
             static const char *const names[] = {"a", "b"};
-            nadir_model_data data;
-            nadir_model_data_default(&data);
+            nadir_model_data data = test_model_data();
             data.states = 2;
             data.rows = 2;
             data.state_rows = state_rows;

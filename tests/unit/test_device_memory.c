@@ -31,12 +31,11 @@ static void evaluate(nadir_context *context, int i)
     const double radius = 0.01;
     nadir_generate_settings shape = test_generate_settings();
     nadir_solver *solver = NULL;
-    nadir_solver_settings settings;
     shape.states = 24;
     shape.seed = 1;
     nadir_model *model = test_generate(context, i % 2 == 0 ? "random" : "garnet", &shape);
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domains[i / 6 % 3], 2, &radius, NULL);
-    nadir_solver_settings_default(&settings);
+    nadir_solver_settings settings = test_solver_settings();
     settings.backend = backends[i / 2 % 3];
     nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_solver_create(context, model, policy, &settings, &solver));
@@ -56,12 +55,10 @@ static void evaluate_large(nadir_context *context, int i)
     const nadir_ball ball =
         test_ball(NADIR_SET_NONRECT, simplex ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT,
                   norms[i % LARGE_KINDS], &radius, NULL);
-    nadir_robust_settings search;
     nadir_generate_settings shape = test_generate_settings();
     nadir_solver *solver = NULL;
-    nadir_solver_settings settings;
-    nadir_solver_settings_default(&settings);
-    nadir_robust_settings_default(&search);
+    nadir_solver_settings settings = test_solver_settings();
+    nadir_robust_settings search = test_robust_settings();
     search.certify = NADIR_CERTIFY_OFF;
     settings.backend = "device-krylov";
     shape.states = 6000;

@@ -43,16 +43,14 @@ static nadir_model *make_model(nadir_context *context)
 {
     const int64_t n = states_count();
     const int64_t most = n / 15;
-    nadir_random random;
     int64_t *state_rows = test_new(n + 1, sizeof *state_rows);
     int64_t *starts = test_new(ACTIONS * n + 1, sizeof *starts);
     int32_t *columns = test_new(ACTIONS * n * (BRANCH + 8), sizeof *columns);
     double *values = test_new(ACTIONS * n * (BRANCH + 8), sizeof *values);
     double *rewards = test_new(ACTIONS * n, sizeof *rewards);
-    nadir_model_data data;
     nadir_model *model = NULL;
     int64_t entries = 0;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int64_t row = 0; row < ACTIONS * n; row++) {
         const int64_t count = row % 997 == 5 ? most : row % 3 == 1 ? 1 : BRANCH;
         state_rows[row / ACTIONS] = row / ACTIONS * ACTIONS;
@@ -67,7 +65,7 @@ static nadir_model *make_model(nadir_context *context)
     }
     state_rows[n] = ACTIONS * n;
     starts[ACTIONS * n] = entries;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = n;
     data.rows = ACTIONS * n;
     data.state_rows = state_rows;
@@ -300,12 +298,10 @@ static nadir_robust evaluate(nadir_context *context, nadir_model *model, const c
     const double radius = 0.002;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radius, NULL);
     nadir_robust found = {.size = sizeof found};
-    nadir_solver_settings solving;
-    nadir_robust_settings settings;
     nadir_solver *solver = NULL;
-    nadir_solver_settings_default(&solving);
+    nadir_solver_settings solving = test_solver_settings();
     solving.backend = backend;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.tolerance = 1e-14;
     nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_solver_create(context, model, policy, &solving, &solver));

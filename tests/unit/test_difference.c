@@ -73,8 +73,7 @@ static void test_identities(void **state)
 {
     (void)state;
     static const nadir_domain domains[] = {NADIR_DOMAIN_SIMPLEX, NADIR_DOMAIN_SUPPORT, NADIR_DOMAIN_FREE};
-    nadir_robust_settings best;
-    nadir_robust_settings_default(&best);
+    nadir_robust_settings best = test_robust_settings();
     best.optimistic = true;
     duel dense = duel_make(0, false);
     duel listed = duel_make(0, true);
@@ -226,8 +225,7 @@ static void test_unproven(void **state)
 {
     (void)state;
     duel at = duel_make(0, false);
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     int refused = 0;
     double radius = 0.01;
     for (int i = 0; i < 10; i++) {
@@ -254,11 +252,10 @@ static void test_certify_off_and_files(void **state)
 {
     (void)state;
     duel at = duel_make(2, true);
-    nadir_robust_settings settings;
     nadir_worst *worst = NULL;
     nadir_model *model = NULL;
     const double radius = 0.1;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = NADIR_CERTIFY_OFF;
     const nadir_ball ball = test_ball(NADIR_SET_S, NADIR_DOMAIN_SUPPORT, 1, &radius, NULL);
     const nadir_difference result = difference(&at, 0, 1, &ball, &settings, &worst);
@@ -294,8 +291,7 @@ static nadir_status run_out(nadir_context *context, const void *of)
     nadir_worst *worst = NULL;
     nadir_difference result = {.size = sizeof result};
     nadir_optimum_result optimum = {.size = sizeof optimum};
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.tolerance = 0.3; /* few steps */
     const double radius = 0.05;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, *domain, 2, &radius, NULL);

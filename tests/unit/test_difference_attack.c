@@ -55,8 +55,7 @@ static nadir_policy *draw_other(nadir_context *context, const test_miniature *ti
 
 static double breakdown_of(const fight *made, int i)
 {
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = NADIR_CERTIFY_STRICT;
     const double small = 1e-7;
     nadir_ball ball = made->ball;
@@ -160,8 +159,7 @@ static void fight_one(fight *made, tally *seen)
 {
     nadir_worst *worst = NULL;
     nadir_difference result = {.size = sizeof result};
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = nadir_random_below(made->random, 2) == 0 ? NADIR_CERTIFY_AUTO : NADIR_CERTIFY_STRICT;
     const nadir_status status = nadir_solver_difference(made->context, made->solver[0], made->solver[1],
                                                         &made->ball, &settings, &result, &worst);
@@ -206,9 +204,8 @@ static void check_tally(const tally *seen)
 static void fight_all(nadir_set set, nadir_domain domain, int rounds)
 {
     nadir_context *context = test_context();
-    nadir_random random;
     tally seen = {0};
-    nadir_random_seed(&random, SEED + 10 * (uint64_t)set + (uint64_t)domain);
+    nadir_random random = test_random(SEED + 10 * (uint64_t)set + (uint64_t)domain);
     for (int i = 0; i < (test_memcheck() ? 2 : test_attack_count(rounds * NORMS)); i++) {
         fight made = {.context = context, .random = &random};
         fight_make(&made, set, domain, norms[i % NORMS]);

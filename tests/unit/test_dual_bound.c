@@ -17,8 +17,7 @@ static nadir_model *make_model(nadir_context *context)
     static const double dense[] = {0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1};
     static const double rewards[] = {0, 0, 1, 0};
     static const double initial[] = {1, 0, 0};
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = 3;
     data.rows = 4;
     data.discount = 0.9;

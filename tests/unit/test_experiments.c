@@ -31,8 +31,7 @@ static void test_points_are_occupancies(void **state)
     geometry_model_make(42, &small);
     for (int s = 0; s < GEOMETRY_STATES; s++) {
         double initial[GEOMETRY_STATES] = {0};
-        nadir_model_data data;
-        nadir_model_data_default(&data);
+        nadir_model_data data = test_model_data();
         initial[s] = 1;
         data.states = GEOMETRY_STATES;
         data.rows = GEOMETRY_ROWS;
@@ -338,16 +337,14 @@ static void test_returns_and_quantiles(void **state)
     nadir_model *model = NULL;
     nadir_solver *solver = NULL;
     nadir_nominal nominal = {.size = sizeof nominal};
-    nadir_generate_settings settings;
-    nadir_model_data view;
-    nadir_generate_settings_default(&settings);
+    nadir_generate_settings settings = test_generate_settings();
     settings.states = 7;
     settings.actions = 3;
     assert_ok(context, nadir_model_generate(context, "random", &settings, &model));
     nadir_policy *policy = test_uniform_policy(context, model);
     assert_ok(context, nadir_solver_create(context, model, policy, NULL, &solver));
     assert_ok(context, nadir_solver_nominal(context, solver, &nominal));
-    nadir_model_data_default(&view);
+    nadir_model_data view = test_model_data();
     nadir_model_view(model, &view);
     const rectangles_data data = {.states = view.states,
                                   .rows = view.rows,
@@ -390,9 +387,8 @@ static void test_the_ladder_returns_what_the_formula_says(void **state)
 static void test_the_reduction_agrees_with_enumeration(void **state)
 {
     nadir_context *context = *state;
-    nadir_random random;
     int yes_count = 0;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     const int trials = test_memcheck() ? 6 : 60;
     for (int trial = 0; trial < trials; trial++) {
         hardness_program program;

@@ -109,8 +109,7 @@ static void check_ball(nadir_context *context, nadir_model *model, const nadir_p
                        const nadir_ball *ball, bool optimistic)
 {
     const nadir_model_data view = test_view(model);
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.optimistic = optimistic;
     settings.certify = NADIR_CERTIFY_OFF;
     nadir_solver *solver = test_solver(context, model, policy);
@@ -243,8 +242,7 @@ static nadir_status evaluate_and_explain(nadir_context *context, nadir_solver *s
 {
     nadir_worst *worst = NULL;
     nadir_robust result = {.size = sizeof result};
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = NADIR_CERTIFY_OFF;
     const double radius = 0.01;
     const nadir_ball ball = test_ball(NADIR_SET_SA, *(const nadir_domain *)of, 2, &radius, NULL);

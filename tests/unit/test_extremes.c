@@ -49,13 +49,11 @@ static void test_underflow(void **state)
         test_small_model small;
         nadir_model *model = make(context, unit, gamma, &small);
         const long double truth = (3.0L + gamma) * unit / (1 - (long double)gamma * gamma);
-        nadir_solver_settings solving;
-        nadir_solver_settings_default(&solving);
+        nadir_solver_settings solving = test_solver_settings();
         solving.backend = backend;
         nadir_solver *solver = NULL;
         nadir_nominal nominal = {.size = sizeof nominal};
-        nadir_optimum_settings settings;
-        nadir_optimum_settings_default(&settings);
+        nadir_optimum_settings settings = test_optimum_settings();
         settings.backend = backend;
         nadir_optimum_result optimum = {.size = sizeof optimum};
         nadir_policy *policy = NULL;
@@ -104,8 +102,7 @@ static void test_overflow(void **state)
         small.probabilities[2] = again;
         small.probabilities[3] = !again;
         nadir_model *model = test_small_accept(context, &small);
-        nadir_optimum_settings settings;
-        nadir_optimum_settings_default(&settings);
+        nadir_optimum_settings settings = test_optimum_settings();
         settings.backend = backends[i / 2];
         nadir_optimum_result optimum = {.size = sizeof optimum};
         nadir_policy *policy = NULL;

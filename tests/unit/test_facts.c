@@ -54,8 +54,7 @@ static void test_valid_radius_is_tight(void **state)
         dense[i] = 1.0 / S;
     }
     nadir_context *context = *state;
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = S;
     data.rows = S;
     data.state_rows = state_rows;
@@ -127,8 +126,7 @@ static void test_one_state(void **state)
     static const int64_t state_rows[] = {0, 1};
     static const double dense[] = {1};
     nadir_context *context = *state;
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = 1;
     data.rows = 1;
     data.state_rows = state_rows;
@@ -149,8 +147,7 @@ static void test_reach(void **state)
     static const int32_t columns[] = {0, 0, 1, 2, 3, 4}; /* s -> s - 1 */
     static const double probabilities[] = {1, 1, 1, 1, 1, 1};
     nadir_context *context = *state;
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = S;
     data.rows = S;
     data.state_rows = row_starts;

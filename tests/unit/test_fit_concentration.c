@@ -86,9 +86,8 @@ static void test_bound_holds(void **state)
     static const double norms[] = {1, 1.5, 2, 3, INFINITY};
     static const double scales[ROWS] = {1, 0.3, 2, 1, 1, 0.7};
     const int often = test_often(500);
-    nadir_random random;
     (void)state;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     for (int n = 0; n < 5; n++) {
         for (int kind = 0; kind < 5; kind++) {
             for (int64_t visits = 1; visits <= 100; visits *= 10) {
@@ -122,9 +121,8 @@ static void test_scales_from_data(void **state)
 {
     const int often = test_often(400);
     double bounds[ROWS];
-    nadir_random random;
     (void)state;
-    nadir_random_seed(&random, seed + 1);
+    nadir_random random = test_random(seed + 1);
     for (int kind = 0; kind < 5; kind++) {
         experiment of;
         int beyond = 0;

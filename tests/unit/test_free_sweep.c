@@ -23,8 +23,7 @@ static double breakdown_of(const test_instance *here, const double *scales)
 {
     const double radius = 1e-3;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, scales);
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = NADIR_CERTIFY_STRICT;
     const double found = test_robust(here->context, here->solver, &ball, &settings, NULL).breakdown_radius;
     return isfinite(found) ? found : 1;
@@ -51,8 +50,7 @@ static void check_place(const test_instance *here, const double *scales, double 
     double factors[COUNT];
     const double radius = share * breakdown_of(here, scales);
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, scales);
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.optimistic = optimistic;
     settings.tolerance = 1e-12; /* searches stop early otherwise, alone at another place than among many */
     for (int i = 0; i < COUNT; i++) {
@@ -78,8 +76,7 @@ static void check_place(const test_instance *here, const double *scales, double 
 static test_instance family_place(int family, const char *backend, nadir_random *random)
 {
     test_instance here = {.context = test_context()};
-    nadir_solver_settings settings;
-    nadir_solver_settings_default(&settings);
+    nadir_solver_settings settings = test_solver_settings();
     settings.backend = backend;
     here.model = test_families[family].make(here.context, random);
     here.policy = test_policy(here.context, here.model, TEST_RANDOM, random);
@@ -111,8 +108,7 @@ static void test_families_up_to_breakdown(void **state)
 
 static nadir_status make_place(nadir_context *context, test_instance *here)
 {
-    nadir_generate_settings shape;
-    nadir_generate_settings_default(&shape);
+    nadir_generate_settings shape = test_generate_settings();
     shape.states = 12;
     shape.actions = 2;
     *here = (test_instance){.context = context};

@@ -289,8 +289,7 @@ static void inventory_may_have_fewer_orders(void **state)
 {
     enum { CAPACITY = 7, ACTIONS = 3 };
     nadir_context *context = *state;
-    nadir_generate_settings settings;
-    nadir_generate_settings_default(&settings);
+    nadir_generate_settings settings = test_generate_settings();
     settings.capacity = CAPACITY;
     settings.demand = 4;
     nadir_model *whole = test_generate(context, "inventory", &settings);

@@ -5,7 +5,6 @@
 #include "support/scarce.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Asks for `kind` with one setting; the answer must be `expected` with these words. */

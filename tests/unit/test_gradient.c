@@ -41,8 +41,7 @@ static double *draw_policy(nadir_random *random, const nadir_model_data *view)
 /* As accurate as it gets: an error of the kernel that hardly shows in the return shows in the gradient. */
 static nadir_robust_settings accurate(bool optimistic)
 {
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = NADIR_CERTIFY_OFF;
     settings.tolerance = 1e-15;
     settings.optimistic = optimistic;

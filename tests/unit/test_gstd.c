@@ -179,9 +179,8 @@ static void test_bounds(void **state)
     enum { COUNT = 9, TRIALS = 300 };
     double x[COUNT];
     double k[COUNT];
-    nadir_random random;
     nadir_context *context = *state;
-    nadir_random_seed(&random, 11);
+    nadir_random random = test_random(11);
     for (int shape = 0; shape < TEST_SHAPES; shape++) {
         test_gstd_fill(shape, COUNT, 12, x);
         for (int e = 0; e < TEST_EXPONENTS; e++) {

@@ -39,8 +39,7 @@ static const char *const action_names[] = {"stay", "go"};
 /* 3 states with 2 actions each and numbers that need all digits. */
 static nadir_model_data small_data(void)
 {
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = 3;
     data.rows = 6;
     data.discount = 0.95;

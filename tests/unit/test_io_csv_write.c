@@ -3,7 +3,6 @@
 
 #include "support/formats.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,8 +66,7 @@ static void test_round_trip_of_row_rewards(void **state)
     const double dense[] = {1.0 / 3, 2.0 / 3, 0.1, 0.9};
     const double rewards[] = {1.0 / 3, -1e-300 / 7};
     nadir_context *context = *state;
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = 2;
     data.rows = 2;
     data.state_rows = state_rows;
@@ -117,8 +115,7 @@ static nadir_model *unreached_model(nadir_context *context, int64_t states, int6
         ones[s] = 1;
         scales[s] = s < first ? 1 : 0;
     }
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = states;
     data.rows = states;
     data.state_rows = row_starts;

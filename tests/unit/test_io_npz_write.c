@@ -58,8 +58,7 @@ static nadir_model *dense_model(nadir_context *context, int64_t states, const in
     dense[0] = 2.0 / (double)states;
     dense[1] = 0;
     const double radius = 0.125;
-    nadir_model_data made;
-    nadir_model_data_default(&made);
+    nadir_model_data made = test_model_data();
     made.states = states;
     made.rows = rows;
     made.state_rows = state_rows;
@@ -102,8 +101,7 @@ static void names_that_are_no_utf8_are_repaired(void **state)
     nadir_context *context = *state;
     nadir_model *model;
     static const char *const names[] = {"caf\xE9", "x"};
-    nadir_model_data made;
-    nadir_model_data_default(&made);
+    nadir_model_data made = test_model_data();
     made.states = 2;
     made.rows = 2;
     made.state_rows = (const int64_t[]){0, 1, 2};
@@ -136,8 +134,7 @@ static void memory_stays_near_the_model(void **state)
         columns[i] = (int32_t)(i % BRANCH * (LARGE / BRANCH) + i / BRANCH % (LARGE / BRANCH));
         probabilities[i] = 1.0 / BRANCH;
     }
-    nadir_model_data made;
-    nadir_model_data_default(&made);
+    nadir_model_data made = test_model_data();
     made.states = LARGE;
     made.rows = LARGE;
     made.state_rows = state_rows;

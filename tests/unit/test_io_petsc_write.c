@@ -30,8 +30,7 @@ static nadir_model *make_model(nadir_context *context, bool with_rewards)
     static const int64_t state_rows[] = {0, 2, 4};
     const double dense[] = {1.0 / 3, 2.0 / 3, 0, 1, 0.1, 0.9, 1, 0};
     const double rewards[] = {1.0 / 3, -0.0, 1e-300, -1e300 / 7};
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = 2;
     data.rows = 4;
     data.state_rows = state_rows;

@@ -203,8 +203,7 @@ static void policies_come_back(void **state)
 static void regular_models_are_written_as_tables(void **state)
 {
     nadir_context *context = *state;
-    nadir_model_data made;
-    nadir_model_data_default(&made);
+    nadir_model_data made = test_model_data();
     made.states = 2;
     made.rows = 4;
     made.state_rows = (const int64_t[]){0, 2, 4};

@@ -87,11 +87,10 @@ static bool check_mixing(nadir_context *context, const nadir_problem *problem, c
 static void test_mixing(void **state)
 {
     nadir_context *context = *state;
-    nadir_random random;
     const double radius = 0.1;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
     int told = 0;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < (test_memcheck() ? 20 : 300); i++) {
         test_miniature tiny = test_miniature_make(context, &random, 6);
         test_note("seed %d, case %d, %s", SEED, i, tiny.name);
@@ -102,8 +101,7 @@ static void test_mixing(void **state)
         test_problem_clear(&made);
     }
     assert_that(told >= (test_memcheck() ? 2 : 30), "only %d bounds", told);
-    nadir_generate_settings shape;
-    nadir_generate_settings_default(&shape);
+    nadir_generate_settings shape = test_generate_settings();
     shape.states = test_memcheck() ? 20 : 60;
     shape.actions = 2;
     shape.discount = 0.95;
@@ -180,9 +178,8 @@ static void test_proven(void **state)
 {
     static const double radii[] = {0.003, 0.01, 0.03, 0.1, 0.2};
     nadir_context *context = *state;
-    nadir_random random;
     int proven = 0;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < (test_memcheck() ? 15 : 400); i++) {
         const double radius = radii[nadir_random_below(&random, 5)];
         const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
@@ -230,10 +227,9 @@ static void test_reach(void **state)
     nadir_context *context = *state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &rows[i].radius, NULL);
-        nadir_generate_settings shape;
         nadir_model *model = NULL;
         bool hopeless;
-        nadir_generate_settings_default(&shape);
+        nadir_generate_settings shape = test_generate_settings();
         shape.states = 30;
         shape.actions = 3;
         shape.discount = 0.9;

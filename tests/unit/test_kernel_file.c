@@ -143,9 +143,8 @@ static void changed_rows_come_back(void **state)
 
 static nadir_model *generate(nadir_context *context, const char *kind, int64_t states)
 {
-    nadir_generate_settings settings;
     nadir_model *model = NULL;
-    nadir_generate_settings_default(&settings);
+    nadir_generate_settings settings = test_generate_settings();
     settings.states = states;
     assert_ok(context, nadir_model_generate(context, kind, &settings, &model));
     return model;
@@ -220,8 +219,7 @@ static void kernels_of_all_kinds_come_back(void **state)
         const test_change change = (test_change)(i % TEST_CHANGES);
         test_note("%s, %s, seed %d", family->name, test_change_names[change], SEED);
         nadir_context *context = test_context();
-        nadir_random random;
-        nadir_random_seed(&random, SEED);
+        nadir_random random = test_random(SEED);
         nadir_model *model = family->make(context, &random);
         double *dense = NULL;
         nadir_kernel *kernel = test_kernel(context, model, change, 0.9, &random, &dense);
@@ -241,9 +239,8 @@ static nadir_model *three_rows(nadir_context *context)
 {
     const int64_t state_rows[] = {0, 2, 3};
     const double dense[] = {1, 0, 0.5, 0.5, 0.25, 0.75};
-    nadir_model_data data;
     nadir_model *model = NULL;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = 2;
     data.rows = 3;
     data.state_rows = state_rows;

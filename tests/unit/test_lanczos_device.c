@@ -97,9 +97,8 @@ static void test_operations(void **state)
     double *vectors = test_new(3 * numbers + 2 * (MANY + 1), sizeof *vectors);
     double *wanted = vectors + numbers;
     double *found = wanted + numbers + MANY + 1;
-    nadir_random random;
     (void)state;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int64_t i = 0; i < numbers; i++) {
         vectors[i] = nadir_random_normal(&random);
     }
@@ -288,7 +287,6 @@ static nadir_status double_it(nadir_context *context, void *user, const double *
 static nadir_status attempt(nadir_context *context, const void *of)
 {
     nadir_status status = NADIR_OK;
-    nadir_random random;
     nadir_largest found;
     nadir_singular_triple triple;
     double *x = test_new(2 * COUNT, sizeof *x);
@@ -297,7 +295,7 @@ static nadir_status attempt(nadir_context *context, const void *of)
     test_pretend_device(context);
     nadir_vec there = nadir_vec_device(context);
     const nadir_linear_map twice = {COUNT, COUNT, double_it, double_it, &there};
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     NADIR_CHECK(nadir_lanczos_largest(&there, COUNT, double_it, &there, &random, 0, INFINITY, 0, 2, &found));
     assert_close(found.value, 2, 1e-13);
     NADIR_CHECK(nadir_lanczos_top(&there, &twice, NULL, &random, 0, 4, x, x + COUNT, &triple));
@@ -405,8 +403,7 @@ static nadir_robust evaluate(nadir_context *context, const char *backend)
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
     nadir_generate_settings shape = test_generate_settings();
     nadir_solver *solver = NULL;
-    nadir_solver_settings settings;
-    nadir_solver_settings_default(&settings);
+    nadir_solver_settings settings = test_solver_settings();
     settings.backend = backend;
     shape.states = 20500;
     shape.actions = 2;

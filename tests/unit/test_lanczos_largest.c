@@ -170,9 +170,8 @@ static void test_fails(void **state)
     nadir_context *context = *state;
     const nadir_vec here = nadir_vec_host(context);
     nadir_largest found;
-    nadir_random random;
     reflected at = make(40, 2, SEED);
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     at.fails = 5;
     assert_fails(context, nadir_lanczos_largest(&here, 40, apply, &at, &random, 0, INFINITY, 0, 20, &found),
                  NADIR_ERROR_INTERRUPTED, "stopped");
@@ -187,9 +186,8 @@ static nadir_status attempt(nadir_context *context, const void *of)
 {
     const nadir_vec here = nadir_vec_host(context);
     nadir_largest found;
-    nadir_random random;
     reflected at = *(const reflected *)of;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     return nadir_lanczos_largest(&here, at.size, apply, &at, &random, 0, INFINITY, 0, 8, &found);
 }
 

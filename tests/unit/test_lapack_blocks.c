@@ -20,8 +20,7 @@ typedef struct large_setting {
 static large_setting make_setting(nadir_context *context)
 {
     large_setting made = {0};
-    nadir_generate_settings settings;
-    nadir_generate_settings_default(&settings);
+    nadir_generate_settings settings = test_generate_settings();
     settings.states = STATES;
     settings.actions = 1;
     settings.seed = SEED;

@@ -26,7 +26,6 @@ enum { NORMS = sizeof norms / sizeof *norms };
 static nadir_model *make_model(nadir_context *context, nadir_random *random)
 {
     nadir_model *model = NULL;
-    nadir_model_data data;
     int64_t *state_rows = test_new(STATES + 1, sizeof *state_rows);
     double *dense = test_new((int64_t)ROWS * STATES, sizeof *dense);
     double *rewards = test_new(ROWS, sizeof *rewards);
@@ -49,7 +48,7 @@ static nadir_model *make_model(nadir_context *context, nadir_random *random)
             p[t] /= sum;
         }
     }
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = STATES;
     data.rows = ROWS;
     data.state_rows = state_rows;
@@ -255,10 +254,9 @@ static void test_evaluations(void **state)
     static const double some[] = {1, 1.5, 2, 3, INFINITY, INFINITY};
     test_lmo_device made;
     nadir_context *plain = NULL;
-    nadir_robust_settings settings;
     (void)state;
     setup(&made);
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = NADIR_CERTIFY_OFF;
     settings.tolerance = 1e-13;
     assert_int_equal(nadir_context_create(NULL, &plain), NADIR_OK);

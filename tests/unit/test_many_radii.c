@@ -99,8 +99,7 @@ static void test_path(void **state)
     int64_t steps = 0;
     const double radius = 0.2;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = NADIR_CERTIFY_OFF;
     for (int i = 0; i < COUNT; i++) {
         factors[i] = (i + 1.0) / COUNT;
@@ -172,9 +171,8 @@ static void test_cheap(void **state)
 
 static test_instance generate_sized(const char *kind, int64_t states)
 {
-    nadir_generate_settings shape;
     test_instance made = {.context = test_context()};
-    nadir_generate_settings_default(&shape);
+    nadir_generate_settings shape = test_generate_settings();
     shape.states = states > 0 ? states : shape.states;
     shape.actions = states > 0 ? 4 : shape.actions;
     made.model = test_generate(made.context, kind, &shape);
@@ -193,9 +191,8 @@ static void test_free_curve(void **state)
         int64_t states;
         double radius;
     } models[] = {{"random", 60, 0.1}, {"garnet", 40, 0.1}, {"machine", 0, 0.1}, {"riverswim", 0, 0.01}};
-    nadir_robust_settings settings;
     (void)state;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.tolerance = 1e-12; /* searches stop early otherwise, alone at another place than among many */
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
         nadir_robust many[COUNT];
@@ -306,8 +303,7 @@ static nadir_status sweep(nadir_context *context, nadir_solver *solver, const vo
     const double factors[COUNT] = {0.02, 0.04, 0.06, 1};
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radius, NULL);
     nadir_robust many[COUNT];
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = domain == NADIR_DOMAIN_SIMPLEX ? NADIR_CERTIFY_OFF : NADIR_CERTIFY_AUTO;
     for (int i = 0; i < COUNT; i++) {
         many[i].size = sizeof many[i];

@@ -171,8 +171,7 @@ static void test_duplicates_zeros_and_order(void **state)
     static const double probabilities[] = {0.25, 0.5, 0.25, 0, 1, 1, 1, 0};
     static const double rewards[] = {4, 10, 8, 1e300, 7, -1, 3, 5};
     nadir_context *context = *state;
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = 4;
     data.rows = 4;
     data.state_rows = state_rows;
@@ -218,8 +217,7 @@ static void test_plain_arrays_are_dropped(void **state)
     static const int32_t gaps[] = {0, 1};
     nadir_context *context = *state;
     test_small_model small;
-    nadir_model_data view;
-    nadir_model_data_default(&view);
+    nadir_model_data view = test_model_data();
     test_small_set(&small);
     small.data.row_actions = plain;
     nadir_model *model = test_small_accept(context, &small);
@@ -290,8 +288,7 @@ static void test_storage_follows_density(void **state)
         }
         state_rows[S] = S;
         row_starts[S] = count;
-        nadir_model_data data;
-        nadir_model_data_default(&data);
+        nadir_model_data data = test_model_data();
         data.states = S;
         data.rows = S;
         data.state_rows = state_rows;

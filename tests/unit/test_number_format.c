@@ -93,9 +93,8 @@ static void assert_shortest(double value, uint64_t seed)
 static void random_doubles_read_back(void **state)
 {
     const uint64_t seed = 5;
-    nadir_random random;
     (void)state;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     for (int k = 0; k < test_often(40000); ++k) {
         assert_shortest(random_double(&random), seed);
         assert_shortest((double)nadir_random_below(&random, 1000000) / 1000.0, seed);

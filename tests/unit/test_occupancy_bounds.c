@@ -230,9 +230,8 @@ static void test_bounds(void **state)
 {
     static const double radii[] = {0.01, 0.1, 0.3, 0.6, 1.2};
     nadir_context *context = *state;
-    nadir_random random;
     double closest = INFINITY;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     const int cases = test_memcheck() ? 30 : 600;
     for (int i = 0; i < cases; i++) {
         const double radius = radii[nadir_random_below(&random, 5)];

@@ -25,9 +25,8 @@ static void test_problems_are_those_of_the_paper(void **state)
     nadir_context *context = *state;
     experiment_instance instance;
     nadir_model *model = NULL;
-    nadir_generate_settings settings;
     double sum = 0;
-    nadir_generate_settings_default(&settings);
+    nadir_generate_settings settings = test_generate_settings();
     settings.states = 5;
     settings.actions = EXPERIMENT_ACTIONS;
     settings.discount = 0.9;
@@ -57,8 +56,7 @@ static void test_the_exact_penalty(void **state)
         experiment_instance instance;
         nadir_model *model = NULL;
         nadir_policy *policy = NULL;
-        nadir_model_data data;
-        nadir_model_data_default(&data);
+        nadir_model_data data = test_model_data();
         test_note("seed %d, %d states, radius %g", SEED + i, (int)states, radius);
         assert_ok(context, experiment_instance_open(context, states, SEED + (uint64_t)i, &instance));
         assert_ok(context, experiment_instance_set_radius(&instance, radius));

@@ -124,9 +124,8 @@ static nadir_kernel *perturbed_garnet(nadir_context *context, int64_t states, in
     shape.seed = SEED;
     *model = test_generate(context, "garnet", &shape);
     const nadir_model_data view = test_view(*model);
-    nadir_random random;
     nadir_kernel *kernel = NULL;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     assert_ok(context, test_perturbed_create(context, *model, true, &kernel));
     nadir_perturbed *perturbed = nadir_kernel_perturbed(kernel);
     for (int64_t i = 0; i < states; i++) {

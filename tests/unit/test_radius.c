@@ -4,7 +4,6 @@
  */
 #include "support/support.h"
 
-#include "support/generated.h"
 #include "support/golden.h"
 #include "support/instance.h"
 #include "support/robust.h"
@@ -75,8 +74,7 @@ static void test_roots(void **state)
         nadir_nominal nominal = {.size = sizeof nominal};
         assert_ok(here.context, nadir_solver_nominal(here.context, here.solver, &nominal));
         for (size_t i = 0; i < sizeof balls / sizeof *balls; i++) {
-            nadir_robust_settings settings;
-            nadir_robust_settings_default(&settings);
+            nadir_robust_settings settings = test_robust_settings();
             settings.optimistic = i % 3 == 1;
             const double share = i % 2 == 0 ? 0.02 : 0.005;
             const double target = nominal.nominal_return * (settings.optimistic ? 1 + share : 1 - share);
@@ -98,8 +96,7 @@ static void test_certified(void **state)
     assert_that(found.radius_upper - found.radius_lower <= 2e-9 * found.radius, "%.12g to %.12g",
                 found.radius_lower, found.radius_upper);
     assert_that(found.evaluations <= 12, "%d evaluations", (int)found.evaluations);
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = NADIR_CERTIFY_OFF;
     const nadir_radius unproven = find(&here, &ball, &settings, 0.98 * test_goldens[1].nominal_return);
     assert_true(unproven.radius_lower == 0 && strcmp(unproven.certificate, "none") == 0);

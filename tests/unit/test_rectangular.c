@@ -276,8 +276,7 @@ static void test_fixed_points(void **state)
         const nadir_domain domain = i / 6 % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
         const bool sparse = i / 12 == 0;
         test_note("p %g, set %d, domain %d, sparse %d", p, (int)set, (int)domain, (int)sparse);
-        nadir_generate_settings settings;
-        nadir_generate_settings_default(&settings);
+        nadir_generate_settings settings = test_generate_settings();
         settings.states = 5;
         settings.actions = 2;
         settings.branch = sparse ? 2 : 5;

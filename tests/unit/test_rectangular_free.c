@@ -234,10 +234,9 @@ static void attack_bound(const nadir_problem *problem, nadir_context *context, n
 static void test_bounds(void **state)
 {
     nadir_context *context = *state;
-    nadir_random random;
     int exacts = 0;
     int finite = 0;
-    nadir_random_seed(&random, SEED + 1);
+    nadir_random random = test_random(SEED + 1);
     for (int i = 0; i < test_often(200); i++) {
         const double factor = pow(10, 2 * nadir_random_uniform(&random) - 1);
         test_problem made = random_problem(context, &random, i % 2 == 0 ? 1 : 0.6);

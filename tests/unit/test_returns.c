@@ -214,10 +214,9 @@ static void test_first_failure(void **state)
     double policies[COUNT * 4];
     double returns[COUNT];
     double errors[COUNT];
-    nadir_model_data data;
     nadir_model *model = NULL;
     (void)state;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = 2;
     data.rows = 4;
     data.discount = 1 - 2e-14;

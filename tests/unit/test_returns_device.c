@@ -230,14 +230,13 @@ static void test_device_scarce(void **state)
     const char *name = getenv("NADIR_TEST_ENGINE");
     const double model_bytes = 8.0 * ROWS * STATES + 8 * (STATES + 1);
     const double engine_bytes = 8.0 * 4 * 1024;
-    nadir_random random;
     (void)state;
     if (name == NULL || *name == '\0') {
         print_message("skipped: NADIR_TEST_ENGINE names no engine with a device\n");
         skip();
     }
     nadir_context *here = test_context_of(2);
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int k = 0; k < 3; k++) {
         nadir_context *context = test_context_of(2);
         nadir_engine *engine = NULL;

@@ -54,8 +54,7 @@ static double draw_size(fight *made)
     if (made->ball.domain != NADIR_DOMAIN_FREE) {
         return radii[which];
     }
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = NADIR_CERTIFY_STRICT;
     const double small = 1e-7;
     made->ball.radius = &small;

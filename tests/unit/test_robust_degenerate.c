@@ -32,8 +32,7 @@ static void expect_nominal(nadir_context *context, nadir_model *model, const nad
     assert_ok(context, nadir_solver_nominal(context, solver, &nominal));
     const double slack = 1e-12 * (1 + fabs(nominal.nominal_return)) / (1 - test_view(model).discount);
     for (int optimistic = 0; optimistic < 2; optimistic++) {
-        nadir_robust_settings settings;
-        nadir_robust_settings_default(&settings);
+        nadir_robust_settings settings = test_robust_settings();
         settings.optimistic = optimistic == 1;
         nadir_worst *worst = NULL;
         const nadir_robust result = test_robust(context, solver, ball, &settings, &worst);
@@ -119,8 +118,7 @@ static nadir_model *chosen_rows(nadir_context *context, const nadir_model *model
             dense[s * n + t] = kernel[rows[s] * n + t];
         }
     }
-    nadir_model_data chosen;
-    nadir_model_data_default(&chosen);
+    nadir_model_data chosen = test_model_data();
     chosen.states = n;
     chosen.rows = n;
     chosen.discount = data.discount;
@@ -185,8 +183,7 @@ static void test_kernel_unseen(void **state)
     const double radius = 5;
     for (int i = 0; i < 2 * BALLS; i++) {
         const bool single = i >= BALLS;
-        nadir_model_data data;
-        nadir_model_data_default(&data);
+        nadir_model_data data = test_model_data();
         data.states = single ? 1 : 2;
         data.rows = single ? 2 : 3;
         data.discount = single ? 0.9 : 0;
@@ -220,8 +217,7 @@ static void test_never_visited(void **state)
         double found[2];
         for (int j = 0; j < 2; j++) {
             const double rewards[] = {1, 2, j == 0 ? 1.5 : -50};
-            nadir_model_data data;
-            nadir_model_data_default(&data);
+            nadir_model_data data = test_model_data();
             data.states = 3;
             data.rows = 3;
             data.discount = 0.9;
@@ -304,8 +300,7 @@ static void test_strict_far_away(void **state)
     nadir_context *context = *state;
     nadir_random random = test_random(SEED + 8);
     const double radius = 1e5;
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = NADIR_CERTIFY_STRICT;
     for (int i = 0; i < 40; i++) {
         test_miniature tiny = test_miniature_make(context, &random, 6);

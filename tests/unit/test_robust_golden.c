@@ -188,8 +188,7 @@ static void test_methods(void **state)
         place here = place_make(row->instance, true);
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &row->radius, NULL);
         for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
-            nadir_robust_settings settings;
-            nadir_robust_settings_default(&settings);
+            nadir_robust_settings settings = test_robust_settings();
             settings.method = methods[j];
             test_note("%s, %s, %s", test_goldens[row->instance].name, test_ball_name(&ball), methods[j]);
             const nadir_robust result = test_robust(here.context, here.solver, &ball, &settings, NULL);
@@ -209,8 +208,7 @@ static void test_breakdown(void **state)
         place here = place_make(i, false);
         double radius = 0.05;
         nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
-        nadir_robust_settings settings;
-        nadir_robust_settings_default(&settings);
+        nadir_robust_settings settings = test_robust_settings();
         test_note("%s", test_goldens[i].name);
         nadir_robust result = test_robust(here.context, here.solver, &ball, &settings, NULL);
         assert_true(result.breakdown_radius > 0 && result.breakdown_radius <= breakdowns[i] * (1 + 1e-9));

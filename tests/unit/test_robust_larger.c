@@ -11,9 +11,8 @@
 
 static nadir_model *make_model(nadir_context *context, const char *kind, int64_t states)
 {
-    nadir_generate_settings shape;
     nadir_model *model = NULL;
-    nadir_generate_settings_default(&shape);
+    nadir_generate_settings shape = test_generate_settings();
     shape.states = states;
     shape.actions = 6;
     shape.branch = kind[0] == 'g' ? 7 : 0;

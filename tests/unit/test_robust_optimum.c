@@ -53,9 +53,8 @@ static void clear(answer *made)
 static nadir_model *generate(nadir_context *context, const char *kind, int64_t states, int64_t actions,
                              uint64_t seed)
 {
-    nadir_generate_settings shape;
     nadir_model *model = NULL;
-    nadir_generate_settings_default(&shape);
+    nadir_generate_settings shape = test_generate_settings();
     if (states > 0) {
         shape.states = states;
         shape.actions = actions;
@@ -88,8 +87,7 @@ static void test_known_optima(void **state)
     };
     static const char *const methods[] = {"auto", "spectral"};
     nadir_context *context = *state;
-    nadir_robust_optimum_settings settings;
-    nadir_robust_optimum_settings_default(&settings);
+    nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         nadir_model *model = rows[i].golden >= 0
                                  ? test_golden_model(context, &test_goldens[rows[i].golden], false)
@@ -125,8 +123,7 @@ static void test_effort(void **state)
     int evaluations[CASES] = {0};
     const int cases = test_often(CASES);
     nadir_context *context = *state;
-    nadir_robust_optimum_settings settings;
-    nadir_robust_optimum_settings_default(&settings);
+    nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     settings.certify = NADIR_CERTIFY_OFF;
     for (int i = 0; i < cases; i++) {
         const int64_t size = test_memcheck() ? 10 : states[i % 3];
@@ -229,8 +226,7 @@ static void test_free_far(void **state)
     static const double radii[] = {0.35, 0.5};
     nadir_context *context = *state;
     nadir_model *model = NULL;
-    nadir_robust_optimum_settings settings;
-    nadir_robust_optimum_settings_default(&settings);
+    nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     assert_ok(context, nadir_model_generate(context, "machine", NULL, &model));
     nadir_policy *uniform = test_uniform_policy(context, model);
     for (int i = 0; i < 2; i++) {
@@ -274,8 +270,7 @@ static void test_tie(void **state)
     static const double scales[] = {1, 1, 0, 0};
     const double radius = 0.2;
     nadir_context *context = *state;
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = 3;
     data.rows = 4;
     data.discount = 0.9;
@@ -316,8 +311,7 @@ static void go_on(nadir_context *context, nadir_model *model, nadir_set set, int
 {
     const double radius = 0.5;
     const nadir_ball ball = test_ball(set, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
-    nadir_robust_optimum_settings settings;
-    nadir_robust_optimum_settings_default(&settings);
+    nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     settings.certify = NADIR_CERTIFY_OFF;
     answer whole = ask(context, model, &ball, &settings);
     assert_ok(context, whole.status);
@@ -382,8 +376,7 @@ static void test_gaps(void **state)
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
     nadir_context *context = *state;
     nadir_model *model = NULL;
-    nadir_robust_optimum_settings settings;
-    nadir_robust_optimum_settings_default(&settings);
+    nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     assert_ok(context, nadir_model_generate(context, "machine", NULL, &model));
     for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
         settings.gap = gaps[i];
@@ -409,8 +402,7 @@ static nadir_status optimise(nadir_context *context, const void *of)
     nadir_worst *worst = NULL;
     nadir_robust_optimum_result result = {.size = sizeof result};
     nadir_robust evaluation = {.size = sizeof evaluation};
-    nadir_robust_optimum_settings settings;
-    nadir_robust_optimum_settings_default(&settings);
+    nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     settings.certify = NADIR_CERTIFY_OFF; /* proofs have their own test */
     settings.checkpoint = ball.set == NADIR_SET_S ? "scarce.ckp" : NULL;
     nadir_status status = nadir_model_generate(context, "machine", NULL, &model);
@@ -441,8 +433,7 @@ static void test_wrong_checkpoints(void **state)
     nadir_context *context = *state;
     nadir_model *model = generate(context, "random", 6, 3, 9);
     nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radii[0], NULL);
-    nadir_robust_optimum_settings settings;
-    nadir_robust_optimum_settings_default(&settings);
+    nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     settings.certify = NADIR_CERTIFY_OFF;
     settings.checkpoint = "whole.ckp";
     settings.evaluations_limit = 2;
@@ -488,8 +479,7 @@ static void test_paper(void **state)
     nadir_context *context = *state;
     nadir_model *model = generate(context, "machine", 0, 0, 0);
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
-    nadir_robust_optimum_settings settings;
-    nadir_robust_optimum_settings_default(&settings);
+    nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     nadir_policy *uniform = test_uniform_policy(context, model);
     settings.method = "paper";
     settings.start = uniform;
@@ -528,8 +518,7 @@ static void test_wrong_questions(void **state)
         {"auto", 1e-6, 0, 1, 0, "the limit of evaluations 0", NADIR_ERROR_ARGUMENT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        nadir_robust_optimum_settings settings;
-        nadir_robust_optimum_settings_default(&settings);
+        nadir_robust_optimum_settings settings = test_robust_optimum_settings();
         settings.method = rows[i].method;
         settings.gap = rows[i].gap;
         settings.step = rows[i].step;

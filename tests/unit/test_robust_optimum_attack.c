@@ -19,9 +19,8 @@ enum { SEED = 811, CASES = 1000, POLICIES = 16 };
 static nadir_policy *draw(nadir_context *context, const nadir_model *model, const nadir_policy *best,
                           nadir_random *random, int i)
 {
-    nadir_model_data data;
     nadir_policy *policy = NULL;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     nadir_model_view(model, &data);
     double *chances = calloc((size_t)data.rows, sizeof *chances);
     const double near = i % 3 == 0 ? 1 : i % 3 == 1 ? 0.1 : 0.001;
@@ -72,8 +71,7 @@ static void fight(nadir_context *context, nadir_random *random, int i, int *cert
     nadir_robust_optimum_result result = {.size = sizeof result};
     nadir_robust evaluation = {.size = sizeof evaluation};
     test_note("seed %d, case %d, %s, %s", SEED, i, tiny.name, test_ball_name(&ball));
-    nadir_robust_optimum_settings settings;
-    nadir_robust_optimum_settings_default(&settings);
+    nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     settings.method = i % 2 == 0 ? "auto" : "quasi-newton";
     nadir_status status =
         nadir_robust_optimum(context, tiny.model, &ball, &settings, &best, &result, &evaluation, &worst);
@@ -113,11 +111,10 @@ static void fight(nadir_context *context, nadir_random *random, int i, int *cert
 static void test_policies(void **state)
 {
     nadir_context *context = *state;
-    nadir_random random;
     int certified = 0;
     int unfinished = 0;
     const int cases = test_attack_count(CASES);
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < cases; i++) {
         fight(context, &random, i, &certified, &unfinished);
     }

@@ -54,9 +54,8 @@ static nadir_model *make_model(nadir_context *context, const sample *of)
 static nadir_solver *make_solver(nadir_context *context, nadir_model *model, const nadir_policy *policy,
                                  const char *backend, double tolerance)
 {
-    nadir_solver_settings settings;
     nadir_solver *solver = NULL;
-    nadir_solver_settings_default(&settings);
+    nadir_solver_settings settings = test_solver_settings();
     settings.backend = backend;
     settings.tolerance = tolerance;
     assert_ok(context, nadir_solver_create(context, model, policy, &settings, &solver));
@@ -121,11 +120,10 @@ static void test_backends_agree(void **state)
 static nadir_robust_optimum_result optimise(nadir_context *context, nadir_model *model, const char *backend,
                                             const double *radius)
 {
-    nadir_robust_optimum_settings settings;
     nadir_robust_optimum_result result = {.size = sizeof result};
     nadir_policy *policy = NULL;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, radius, NULL);
-    nadir_robust_optimum_settings_default(&settings);
+    nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     settings.backend = backend;
     settings.gap = 1e-9;
     assert_ok(context, nadir_robust_optimum(context, model, &ball, &settings, &policy, &result, NULL, NULL));
@@ -332,9 +330,8 @@ static void test_memory(void **state)
             assert_ok(context, nadir_solver_robust(context, solver, &ball, NULL, &found, NULL));
             nadir_solver_free(solver);
         } else {
-            nadir_robust_optimum_settings settings;
             nadir_robust_optimum_result found = {.size = sizeof found};
-            nadir_robust_optimum_settings_default(&settings);
+            nadir_robust_optimum_settings settings = test_robust_optimum_settings();
             settings.backend = "krylov";
             settings.gap = 1e-7;
             assert_ok(context,

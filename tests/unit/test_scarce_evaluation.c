@@ -58,8 +58,7 @@ static nadir_status evaluate(nadir_context *context, const void *user)
     const question *of = user;
     nadir_solver *solver = NULL;
     nadir_worst *worst = NULL;
-    nadir_solver_settings settings;
-    nadir_solver_settings_default(&settings);
+    nadir_solver_settings settings = test_solver_settings();
     settings.backend = of->backend;
     nadir_robust result = {.size = sizeof result};
     nadir_status status = nadir_solver_create(context, of->model, of->policy, &settings, &solver);
@@ -107,8 +106,7 @@ static nadir_status optimise(nadir_context *context, const void *user)
 {
     const question *of = user;
     nadir_policy *policy = NULL;
-    nadir_robust_optimum_settings settings;
-    nadir_robust_optimum_settings_default(&settings);
+    nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     settings.certify = NADIR_CERTIFY_OFF;
     settings.checkpoint = "run.ckpt";
     settings.checkpoint_seconds = 0;
@@ -135,8 +133,7 @@ static void test_optimum(void **state)
     const int64_t most = getenv("NADIR_VALGRIND") != NULL ? 3 : 20;
     nadir_context *context = *state;
     question of = {0};
-    nadir_generate_settings settings;
-    nadir_generate_settings_default(&settings);
+    nadir_generate_settings settings = test_generate_settings();
     settings.states = 6;
     settings.actions = 3;
     settings.branch = 6;

@@ -50,8 +50,7 @@ static void test_golden_returns(void **state)
         nadir_model *model = test_golden_model(context, golden, i % 2 == 0);
         nadir_policy *policy = test_golden_policy(context, model);
         for (size_t b = 0; b < LENGTH(backends); b++) {
-            nadir_solver_settings settings;
-            nadir_solver_settings_default(&settings);
+            nadir_solver_settings settings = test_solver_settings();
             settings.backend = backends[b];
             nadir_solver *solver = NULL;
             nadir_nominal result = {.size = sizeof result};
@@ -140,8 +139,7 @@ static nadir_model *make_pair(nadir_context *context, double discount, const dou
     static const int32_t columns[] = {0, 1, 1, 0};
     static const double probabilities[] = {1, 1, 1, 1};
     static const double initial[] = {1, 0};
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = 2;
     data.rows = 4;
     data.discount = discount;
@@ -201,8 +199,7 @@ static void test_discount_near_one(void **state)
     const nadir_nominal result = solve_uniform(context, model);
     assert_true(result.lower_bound <= result.nominal_return && result.nominal_return <= result.upper_bound);
     for (size_t b = 0; b < LENGTH(backends); b++) {
-        nadir_optimum_settings settings;
-        nadir_optimum_settings_default(&settings);
+        nadir_optimum_settings settings = test_optimum_settings();
         settings.backend = backends[b];
         nadir_policy *policy = NULL;
         nadir_optimum_result best = {.size = sizeof best};
@@ -238,8 +235,7 @@ static void test_limit(void **state)
 {
     nadir_context *context = *state;
     nadir_model *model = test_generate(context, "riverswim", NULL);
-    nadir_optimum_settings settings;
-    nadir_optimum_settings_default(&settings);
+    nadir_optimum_settings settings = test_optimum_settings();
     settings.iterations_limit = 1;
     settings.tolerance = 1e-16;
     nadir_policy *policy = NULL;
@@ -294,8 +290,7 @@ static void test_wrong_solver_settings(void **state)
     nadir_solver *solver = NULL;
     nadir_nominal result = {.size = sizeof result};
     nadir_policy *policy = test_uniform_policy(context, model);
-    nadir_solver_settings settings;
-    nadir_solver_settings_default(&settings);
+    nadir_solver_settings settings = test_solver_settings();
     settings.backend = "abacus";
     assert_fails(context, nadir_solver_create(context, model, policy, &settings, &solver),
                  NADIR_ERROR_ARGUMENT, "there is no backend 'abacus'");
@@ -406,10 +401,8 @@ static void test_scarce_memory(void **state)
             nadir_solver *solver = NULL;
             nadir_nominal result = {.size = sizeof result};
             nadir_optimum_result optimum = {.size = sizeof optimum};
-            nadir_solver_settings settings;
-            nadir_solver_settings_default(&settings);
-            nadir_optimum_settings search;
-            nadir_optimum_settings_default(&search);
+            nadir_solver_settings settings = test_solver_settings();
+            nadir_optimum_settings search = test_optimum_settings();
             settings.backend = search.backend = backends[b];
             scarce.left = allowed;
             status = nadir_solver_create(context, model, policy, &settings, &solver);

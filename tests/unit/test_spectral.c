@@ -179,8 +179,7 @@ static nadir_model *make_ring(nadir_context *context, int64_t states)
         numbers[s] = 1;
         numbers[states + s] = nadir_random_normal(&random);
     }
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = states;
     data.rows = states;
     data.discount = RING_DISCOUNT;

@@ -176,12 +176,10 @@ static void ask(question *asked)
     static const char *const backends[] = {NULL, "lapack", "krylov", "klu"};
     static const nadir_certify efforts[] = {NADIR_CERTIFY_AUTO, NADIR_CERTIFY_OFF, NADIR_CERTIFY_AUTO,
                                             NADIR_CERTIFY_STRICT};
-    nadir_solver_settings solving;
-    nadir_solver_settings_default(&solving);
+    nadir_solver_settings solving = test_solver_settings();
     const bool dense = test_view(asked->made->model).dense != NULL;
     solving.backend = backends[nadir_random_below(asked->random, dense ? 3 : 4)];
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = efforts[nadir_random_below(asked->random, 4)];
     settings.optimistic = asked->optimistic;
     nadir_solver *solver = NULL;
@@ -215,9 +213,8 @@ static void ask(question *asked)
 static void try_problem(int i, tally *count)
 {
     nadir_context *context = test_context();
-    nadir_random random;
     test_torture made;
-    nadir_random_seed(&random, 20261115 + (uint64_t)i);
+    nadir_random random = test_random(20261115 + (uint64_t)i);
     test_torture_make(context, &random, &made);
     question asked = {.context = context, .random = &random, .made = &made, .count = count};
     asked.optimistic = nadir_random_below(&random, 4) == 0;
@@ -250,14 +247,12 @@ static void test_found(void **state)
 static void test_slow(void **state)
 {
     nadir_context *context = *state;
-    nadir_random random;
     test_torture made;
     nadir_solver *solver = NULL;
-    nadir_robust_settings settings;
     nadir_robust result = {.size = sizeof result};
-    nadir_random_seed(&random, 20261115 + 16740);
+    nadir_random random = test_random(20261115 + 16740);
     test_torture_make(context, &random, &made);
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = NADIR_CERTIFY_OFF;
     assert_ok(context, nadir_solver_create(context, made.model, made.policy, NULL, &solver));
     const nadir_status status = nadir_solver_robust(context, solver, &made.ball, &settings, &result, NULL);

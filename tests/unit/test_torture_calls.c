@@ -79,8 +79,7 @@ static void verify(nadir_context *context, test_torture *made, nadir_solver *sol
 /* No better than its bound says, and no worse. */
 static void optimise(nadir_context *context, test_torture *made, tally *count)
 {
-    nadir_robust_optimum_settings settings;
-    nadir_robust_optimum_settings_default(&settings);
+    nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     settings.evaluations_limit = 15;
     nadir_robust_optimum_result result = {.size = sizeof result};
     nadir_policy *policy = NULL;
@@ -192,8 +191,7 @@ static void draw_curve(nadir_context *context, test_torture *made, nadir_solver 
 static void ask(nadir_context *context, nadir_random *random, test_torture *made, tally *count)
 {
     nadir_solver *solver = NULL;
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.optimistic = nadir_random_below(random, 4) == 0;
     settings.certify = (nadir_certify)nadir_random_below(random, 3);
     const nadir_status status = nadir_solver_create(context, made->model, made->policy, NULL, &solver);
@@ -213,9 +211,8 @@ static void ask(nadir_context *context, nadir_random *random, test_torture *made
 static void try_problem(int i, tally *count)
 {
     nadir_context *context = test_context();
-    nadir_random random;
     test_torture made;
-    nadir_random_seed(&random, 51115 + (uint64_t)i);
+    nadir_random random = test_random(51115 + (uint64_t)i);
     test_torture_make(context, &random, &made);
     test_note("problem %d: %s; %s%s", i, made.name, test_ball_name(&made.ball),
               made.ball.scales != NULL ? ", scales" : "");

@@ -30,8 +30,7 @@ static nadir_model *make_wide(nadir_context *context, int64_t actions, const dou
         scales[a] = scale;
     }
     dense[2 * actions + 1] = 1;
-    nadir_model_data data;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = 2;
     data.rows = actions + 1;
     data.discount = discount;
@@ -109,7 +108,6 @@ static void test_many_actions(void **state)
 /* Chains of which each state stays with a probability of 1 - leave and goes on to the next one otherwise. */
 static nadir_model *make_chain(nadir_context *context, int64_t states, double leave, double discount)
 {
-    nadir_model_data data;
     nadir_model *model = NULL;
     int64_t *starts = test_new(states + 1, sizeof *starts);
     int64_t *row_starts = test_new(states + 1, sizeof *row_starts);
@@ -127,7 +125,7 @@ static nadir_model *make_chain(nadir_context *context, int64_t states, double le
         rewards[s] = s == 0 ? 1 : -0x1p-10 * (double)s;
     }
     initial[states / 2] = 1;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = states;
     data.rows = states;
     data.discount = discount;
@@ -165,8 +163,7 @@ static void test_conditions(void **state)
         test_quad *kernel = test_quad_nominal(&oracle);
         assert_true(test_quad_return(&oracle, kernel, NULL, NULL, &J));
         for (size_t b = 0; b < LENGTH(backends); b++) {
-            nadir_solver_settings settings;
-            nadir_solver_settings_default(&settings);
+            nadir_solver_settings settings = test_solver_settings();
             settings.backend = backends[b];
             nadir_solver *solver = NULL;
             nadir_nominal nominal = {.size = sizeof nominal};

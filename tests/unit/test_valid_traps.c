@@ -12,11 +12,10 @@
 static nadir_model *make_model(nadir_context *context, int64_t states, const double *P, const double *rewards,
                                double discount)
 {
-    nadir_model_data data;
     nadir_model *model = NULL;
     int64_t state_rows[8];
     double initial[8] = {1};
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     for (int64_t s = 0; s <= states; s++) {
         state_rows[s] = s;
     }

@@ -24,9 +24,8 @@ static void test_sums(void **state)
 {
     static double x[LONGEST];
     static double y[LONGEST];
-    nadir_random random;
     (void)state;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < 2 * LENGTHS; i++) {
         const int64_t count = length_of(i);
         long double sum = 0;
@@ -61,9 +60,8 @@ static void test_sums(void **state)
 static void test_extremes(void **state)
 {
     static double x[LONGEST];
-    nadir_random random;
     (void)state;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < 2 * LENGTHS; i++) {
         const int64_t count = length_of(i);
         double largest = 0;

@@ -60,8 +60,7 @@ static void evaluations_verify(void **state)
             const double radius = g == 0 && i % 4 == 0 ? 0.4 : 0.02;
             const nadir_ball ball =
                 test_ball(sets[i % 3], domains[i / 3 % 3], norms[i / 9 % 5], &radius, NULL);
-            nadir_robust_settings settings;
-            nadir_robust_settings_default(&settings);
+            nadir_robust_settings settings = test_robust_settings();
             settings.optimistic = i >= 45;
             settings.certify = (nadir_certify)(i % 7 == 0 ? NADIR_CERTIFY_STRICT : NADIR_CERTIFY_AUTO);
             test_note("%s, %s%s", test_goldens[g].name, test_ball_name(&ball),

@@ -130,8 +130,7 @@ static nadir_model *disturb_model(const target *at, corruption what)
 {
     nadir_context *context = at->instance.context;
     nadir_random *random = at->random;
-    nadir_model_data view;
-    nadir_model_data_default(&view);
+    nadir_model_data view = test_model_data();
     nadir_model_view(at->instance.model, &view);
     const int64_t count = view.dense != NULL ? view.rows * view.states : view.row_starts[view.rows];
     double *numbers = test_new(count, sizeof *numbers);
@@ -423,14 +422,12 @@ static void bounds_of_the_larger_set(void **state)
     static const double bound_norms[] = {1, 2};
     nadir_context *context = *state;
     for (int i = 0; i < 2; i++) {
-        nadir_generate_settings making;
-        nadir_generate_settings_default(&making);
+        nadir_generate_settings making = test_generate_settings();
         making.states = 6;
         making.actions = 2;
         making.seed = 3;
         test_instance instance = {.context = context};
-        nadir_robust_settings settings;
-        nadir_robust_settings_default(&settings);
+        nadir_robust_settings settings = test_robust_settings();
         settings.certify = NADIR_CERTIFY_OFF;
         assert_ok(context, nadir_model_generate(context, "random", &making, &instance.model));
         assert_ok(context, nadir_policy_create_uniform(context, instance.model, &instance.policy));

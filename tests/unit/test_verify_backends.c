@@ -18,13 +18,11 @@ static const char *const backends[BACKENDS] = {"lapack", "krylov", "klu"};
 static bool write_files(nadir_context *context, nadir_model *model, const nadir_policy *policy,
                         const nadir_ball *ball, const char *backend)
 {
-    nadir_solver_settings solving;
-    nadir_robust_settings settings;
     nadir_robust robust = {.size = sizeof robust};
     nadir_solver *solver = NULL;
     nadir_worst *worst = NULL;
-    nadir_solver_settings_default(&solving);
-    nadir_robust_settings_default(&settings);
+    nadir_solver_settings solving = test_solver_settings();
+    nadir_robust_settings settings = test_robust_settings();
     solving.backend = backend;
     assert_ok(context, nadir_solver_create(context, model, policy, &solving, &solver));
     const nadir_status status = nadir_solver_robust(context, solver, ball, &settings, &robust, &worst);

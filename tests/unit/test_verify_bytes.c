@@ -114,16 +114,14 @@ static void no_changed_byte_verifies(void **state)
         {NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, "model.npz", false},
     };
     const double radius = 0.01;
-    nadir_random random;
     int changes = 0;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         nadir_context *context = test_context();
         const files of = {cases[i].model, "policy.csv", "worst.npz", cases[i].witness ? "worst.json" : NULL,
                           0.9};
         const nadir_ball ball = test_ball(cases[i].set, cases[i].domain, 2, &radius, NULL);
-        nadir_generate_settings settings;
-        nadir_generate_settings_default(&settings);
+        nadir_generate_settings settings = test_generate_settings();
         settings.states = 4;
         nadir_model *model = NULL;
         nadir_policy *policy = NULL;

@@ -139,8 +139,7 @@ static void bounds_by_rewards(void **state)
 {
     (void)state;
     test_instance here = test_instance_make(2);
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = NADIR_CERTIFY_OFF;
     for (int i = 0; i < 4; i++) {
         const double radius = 0.05;
@@ -216,11 +215,10 @@ static void numbers_beside_the_bounds(void **state)
     for (size_t i = 0; i < sizeof besides / sizeof *besides; i++) {
         const beside *of = &besides[i];
         const nadir_ball ball = test_ball(of->set, of->domain, of->norm, &of->radius, NULL);
-        nadir_robust_settings settings;
         nadir_witness witness;
         nadir_verify_result result;
         nadir_verification *made = NULL;
-        nadir_robust_settings_default(&settings);
+        nadir_robust_settings settings = test_robust_settings();
         settings.certify = of->certify;
         (void)test_verified_evaluate(&here, &ball, &settings);
         test_note("%s, %s, number %d", test_ball_name(&ball), of->name, (int)i);

@@ -377,8 +377,7 @@ static nadir_status write_and_read(nadir_context *context, const void *of)
     const nadir_witness *witness = of;
     nadir_witness back;
     nadir_model *model = NULL;
-    nadir_generate_settings settings;
-    nadir_generate_settings_default(&settings);
+    nadir_generate_settings settings = test_generate_settings();
     settings.states = 4;
     nadir_witness_default(&back);
     nadir_status status = nadir_model_generate(context, "riverswim", &settings, &model);
