@@ -14,9 +14,8 @@ enum { SEED = 777, SIZE = 40 };
  */
 static void make(int kind, double *matrix)
 {
-    nadir_random random;
     double u[SIZE];
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     for (int i = 0; i < SIZE; i++) {
         u[i] = nadir_random_normal(&random);
     }
@@ -56,8 +55,7 @@ static void check(const double *matrix, const nadir_spectrum *spectrum, double s
 
 static void test_parts(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     double *matrix = test_new((int64_t)SIZE * SIZE, sizeof *matrix);
     double *copy = test_new((int64_t)SIZE * SIZE, sizeof *copy);
     const size_t bytes = (size_t)SIZE * SIZE * sizeof *copy;
@@ -98,23 +96,20 @@ static void test_parts(void **state)
     test_note_clear();
     free(matrix);
     free(copy);
-    nadir_context_free(context);
 }
 
 static void test_one(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_spectrum spectrum = {0};
     double matrix[] = {-2};
     assert_ok(context, nadir_spectrum_find(context, 1, matrix, 1, 0, &spectrum));
     assert_true(spectrum.values[0] == -2 && fabs(spectrum.vectors[0]) == 1);
     nadir_spectrum_close(context, &spectrum);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_one)};
+    const struct CMUnitTest tests[] = {test_with_context(test_parts), test_with_context(test_one)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

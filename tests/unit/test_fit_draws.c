@@ -17,9 +17,8 @@ static void test_gamma_moments(void **state)
 {
     static const double shapes[] = {0.02, 0.3, 1, 2.5, 40, 1e6};
     const int count = test_often(200000);
-    nadir_random random;
     (void)state;
-    nadir_random_seed(&random, seed);
+    nadir_random random = test_random(seed);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const double shape = shapes[i];
         double sum = 0;
@@ -50,9 +49,8 @@ static void test_gamma_distribution(void **state)
 {
     const int count = test_often(100000);
     double *x = malloc((size_t)count * sizeof *x);
-    nadir_random random;
     (void)state;
-    nadir_random_seed(&random, seed + 1);
+    nadir_random random = test_random(seed + 1);
     for (int shape = 0; shape < 3; shape++) {
         double farthest = 0;
         for (int k = 0; k < count; k++) {
@@ -78,9 +76,8 @@ static void test_binomial(void **state)
         double p;
     } cases[] = {{10, 0.3}, {40, 0.7}, {200, 0.01}, {1, 0.5}, {60, 0.5}};
     const int count = test_often(40000);
-    nadir_random random;
     (void)state;
-    nadir_random_seed(&random, seed + 2);
+    nadir_random random = test_random(seed + 2);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int n = cases[i].trials;
         int seen[201] = {0};
@@ -114,9 +111,8 @@ static void test_stick(void **state)
     const int count = test_often(20000);
     const double each = 0.2;
     double sum = 0;
-    nadir_random random;
     (void)state;
-    nadir_random_seed(&random, seed + 3);
+    nadir_random random = test_random(seed + 3);
     for (int k = 0; k < count; k++) {
         double rest;
         double whole = 0;
@@ -196,10 +192,9 @@ static void test_second_moments(void **state)
     static const double counts[] = {7, 2, 11};
     static const double *const rows[] = {counts};
     static const int lengths[] = {3};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const int64_t count = test_often(60000);
     double *powers = malloc((size_t)count * sizeof *powers);
-    (void)state;
     for (int64_t successors = 3; successors <= 300; successors *= 10) {
         for (int i = 0; i < 3; i++) {
             static const double priors[] = {0.5, 1.5, 4.5};
@@ -225,7 +220,6 @@ static void test_second_moments(void **state)
     }
     test_note_clear();
     free(powers);
-    nadir_context_free(context);
 }
 
 /* A gamma variate of whole shape from another generator: -log of a product of uniform numbers. */
@@ -248,12 +242,11 @@ static void test_certain_rows(void **state)
     static const double *const spread_rows[] = {spread};
     static const int lengths[] = {1};
     static const int three[] = {3};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const int64_t count = test_often(60000);
     double *powers = malloc((size_t)count * sizeof *powers);
     double room[8];
     hand_made made;
-    (void)state;
     for (int i = 0; i < 5; i++) {
         const double *const rows[] = {&visits[i]};
         make_evidence(context, &made, 1, 4, rows, lengths, 2);
@@ -273,7 +266,6 @@ static void test_certain_rows(void **state)
     test_note_clear();
     nadir_evidence_clear(context, &made.evidence);
     free(powers);
-    nadir_context_free(context);
 }
 
 /* Distances at p = 1, 2, 3 and infinity: quantiles against brute force. Four possible successors, a = 1. */
@@ -284,13 +276,12 @@ static void test_against_brute_force(void **state)
     static const double *const rows[] = {counts};
     static const int lengths[] = {3};
     static const int shapes[] = {5, 2, 3, 1};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const int64_t count = test_often(40000);
     double *powers = malloc((size_t)count * sizeof *powers);
     double *brute = malloc((size_t)count * sizeof *brute);
     uint64_t lcg = seed;
     hand_made made;
-    (void)state;
     make_evidence(context, &made, 1, 4, rows, lengths, 4);
     for (int i = 0; i < 4; i++) {
         const nadir_posterior_draws draws = {
@@ -327,7 +318,6 @@ static void test_against_brute_force(void **state)
     nadir_evidence_clear(context, &made.evidence);
     free(powers);
     free(brute);
-    nadir_context_free(context);
 }
 
 /* ----------------------------------------------------------------------------------------- radii */
@@ -336,9 +326,8 @@ static void test_order_statistics(void **state)
 {
     double values[200];
     double sorted[200] = {0};
-    nadir_random random;
     (void)state;
-    nadir_random_seed(&random, seed + 4);
+    nadir_random random = test_random(seed + 4);
     for (int count = 1; count <= 200; count += 13) {
         for (int k = 1; k <= count; k++) {
             for (int i = 0; i < count; i++) {
@@ -372,12 +361,11 @@ static void test_radii_hold_their_share(void **state)
     static const int lengths[] = {2, 2};
     static double ones[] = {1, 1};
     static double lopsided[] = {1, 1e-9};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const int64_t count = test_memcheck() ? 2000 : 20000;
     double row_radii[2];
     double state_radii[2];
     hand_made made;
-    (void)state;
     for (int rows_count = 1; rows_count <= 2; rows_count++) {
         make_evidence(context, &made, rows_count, 2, rows, lengths, 2);
         const nadir_posterior_draws draws = {
@@ -401,7 +389,6 @@ static void test_radii_hold_their_share(void **state)
         }
         nadir_evidence_clear(context, &made.evidence);
     }
-    nadir_context_free(context);
 }
 
 /* Of a steep norm the radii are those of the largest entry but for n^(1/p), where powers would be nothing or
@@ -413,12 +400,11 @@ static void test_steep_norms(void **state)
     static const int lengths[] = {2, 2};
     static double scales[] = {1, 1e-3};
     static const double norms[] = {INFINITY, 33, 1000, 1e6};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     double row_radii[2];
     double state_radii[2];
     double first[3] = {0};
     hand_made made;
-    (void)state;
     make_evidence(context, &made, 2, 2, rows, lengths, 2);
     for (int i = 0; i < 4; i++) {
         const nadir_posterior_draws draws = {
@@ -443,7 +429,6 @@ static void test_steep_norms(void **state)
     assert_close(nadir_evidence_reach(2, 1e6), 0.5 * pow(2, 1e-6), 1e-12);
     assert_close(nadir_evidence_reach(5, 3), cbrt(0.512 + 4 * 0.008), 1e-15);
     nadir_evidence_clear(context, &made.evidence);
-    nadir_context_free(context);
 }
 
 /* The same bits with one thread and with several; another seed gives other ones. */
@@ -511,12 +496,12 @@ int main(void)
         cmocka_unit_test(test_gamma_distribution),
         cmocka_unit_test(test_binomial),
         cmocka_unit_test(test_stick),
-        cmocka_unit_test(test_second_moments),
-        cmocka_unit_test(test_certain_rows),
-        cmocka_unit_test(test_against_brute_force),
+        test_with_context(test_second_moments),
+        test_with_context(test_certain_rows),
+        test_with_context(test_against_brute_force),
         cmocka_unit_test(test_order_statistics),
-        cmocka_unit_test(test_radii_hold_their_share),
-        cmocka_unit_test(test_steep_norms),
+        test_with_context(test_radii_hold_their_share),
+        test_with_context(test_steep_norms),
         cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

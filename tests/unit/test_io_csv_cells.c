@@ -171,25 +171,22 @@ static void test_bad_rows(void **state)
 
 static void test_unused_columns_are_named_once(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_csv_header header;
     int64_t id;
     double value;
     assert_ok(context, read_table(context, "a,id,\"b c\",value\n,1,,2\n", &header, &id, &value));
     assert_string_equal(test_messages(), "table.csv: columns not used: `a`, `b c`\n");
-    nadir_context_free(context);
 }
 
 static void test_long_list_of_unused_columns(void **state)
 {
-    (void)state;
     char table[8192] = "id,value";
     for (int i = 0; i <= 900; i++) {
         const size_t used = strlen(table);
         (void)snprintf(table + used, sizeof table - used, ",column%d%s", i % 9, i < 900 ? "" : "\n1,2\n");
     }
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_csv_header header;
     int64_t id;
     double value;
@@ -199,7 +196,6 @@ static void test_long_list_of_unused_columns(void **state)
     assert_non_null(strstr(list, "`column0`, `column1`"));
     assert_string_equal(list + strlen(list) - 6, ", ...\n");
     assert_true(strlen(list) < 600);
-    nadir_context_free(context);
 }
 
 int main(void)
@@ -215,8 +211,8 @@ int main(void)
         cmocka_unit_test(test_whole_numbers),
         cmocka_unit_test(test_bad_headers),
         cmocka_unit_test(test_bad_rows),
-        cmocka_unit_test(test_unused_columns_are_named_once),
-        cmocka_unit_test(test_long_list_of_unused_columns),
+        test_with_context(test_unused_columns_are_named_once),
+        test_with_context(test_long_list_of_unused_columns),
     };
     return cmocka_run_group_tests_name("CSV cells", tests, NULL, NULL);
 }

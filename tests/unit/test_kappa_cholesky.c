@@ -245,13 +245,11 @@ static void check_attack(nadir_context *context, nadir_random *random, const nad
 
 static void test_inequalities(void **state)
 {
-    (void)state;
     static const double radii[] = {0.02, 0.1, 0.3, 0.6, 1.2};
-    nadir_context *context = test_context();
-    nadir_random random;
+    nadir_context *context = *state;
     double tightest = 0;
     int tried = 0;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     const int cases = test_memcheck() ? CASES / 20 : CASES;
     for (int i = 0; i < cases; i++) {
         const double radius = radii[nadir_random_below(&random, 5)];
@@ -281,14 +279,12 @@ static void test_inequalities(void **state)
         test_problem_clear(&made);
     }
     assert_that(tried > cases / 3 && tightest > 0.3, "%d tried, the tightest at %g", tried, tightest);
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inequalities),
+        test_with_context(test_inequalities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

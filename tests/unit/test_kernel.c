@@ -61,8 +61,7 @@ static void products_and_minimum_are_those_of_the_numbers(void **state)
 
 static void a_missing_entry_is_zero_for_the_minimum(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_kernel *kernel = NULL;
     /* Row 1 of the model goes to state 1 for sure: its other entries are 0 - b k. */
@@ -75,13 +74,11 @@ static void a_missing_entry_is_zero_for_the_minimum(void **state)
     assert_true(test_kernel_minimum(context, kernel) == 0);
     nadir_kernel_free(kernel);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void a_kernel_keeps_its_model_and_copies_its_arrays(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     double b[7] = {1, 0, 0, 0, 0, 0, 0};
     double k[4] = {1, 0, 0, -1};
@@ -113,7 +110,6 @@ static void a_kernel_keeps_its_model_and_copies_its_arrays(void **state)
     nadir_kernel_free(rank_one);
     nadir_kernel_free(other);
     nadir_kernel_free(NULL);
-    nadir_context_free(context);
 }
 
 static void a_kernel_outlives_its_context(void **state)
@@ -133,8 +129,7 @@ static void a_kernel_outlives_its_context(void **state)
 
 static void rank_one_terms_that_are_not_finite_are_refused(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_kernel *kernel = NULL;
     double b[7] = {0, 0, 0, 0, NAN, 0, 0};
@@ -147,7 +142,6 @@ static void rank_one_terms_that_are_not_finite_are_refused(void **state)
                  "entry 3 of k is -inf");
     assert_null(kernel);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Rows changed in a way that must be refused with these words. */
@@ -196,8 +190,7 @@ static void changed_rows_that_make_no_sense_are_refused(void **state)
 
 static void no_changed_row_is_the_nominal_kernel(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_kernel *kernel = NULL;
     nadir_kernel *nominal = NULL;
@@ -213,7 +206,6 @@ static void no_changed_row_is_the_nominal_kernel(void **state)
     nadir_kernel_free(kernel);
     nadir_kernel_free(nominal);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Large enough that products are shared among threads. */
@@ -295,12 +287,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_and_minimum_are_those_of_the_numbers),
-        cmocka_unit_test(a_missing_entry_is_zero_for_the_minimum),
-        cmocka_unit_test(a_kernel_keeps_its_model_and_copies_its_arrays),
+        test_with_context(a_missing_entry_is_zero_for_the_minimum),
+        test_with_context(a_kernel_keeps_its_model_and_copies_its_arrays),
         cmocka_unit_test(a_kernel_outlives_its_context),
-        cmocka_unit_test(rank_one_terms_that_are_not_finite_are_refused),
+        test_with_context(rank_one_terms_that_are_not_finite_are_refused),
         cmocka_unit_test(changed_rows_that_make_no_sense_are_refused),
-        cmocka_unit_test(no_changed_row_is_the_nominal_kernel),
+        test_with_context(no_changed_row_is_the_nominal_kernel),
         cmocka_unit_test(threads_change_nothing_but_rounding),
         cmocka_unit_test(memory_that_runs_out_is_said),
     };

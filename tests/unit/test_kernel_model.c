@@ -64,8 +64,7 @@ static void the_model_has_the_numbers_of_the_kernel(void **state)
 
 static void everything_else_is_kept(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_kernel *kernel = NULL;
     nadir_model *made = NULL;
@@ -91,7 +90,6 @@ static void everything_else_is_kept(void **state)
     nadir_model_free(made);
     nadir_kernel_free(kernel);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* Row 3 of the rich model with `entry` at state 0 and the rest at state 3. */
@@ -111,8 +109,7 @@ static nadir_status with_entry(nadir_context *context, nadir_model *model, doubl
 
 static void what_is_negative_by_rounding_becomes_zero(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_rich_model(context);
     nadir_model *made = NULL;
     assert_ok(context, with_entry(context, model, -1e-17, &made));
@@ -126,7 +123,6 @@ static void what_is_negative_by_rounding_becomes_zero(void **state)
                  "the kernel has an entry of -2e-14");
     assert_null(made);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* State 0: all states but the last few; states 1 and 2: half of them; the others stay. */
@@ -145,9 +141,8 @@ static int64_t long_row(int64_t states, int64_t state, int32_t *columns)
 /* Rows that store all states where k is largest, or smallest. */
 static void the_smallest_entry_is_found_beside_long_rows(void **state)
 {
-    (void)state;
     enum { STATES = 400 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_sparse_model(context, STATES, long_row);
     assert_null(test_view(model).dense);
     nadir_random random = test_random(SEED);
@@ -174,7 +169,6 @@ static void the_smallest_entry_is_found_beside_long_rows(void **state)
     }
     free(dense);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void memory_that_runs_out_is_said(void **state)
@@ -206,9 +200,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_model_has_the_numbers_of_the_kernel),
-        cmocka_unit_test(everything_else_is_kept),
-        cmocka_unit_test(what_is_negative_by_rounding_becomes_zero),
-        cmocka_unit_test(the_smallest_entry_is_found_beside_long_rows),
+        test_with_context(everything_else_is_kept),
+        test_with_context(what_is_negative_by_rounding_becomes_zero),
+        test_with_context(the_smallest_entry_is_found_beside_long_rows),
         cmocka_unit_test(memory_that_runs_out_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

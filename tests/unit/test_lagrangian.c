@@ -287,8 +287,7 @@ static void test_aim(void **state)
  * same from iterative solves. */
 static void test_golden_models(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < 24; i++) {
         const double radius = i % 2 == 0 ? 0.03 : 0.3;
         const nadir_domain domain = i / 2 % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
@@ -318,26 +317,22 @@ static void test_golden_models(void **state)
         }
         assert_close(value[1] / value[0], 1, 1e-9);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Four states of which the nominal kernel visits one: nothing pulls it away from there, but the Lagrangian
  * has answers in all of them, and the descent from its start ends where the worst kernel is. */
 static void test_unvisited_states(void **state)
 {
-    (void)state;
     static const int64_t rows[] = {0, 1, 2, 3, 4};
     static const int32_t columns[] = {0, 2, 3, 2};
     static const double ones[] = {1, 1, 1, 1};
     static const double rewards[] = {-0.09, -3, -0.05, -0.05};
     static const double initial[] = {1, 0, 0, 0};
     static const double worst[][2] = {{0.3, -40.22}, {0.6, -73.24}, {1, -121.46}};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < 3; i++) {
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &worst[i][0], NULL);
-        nadir_model_data data;
-        nadir_model_data_default(&data);
+        nadir_model_data data = test_model_data();
         data.states = 4;
         data.rows = 4;
         data.discount = 0.99;
@@ -369,7 +364,6 @@ static void test_unvisited_states(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    nadir_context_free(context);
 }
 
 /* Everything this part offers, once. */
@@ -426,8 +420,8 @@ int main(void)
         cmocka_unit_test(test_best_tau),
         cmocka_unit_test(test_start),
         cmocka_unit_test(test_aim),
-        cmocka_unit_test(test_golden_models),
-        cmocka_unit_test(test_unvisited_states),
+        test_with_context(test_golden_models),
+        test_with_context(test_unvisited_states),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

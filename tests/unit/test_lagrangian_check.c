@@ -117,8 +117,7 @@ static void fight(test_penalized *penalized, nadir_random *random, bool search)
 
 static void test_attacked(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     for (int round = 0; round < test_often(4200); round++) {
         test_penalized penalized = test_penalized_make(context, &random, norms[round % NORMS], 4);
@@ -126,8 +125,6 @@ static void test_attacked(void **state)
         fight(&penalized, &random, round % 40 == 0);
         test_penalized_clear(&penalized);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* p = 2, support: d(t) + gamma beta sqrt(max of sum y_s d_bar_s k_st^2, 0 <= y <= d_bar, sum y = 1 / (1 -
@@ -198,8 +195,7 @@ static void bound_visits(const nadir_problem *problem, double beta, double *d_ba
 /* A swimmer against the current: with bounds on visits the bracket is a fifth of the penalty. */
 static void test_riverswim(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double beta = 0.3;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &beta, NULL);
     const nadir_generate_settings settings = test_generate_settings();
@@ -221,7 +217,6 @@ static void test_riverswim(void **state)
     nadir_lagrangian_clear(context, &found);
     free(d_bar);
     test_problem_clear(&made);
-    nadir_context_free(context);
 }
 
 /* A problem of a model of our own; takes the model. d_bar as for nothing known. */
@@ -256,10 +251,9 @@ static double best_bound(test_penalized *penalized, double tolerance)
 /* Rewards of any size, and far from zero; discounts next to one; norms next to one and to infinity. */
 static void test_extremes(void **state)
 {
-    (void)state;
     static const double factors[] = {1, 1e9, 1e-9, 1e150, 1e-150};
     static const double all_norms[] = {1, 2, 1.5, 4, 1.001, 200};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     for (int i = 0; i < test_often(300); i++) {
         const double p = all_norms[i % 6];
@@ -277,15 +271,12 @@ static void test_extremes(void **state)
         best_bound(&penalized, 1e-9);
         nadir_model_free(plain);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Nothing to choose: one state, constant values, no radius, all rows pinned, no state that is entered. */
 static void test_degenerate(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     for (int i = 0; i < 28; i++) {
         const double p = norms[i % NORMS];
@@ -313,15 +304,12 @@ static void test_degenerate(void **state)
         }
         assert_close(best_bound(&lonely, 1e-12), J, 1e-12);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Rows that are all pinned. */
 static void test_pinned(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     nadir_model *model = test_tiny_model(context, &random, 4, 0.9, 0.6);
     nadir_policy *policy = test_uniform_policy(context, model);
@@ -336,14 +324,12 @@ static void test_pinned(void **state)
     const double J = test_penalized_view(&penalized)->J;
     assert_close(best_bound(&penalized, 1e-12), J, 1e-12);
     free(scales);
-    nadir_context_free(context);
 }
 
 /* What is no price, no bound on visits, or no value. */
 static void test_wrong(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     test_penalized penalized =
         dress(context, test_tiny_model(context, &random, 3, 0.9, 1), NADIR_DOMAIN_SIMPLEX, 2, 0.1);
@@ -363,14 +349,14 @@ static void test_wrong(void **state)
                  nadir_lagrangian_bound(context, problem, 0.1, penalized.d_bar, 1, problem->v, &lower),
                  NADIR_ERROR_ARGUMENT, "in state 1");
     test_penalized_clear(&penalized);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_attacked),   cmocka_unit_test(test_riverswim), cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_degenerate), cmocka_unit_test(test_pinned),    cmocka_unit_test(test_wrong),
+        test_with_context(test_attacked), test_with_context(test_riverswim),
+        test_with_context(test_extremes), test_with_context(test_degenerate),
+        test_with_context(test_pinned),   test_with_context(test_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,6 @@ static nadir_model *edges_model(nadir_context *context, nadir_random *random)
     static const int64_t lengths[] = {8, 9, 254, 255, 256, 257};
     const int64_t kinds = sizeof lengths / sizeof *lengths;
     nadir_model *model = NULL;
-    nadir_model_data data;
     int64_t *state_rows = test_new(FEWER + 1, sizeof *state_rows);
     int64_t *starts = test_new(FEWER + 1, sizeof *starts);
     int32_t *columns = test_new(FEWER * lengths[kinds - 1], sizeof *columns);
@@ -44,7 +43,7 @@ static nadir_model *edges_model(nadir_context *context, nadir_random *random)
         starts[row + 1] = starts[row] + count;
     }
     state_rows[FEWER] = FEWER;
-    nadir_model_data_default(&data);
+    nadir_model_data data = test_model_data();
     data.states = FEWER;
     data.rows = FEWER;
     data.state_rows = state_rows;

@@ -184,8 +184,7 @@ static void try_backends(const instance *at, bool exact)
 
 static void test_families_of_models(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     for (size_t f = 0; f < TEST_FAMILIES; f++) {
         for (int change = 0; change < TEST_CHANGES; change++) {
@@ -203,14 +202,12 @@ static void test_families_of_models(void **state)
             }
         }
     }
-    nadir_context_free(context);
 }
 
 /* Rows of mixed signs and gamma |P| > 1: there is no bound, and none is claimed. */
 static void test_no_false_bounds(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     instance at = {.context = context, .gamma = 0.9};
     at.model = test_families[0].make(context, &random);
@@ -230,14 +227,12 @@ static void test_no_false_bounds(void **state)
     nadir_value_clear(context, &value);
     nadir_occupancy_free(context, occupancy);
     clear(&at);
-    nadir_context_free(context);
 }
 
 /* A value that is wrong is found out: the bounds still hold the truth, and are wide. */
 static void test_check_of_wrong_value(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_golden_model(context, &test_goldens[1], false);
     nadir_policy *policy = test_golden_policy(context, model);
     nadir_kernel *kernel = NULL;
@@ -257,7 +252,6 @@ static void test_check_of_wrong_value(void **state)
     nadir_kernel_free(kernel);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* c (1 - gamma rho) on the safe side of r, for both signs and both ends of rho. */
@@ -280,8 +274,7 @@ static void test_offset(void **state)
 /* What is said of all rows of a kernel holds for each, and products by ranges of rows are the same bits. */
 static void test_measure(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     for (size_t i = 0; i < (size_t)TEST_FAMILIES * TEST_CHANGES; i++) {
         const test_change change = (test_change)(i % TEST_CHANGES);
@@ -324,17 +317,16 @@ static void test_measure(void **state)
         nadir_kernel_free(kernel);
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families_of_models),
-        cmocka_unit_test(test_no_false_bounds),
-        cmocka_unit_test(test_check_of_wrong_value),
+        test_with_context(test_families_of_models),
+        test_with_context(test_no_false_bounds),
+        test_with_context(test_check_of_wrong_value),
         cmocka_unit_test(test_offset),
-        cmocka_unit_test(test_measure),
+        test_with_context(test_measure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,8 +23,7 @@ static const char *const backends[] = {"lapack", "klu", "krylov", NULL};
 
 static nadir_optimum_settings settings_with(const char *backend)
 {
-    nadir_optimum_settings settings;
-    nadir_optimum_settings_default(&settings);
+    nadir_optimum_settings settings = test_optimum_settings();
     settings.backend = backend;
     return settings;
 }
@@ -156,9 +155,8 @@ static nadir_model *small_garnet(nadir_context *context, uint64_t seed, double d
 
 static void test_every_policy(void **state)
 {
-    (void)state;
     static const double gammas[] = {0, 0.3, 0.9, 0.999};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     for (uint64_t seed = 0; seed < 24; seed++) {
         const double gamma = gammas[seed % LENGTH(gammas)];
@@ -175,7 +173,6 @@ static void test_every_policy(void **state)
         }
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 /* Plain value iteration, until nothing moves. */
@@ -303,8 +300,7 @@ static void test_threads(void **state)
 
 static void test_golden_optima(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (size_t i = 0; i < 2 * TEST_GOLDEN; i++) {
         const test_golden *golden = &test_goldens[i / 2];
         nadir_model *model = test_golden_model(context, golden, i % 2 == 0);
@@ -324,16 +320,15 @@ static void test_golden_optima(void **state)
         }
         nadir_model_free(model);
     }
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_policy),
+        test_with_context(test_every_policy),
         cmocka_unit_test(test_value_iteration),
         cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_golden_optima),
+        test_with_context(test_golden_optima),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -276,11 +276,9 @@ static void judge(fight *made, tally *sums)
 
 static void test_lower_bounds(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
-    nadir_random random;
+    nadir_context *context = *state;
     tally sums = {0};
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     const int cases = test_memcheck() ? CASES / 30 : test_attack_count(CASES);
     for (int i = 0; i < cases; i++) {
         fight made = fight_make(context, &random, i);
@@ -303,14 +301,12 @@ static void test_lower_bounds(void **state)
                     sums.false_optima > 0 && sums.series > sums.attacks / 50 &&
                     sums.large > sums.attacks / 50 && sums.forged > sums.attacks,
                 "not the attack that this is meant to be");
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lower_bounds),
+        test_with_context(test_lower_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,9 +31,8 @@ typedef struct known_value {
  * bound may be above what is attained elsewhere. */
 static void test_unvisited_states(void **state)
 {
-    (void)state;
     static const known_value known[] = {{0.3, -40.22}, {0.6, -73.24}, {1, -121.46}};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < 3; i++) {
         test_problem made = plain_problem(context, 4, 0.99, four_states, four_rewards, NADIR_DOMAIN_SIMPLEX,
                                           &known[i].radius);
@@ -54,17 +53,14 @@ static void test_unvisited_states(void **state)
         nadir_candidate_clear(context, &attack);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* The same kernel lies inside the ball, stationary, with tau = 0: that it is stationary proves nothing, and a
  * multiplier made up for it does not either. */
 static void test_inactive_ball(void **state)
 {
-    (void)state;
     const double radius = 0.6;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     test_problem made =
         plain_problem(context, 4, 0.99, four_states, four_rewards, NADIR_DOMAIN_SIMPLEX, &radius);
     const nadir_problem *problem = test_problem_view(&made);
@@ -83,7 +79,6 @@ static void test_inactive_ball(void **state)
     test_note_clear();
     nadir_candidate_clear(context, &attack);
     test_problem_clear(&made);
-    nadir_context_free(context);
 }
 
 /* kappa of an attack on the whole set. naive: states of d = 0 count for nothing. */
@@ -127,12 +122,11 @@ static nadir_candidate avoid_state_1(nadir_context *context, const nadir_problem
  * without visits counted for nothing, kappa would be far below 1/2. */
 static void test_zero_occupancy(void **state)
 {
-    (void)state;
     static const double P[25] = {0.6, 0.1, 0, 0, 0.3, 0, 0, 0.55, 0.45, 0, 0, 0, 1,
                                  0,   0,   0, 0, 0,   1, 0, 1,    0,    0, 0, 0};
     static const double rewards[5] = {0, 0, 50, -50, -0.1};
     static const known_value known[] = {{0.2, -1.035884}, {0.25, -1.592}, {0.3, -2.238}, {0.4, -3.786}};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < 4; i++) {
         test_problem made =
             plain_problem(context, 5, 0.5, P, rewards, NADIR_DOMAIN_SUPPORT, &known[i].radius);
@@ -152,18 +146,15 @@ static void test_zero_occupancy(void **state)
         nadir_candidate_clear(context, &fooled);
         test_problem_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* One step of the descent is not there yet, by 0.05 %: kappa is small, and what rows lack of optimality must
  * be in the bound. */
 static void test_inexact(void **state)
 {
-    (void)state;
     const double radius = 0.1;
     const double worst = 468.1674739771301;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const nadir_generate_settings settings = test_generate_settings();
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
     nadir_model *model = test_generate(context, "riverswim", &settings);
@@ -183,16 +174,15 @@ static void test_inexact(void **state)
     }
     test_note_clear();
     test_problem_clear(&made);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unvisited_states),
-        cmocka_unit_test(test_inactive_ball),
-        cmocka_unit_test(test_zero_occupancy),
-        cmocka_unit_test(test_inexact),
+        test_with_context(test_unvisited_states),
+        test_with_context(test_inactive_ball),
+        test_with_context(test_zero_occupancy),
+        test_with_context(test_inexact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

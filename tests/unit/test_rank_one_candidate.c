@@ -129,8 +129,7 @@ static void test_return(void **state)
 /* What rounding, or worse, did to c and k is put right. */
 static void test_repair(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     test_problem made = make_problem(context, 0, 3, &random, 1);
     const nadir_problem *problem = test_problem_view(&made);
@@ -155,7 +154,6 @@ static void test_repair(void **state)
     nadir_candidate_clear(context, &attack);
     free(pair);
     test_problem_clear(&made);
-    nadir_context_free(context);
 }
 
 /* Values that differ little beside their size: what k sees of them keeps its digits. */
@@ -189,8 +187,7 @@ static void test_offset(void **state)
 
 static void test_nothing(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     test_problem made = make_problem(context, 0, 2, &random, 1);
     const nadir_problem *problem = test_problem_view(&made);
@@ -202,14 +199,12 @@ static void test_nothing(void **state)
     nadir_candidate_clear(context, &attack);
     free(zeros);
     test_problem_clear(&made);
-    nadir_context_free(context);
 }
 
 /* c along the direction that k feeds back most: past breakdown there is no return. */
 static void test_past_breakdown(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     test_problem made = make_problem(context, 0, 2, &random, 1);
     const nadir_problem *problem = test_problem_view(&made);
@@ -237,7 +232,6 @@ static void test_past_breakdown(void **state)
     assert_null(attack.c);
     free(c);
     test_problem_clear(&made);
-    nadir_context_free(context);
 }
 
 static void test_scarce_memory(void **state)
@@ -267,8 +261,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_expand),        cmocka_unit_test(test_return),
-        cmocka_unit_test(test_repair),        cmocka_unit_test(test_offset),
-        cmocka_unit_test(test_nothing),       cmocka_unit_test(test_past_breakdown),
+        test_with_context(test_repair),       cmocka_unit_test(test_offset),
+        test_with_context(test_nothing),      test_with_context(test_past_breakdown),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

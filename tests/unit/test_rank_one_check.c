@@ -204,14 +204,12 @@ static void check_instance(const instance *at, double beta)
 /* Kernels given by c, with scales and without: the same answers. */
 static void test_pairs(void **state)
 {
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (int i = 0; i < TEST_FAMILIES * TEST_CHOICES * 2; i++) {
         const int family = i / (2 * TEST_CHOICES);
         const double beta = i % 3 == 0 ? 0.01 : 0.3;
-        nadir_random random;
         instance at;
-        nadir_random_seed(&random, SEED + (uint64_t)i);
+        nadir_random random = test_random(SEED + (uint64_t)i);
         nadir_model *model = test_families[family].make(context, &random);
         nadir_policy *policy = test_policy(context, model, (test_choice)(i / 2 % TEST_CHOICES), &random);
         instance_make_as(&at, i % 2 == 0, context, model, policy, 2, beta, &random);
@@ -224,22 +222,18 @@ static void test_pairs(void **state)
         check_return(&at, &check);
         instance_clear(&at);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static void test_every_family(void **state)
 {
     static const double exponents[] = {2, 1, 1.5, 3, INFINITY};
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (int i = 0; i < TEST_FAMILIES * TEST_CHOICES * 2; i++) {
         const int family = i / (2 * TEST_CHOICES);
         const double p = exponents[i % 5];
         const double beta = i % 2 == 0 ? 0.01 : 0.3;
-        nadir_random random;
         instance at;
-        nadir_random_seed(&random, SEED + (uint64_t)i);
+        nadir_random random = test_random(SEED + (uint64_t)i);
         nadir_model *model = test_families[family].make(context, &random);
         nadir_policy *policy = test_policy(context, model, (test_choice)(i / 2 % TEST_CHOICES), &random);
         instance_make(&at, context, model, policy, p, beta, &random);
@@ -247,18 +241,14 @@ static void test_every_family(void **state)
         check_instance(&at, beta);
         instance_clear(&at);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* c = 0 or k = 0: the nominal kernel. */
 static void test_nominal_kernel(void **state)
 {
-    nadir_context *context = test_context();
-    nadir_random random;
+    nadir_context *context = *state;
     instance at;
-    (void)state;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_model *model = test_families[1].make(context, &random);
     instance_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), 2, 0.1, &random);
     for (int i = 0; i < 3; i++) {
@@ -272,17 +262,14 @@ static void test_nominal_kernel(void **state)
                     check.upper - check.lower);
     }
     instance_clear(&at);
-    nadir_context_free(context);
 }
 
 /* Towards 1 + gamma k . v_b = 0 the bounds widen, and past it there are none. */
 static void test_towards_breakdown(void **state)
 {
-    nadir_context *context = test_context();
-    nadir_random random;
+    nadir_context *context = *state;
     instance at;
-    (void)state;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_model *model = test_families[0].make(context, &random);
     instance_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), 2, 1, &random);
     const int64_t n = model->states;
@@ -318,18 +305,15 @@ static void test_towards_breakdown(void **state)
     free(c);
     free(g);
     instance_clear(&at);
-    nadir_context_free(context);
 }
 
 static void test_extremes(void **state)
 {
     static const double sizes[] = {1e-150, 1e-9, 1e9, 1e150};
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (int i = 0; i < 4; i++) {
-        nadir_random random;
         instance at;
-        nadir_random_seed(&random, SEED);
+        nadir_random random = test_random(SEED);
         nadir_model *base = test_families[0].make(context, &random);
         nadir_model_data data = test_view(base);
         double *rewards = test_new(data.rows, sizeof *rewards);
@@ -354,8 +338,6 @@ static void test_extremes(void **state)
         free(rewards);
         nadir_model_free(base);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* b and k of a kernel, or, from step 1 on, of one near the last one or of quite another. */
@@ -392,8 +374,7 @@ static double smallest_of(const nadir_model *model, const double *dense, const d
 static void test_minimum(void **state)
 {
     enum { STEPS = 6 };
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (int i = 0; i < 400; i++) {
         nadir_random random = test_random(SEED + (uint64_t)i);
         nadir_model *model = test_families[i % TEST_FAMILIES].make(context, &random);
@@ -413,18 +394,15 @@ static void test_minimum(void **state)
         free(dense);
         nadir_model_free(model);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Rows of equal entries, where no bound has anything to spare. */
 static void test_minimum_of_equal_entries(void **state)
 {
     enum { STEPS = 200 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings = test_generate_settings();
     nadir_random random;
-    (void)state;
     settings.states = 6;
     settings.actions = 3;
     nadir_model *base = test_generate(context, "random", &settings);
@@ -448,17 +426,15 @@ static void test_minimum_of_equal_entries(void **state)
     }
     nadir_model_free(base);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 static void test_scarce_memory(void **state)
 {
     test_scarce scarce;
     nadir_context *context = test_scarce_context(&scarce);
-    nadir_random random;
     instance at;
     (void)state;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_model *model = test_families[0].make(context, &random);
     instance_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), 2, 0.1, &random);
     const int64_t before = scarce.blocks;
@@ -479,13 +455,13 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_family),
-        cmocka_unit_test(test_nominal_kernel),
-        cmocka_unit_test(test_towards_breakdown),
-        cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_minimum),
-        cmocka_unit_test(test_minimum_of_equal_entries),
-        cmocka_unit_test(test_pairs),
+        test_with_context(test_every_family),
+        test_with_context(test_nominal_kernel),
+        test_with_context(test_towards_breakdown),
+        test_with_context(test_extremes),
+        test_with_context(test_minimum),
+        test_with_context(test_minimum_of_equal_entries),
+        test_with_context(test_pairs),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,8 +33,7 @@ typedef struct answer {
 static double bound_below(nadir_context *context, nadir_model *model, const nadir_policy *policy,
                           const nadir_ball *ball)
 {
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.tolerance = 1e-14;
     nadir_robust result = {.size = sizeof result};
     nadir_solver *solver = test_solver(context, model, policy);
@@ -64,8 +63,7 @@ static void clear(answer *made)
 static double evaluate(nadir_context *context, nadir_model *model, const nadir_policy *policy,
                        const nadir_ball *ball)
 {
-    nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
+    nadir_robust_settings settings = test_robust_settings();
     settings.certify = NADIR_CERTIFY_OFF;
     settings.tolerance = 1e-14;
     nadir_robust result = {.size = sizeof result};
@@ -174,8 +172,7 @@ static void check_optimum(nadir_context *context, nadir_random *random, nadir_mo
 
 static void nothing_beats_the_optimum(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (uint64_t seed = 1; seed <= (uint64_t)test_often(60); seed++) {
         nadir_random random = test_random(seed);
         test_miniature tiny = test_miniature_make(context, &random, 5);
@@ -187,15 +184,12 @@ static void nothing_beats_the_optimum(void **state)
         }
         test_miniature_clear(&tiny);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Set sa: a deterministic policy is best, and all of them can be tried. */
 static void deterministic_policies_by_brute_force(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (uint64_t seed = 1; seed <= (uint64_t)test_often(30); seed++) {
         nadir_random random = test_random(seed);
         nadir_model *model = test_tiny_model(context, &random, 3, seed % 2 ? 0.9 : 0.6, seed % 3 ? 0.6 : 1);
@@ -217,16 +211,13 @@ static void deterministic_policies_by_brute_force(void **state)
         free(scales);
         nadir_model_free(model);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* On these Newton's method on both players' choices goes round in circles. */
 static void circles_are_left(void **state)
 {
-    (void)state;
     static const uint64_t seeds[] = {483, 493, 1251};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     int64_t most = 0;
     for (int j = 0; j < test_often(3); j++) {
         nadir_random random = test_random(seeds[j]);
@@ -245,15 +236,13 @@ static void circles_are_left(void **state)
     }
     test_note_clear();
     assert_true(most > 10 && most < 20); /* left after 8 steps */
-    nadir_context_free(context);
 }
 
 /* Where the ball holds valid kernels alone the free domain has the same optimum; past it that of the simplex
  * is above. */
 static void free_domain(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (uint64_t seed = 1; seed <= (uint64_t)test_often(20); seed++) {
         nadir_random random = test_random(seed);
         nadir_model *model = test_tiny_model(context, &random, 4, 0.9, seed % 4 == 0 ? 0.5 : 1);
@@ -296,16 +285,13 @@ static void free_domain(void **state)
         clear(&refused);
         nadir_model_free(model);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Nothing can change: the optimum of the nominal kernel. */
 static void check_nominal(nadir_context *context, nadir_model *model, double radius, const double *scales)
 {
     nadir_policy *policy = NULL;
-    nadir_optimum_settings settings;
-    nadir_optimum_settings_default(&settings);
+    nadir_optimum_settings settings = test_optimum_settings();
     settings.tolerance = 1e-13;
     nadir_optimum_result nominal = {.size = sizeof nominal};
     assert_ok(context, nadir_optimum(context, model, &settings, &policy, &nominal));
@@ -324,8 +310,7 @@ static void check_nominal(nadir_context *context, nadir_model *model, double rad
 
 static void an_idle_adversary_leaves_the_nominal_optimum(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < test_often(TEST_GOLDEN); i++) {
         nadir_model *model = test_golden_model(context, &test_goldens[i], false);
         double *zeros = test_new(test_view(model).rows, sizeof *zeros);
@@ -341,14 +326,12 @@ static void an_idle_adversary_leaves_the_nominal_optimum(void **state)
     nadir_model *greedy = test_tiny_model(context, &random, 5, 0, 0.7); /* no future */
     check_nominal(context, greedy, 0.3, NULL);
     nadir_model_free(greedy);
-    nadir_context_free(context);
 }
 
 /* Radii of states and rows; one action, where the optimum is the evaluation; the non-rectangular ball. */
 static void other_balls(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_random random = test_random(11);
     nadir_model *model = test_tiny_model(context, &random, 6, 0.9, 0.7);
     const nadir_model_data view = test_view(model);
@@ -372,15 +355,12 @@ static void other_balls(void **state)
     clear(&refused);
     free(radii);
     nadir_model_free(model);
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* The bounds hold at any limit. */
 static void limits_leave_bounds_that_hold(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = test_golden_model(context, &test_goldens[1], false);
     const double radius = 0.2;
     for (int i = 0; i < 2 * 2; i++) {
@@ -400,7 +380,6 @@ static void limits_leave_bounds_that_hold(void **state)
     }
     test_note_clear();
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* of: the domain. */
@@ -431,13 +410,13 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_beats_the_optimum),
-        cmocka_unit_test(deterministic_policies_by_brute_force),
-        cmocka_unit_test(circles_are_left),
-        cmocka_unit_test(free_domain),
-        cmocka_unit_test(an_idle_adversary_leaves_the_nominal_optimum),
-        cmocka_unit_test(other_balls),
-        cmocka_unit_test(limits_leave_bounds_that_hold),
+        test_with_context(nothing_beats_the_optimum),
+        test_with_context(deterministic_policies_by_brute_force),
+        test_with_context(circles_are_left),
+        test_with_context(free_domain),
+        test_with_context(an_idle_adversary_leaves_the_nominal_optimum),
+        test_with_context(other_balls),
+        test_with_context(limits_leave_bounds_that_hold),
         cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

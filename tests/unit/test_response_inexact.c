@@ -21,9 +21,8 @@ enum { SEED = 81 };
 
 static nadir_model *generate(nadir_context *context, int64_t states, int64_t actions, uint64_t seed)
 {
-    nadir_generate_settings shape;
     nadir_model *model = NULL;
-    nadir_generate_settings_default(&shape);
+    nadir_generate_settings shape = test_generate_settings();
     shape.states = states;
     shape.actions = actions;
     shape.discount = 0.9;
@@ -63,8 +62,7 @@ static double largest_difference(int64_t count, const double *a, const double *b
  * does. */
 static void test_approach(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = generate(context, 40, 4, SEED);
     const int64_t n = model->states;
     nadir_random random = test_random(SEED);
@@ -112,7 +110,6 @@ static void test_approach(void **state)
     nadir_policy_free(near);
     nadir_policy_free(policy);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* J, v and the gap of an inexact response against those of its kernel, solved exactly; q of every row. */
@@ -149,11 +146,10 @@ static void test_responses(void **state)
     static const double radii[] = {0.02, 0.2, 0.6};
     for (int i = 0; i < 6; i++) {
         nadir_context *context = test_context();
-        nadir_random random;
         nadir_model *model = generate(context, 30, 4, SEED + (uint64_t)i);
         const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
         double *scales = test_new(model->rows, sizeof *scales);
-        nadir_random_seed(&random, SEED + (uint64_t)i);
+        nadir_random random = test_random(SEED + (uint64_t)i);
         for (int64_t row = 0; row < model->rows; row++) {
             scales[row] = row % 7 == 0 ? 0 : 0.5 + nadir_random_uniform(&random);
         }
@@ -189,9 +185,8 @@ static void test_responses(void **state)
 /* With inexact responses and without: one optimum, and each one's upper bound is above what the other attains. */
 static void test_same_optimum(void **state)
 {
-    (void)state;
     static const double radii[] = {0.01, 0.1, 0.3, 0.5, 1};
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < (test_memcheck() ? 2 : 10); i++) {
         nadir_model *model = generate(context, 25, 4, SEED + (uint64_t)i);
         const nadir_ball ball =
@@ -200,9 +195,8 @@ static void test_same_optimum(void **state)
         nadir_robust_optimum_result found[2];
         test_note("seed %d, %s", SEED + i, test_ball_name(&ball));
         for (int j = 0; j < 2; j++) {
-            nadir_robust_optimum_settings settings;
             nadir_policy *policy = NULL;
-            nadir_robust_optimum_settings_default(&settings);
+            nadir_robust_optimum_settings settings = test_robust_optimum_settings();
             settings.method = j == 0 ? "auto" : "spectral";
             found[j] = (nadir_robust_optimum_result){.size = sizeof *found};
             assert_ok(context,
@@ -219,15 +213,12 @@ static void test_same_optimum(void **state)
         }
         nadir_model_free(model);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* The optimum through the factors of another kernel, and the factors that the nominal optimum leaves. */
 static void test_near_optimum(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_model *model = generate(context, 40, 4, SEED);
     nadir_random random = test_random(SEED);
     nadir_policy *near = make_policy(context, model, &random, 0.5);
@@ -235,10 +226,9 @@ static void test_near_optimum(void **state)
     nadir_kernel *kernel = NULL;
     nadir_occupancy *base = NULL;
     nadir_occupancy *kept = NULL;
-    nadir_optimum_settings settings;
     nadir_optimum_result results[3];
     double *values = test_new(2 * model->states, sizeof *values);
-    nadir_optimum_settings_default(&settings);
+    nadir_optimum_settings settings = test_optimum_settings();
     assert_ok(context, nadir_kernel_create(context, model, &kernel));
     assert_ok(context, nadir_occupancy_create(context, kernel, near, 0.9, "lapack", 0, &base));
     assert_ok(context, nadir_optimum_warm_started(context, kernel, 0.9, &settings, NULL, NULL, NULL, NULL,
@@ -272,7 +262,6 @@ static void test_near_optimum(void **state)
     nadir_kernel_free(kernel);
     nadir_policy_free(near);
     nadir_model_free(model);
-    nadir_context_free(context);
 }
 
 /* What is known of the rows at the start saves looks at them, and changes nothing: neither a pass nor the
@@ -282,14 +271,13 @@ static void check_known_rows(nadir_context *context, int run)
     nadir_model *model = generate(context, 30, 5, SEED + (uint64_t)run);
     nadir_policy *policies[2] = {NULL};
     nadir_kernel *kernel = NULL;
-    nadir_optimum_settings settings;
     nadir_optimum_result results[2];
     nadir_bellman_pass passes[2];
     const int64_t states = model->states;
     double *values = test_new(4 * states, sizeof *values);
     double *q = test_new(model->rows, sizeof *q);
     int64_t *choices = test_new(2 * states, sizeof *choices);
-    nadir_optimum_settings_default(&settings);
+    nadir_optimum_settings settings = test_optimum_settings();
     assert_ok(context, nadir_kernel_create(context, model, &kernel));
     assert_ok(context, nadir_optimum_warm_started(context, kernel, 0.9, &settings, NULL, NULL, NULL, values,
                                                   &policies[0], &results[0]));
@@ -333,26 +321,22 @@ static void check_known_rows(nadir_context *context, int run)
 
 static void test_known_rows(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int run = 0; run < 20; run++) {
         test_note("seed %d", (int)SEED + run);
         check_known_rows(context, run);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static nadir_status attempt(nadir_context *context, const void *of)
 {
     (void)of;
-    nadir_generate_settings shape;
     nadir_model *model = NULL;
     nadir_policy *policy = NULL;
     nadir_robust_optimum_result result = {.size = sizeof result};
     const double radius = 0.3;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
-    nadir_generate_settings_default(&shape);
+    nadir_generate_settings shape = test_generate_settings();
     shape.states = 5;
     shape.actions = 2;
     shape.discount = 0.9;
@@ -376,9 +360,9 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_approach),     cmocka_unit_test(test_responses),
-        cmocka_unit_test(test_same_optimum), cmocka_unit_test(test_near_optimum),
-        cmocka_unit_test(test_known_rows),   cmocka_unit_test(test_scarce_memory),
+        test_with_context(test_approach),     cmocka_unit_test(test_responses),
+        test_with_context(test_same_optimum), test_with_context(test_near_optimum),
+        test_with_context(test_known_rows),   cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

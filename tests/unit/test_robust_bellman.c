@@ -102,8 +102,7 @@ static void check_operator(nadir_random *random, const nadir_robust_bellman *bel
 
 static void no_mixture_is_worth_more(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (uint64_t seed = 1; seed <= (uint64_t)test_often(60); seed++) {
         nadir_random random = test_random(seed);
         test_miniature tiny = test_miniature_make(context, &random, 6);
@@ -130,8 +129,6 @@ static void no_mixture_is_worth_more(void **state)
         }
         test_miniature_clear(&tiny);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* max over pi in [0, 1] of a concave function, by golden section. */
@@ -156,9 +153,8 @@ static double best_of_two(const nadir_robust_bellman *bellman, int64_t state, do
 /* v <- Tv from zero, with mixtures of two actions found by golden section. */
 static void value_iteration_from_nothing(void **state)
 {
-    (void)state;
     enum { STATES = 4, SWEEPS = 40 };
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     nadir_generate_settings settings = test_generate_settings();
     settings.states = STATES;
     settings.actions = 2;
@@ -205,8 +201,6 @@ static void value_iteration_from_nothing(void **state)
         nadir_policy_free(policy);
         nadir_model_free(model);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* T has the same bits with any number of threads. */
@@ -256,8 +250,8 @@ static void threads_change_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_mixture_is_worth_more),
-        cmocka_unit_test(value_iteration_from_nothing),
+        test_with_context(no_mixture_is_worth_more),
+        test_with_context(value_iteration_from_nothing),
         cmocka_unit_test(threads_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

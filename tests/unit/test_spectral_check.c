@@ -82,8 +82,7 @@ static void test_width_at_a_fifth(void **state)
 {
     static const int64_t sizes[] = {7, 12, 25, 60};
     static const double discounts[] = {0.5, 0.9, 0.99};
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (size_t i = 0; i < 12; i++) {
         nadir_model *model = test_generate_dense(context, sizes[i / 3], discounts[i % 3], SEED + i);
         nadir_random random = test_random(SEED + i);
@@ -101,15 +100,12 @@ static void test_width_at_a_fifth(void **state)
         }
         truth_clear(&at);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* A pair a little off: the width grows with the square of the distance, and stays a bound. */
 static void test_perturbed_pairs(void **state)
 {
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (int family = 0; family < TEST_FAMILIES - 1; family++) {
         nadir_random random = test_random(SEED + (uint64_t)family);
         nadir_model *model = test_families[family].make(context, &random);
@@ -135,15 +131,12 @@ static void test_perturbed_pairs(void **state)
         free(k);
         truth_clear(&at);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* The pair of another singular value at the root is stationary as well, but must not pass for the best. */
 static void test_wrong_triple(void **state)
 {
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (int i = 0; i < 6; i++) {
         nadir_model *model = test_generate_dense(context, 12, 0.9, SEED + (uint64_t)i);
         nadir_random random = test_random(SEED);
@@ -164,8 +157,6 @@ static void test_wrong_triple(void **state)
         free(E);
         truth_clear(&at);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* The return of P = Phat + change under the policy. */
@@ -224,8 +215,7 @@ static void change(const truth *at, nadir_random *random, bool towards, double *
 
 static void test_no_kernel_is_worse(void **state)
 {
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (int family = 0; family < TEST_FAMILIES - 1; family++) {
         nadir_random random = test_random(SEED + (uint64_t)family);
         nadir_model *model = test_families[family].make(context, &random);
@@ -242,16 +232,13 @@ static void test_no_kernel_is_worse(void **state)
         free(kernel);
         truth_clear(&at);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 /* Pinned rows, states without hold, near breakdown. */
 static void test_scales_and_large_radii(void **state)
 {
     static const double shares[] = {0.01, 0.5, 0.9, 0.99};
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (int i = 0; i < 4 * (TEST_FAMILIES - 1); i++) {
         nadir_random random = test_random(SEED + (uint64_t)i);
         nadir_model *model = test_families[i / 4].make(context, &random);
@@ -269,19 +256,15 @@ static void test_scales_and_large_radii(void **state)
         free(scales);
         truth_clear(&at);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static void test_nothing_to_prove(void **state)
 {
-    nadir_context *context = test_context();
-    nadir_random random;
+    nadir_context *context = *state;
     double high = NAN;
     double zero[7] = {0};
     truth at;
-    (void)state;
-    nadir_random_seed(&random, SEED);
+    nadir_random random = test_random(SEED);
     nadir_model *model = test_generate_dense(context, 7, 0.9, SEED);
     truth_make(&at, context, model, test_policy(context, model, TEST_UNIFORM, &random), NULL, 0.2);
     /* at or past what is proven to be below breakdown */
@@ -298,7 +281,6 @@ static void test_nothing_to_prove(void **state)
     zero[0] = NAN;
     assert_true(check_pair(&at, at.c, zero, low) < 4 * (double)at.penalty);
     truth_clear(&at);
-    nadir_context_free(context);
 }
 
 /* The same model with other rewards, and discounts at both ends. */
@@ -329,8 +311,7 @@ static void test_extremes(void **state)
         {9, 0, 1, 0, INFINITY},     {9, 0.9, 0, 3, INFINITY}, {2, 0.9, 1, 0, 1e-10},
         {1, 0.9, 1, 0, INFINITY},
     };
-    nadir_context *context = test_context();
-    (void)state;
+    nadir_context *context = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         nadir_model *model =
             scaled_model(context, cases[i].states, cases[i].discount, cases[i].size, cases[i].level);
@@ -345,8 +326,6 @@ static void test_extremes(void **state)
                     width_of(&at, high));
         truth_clear(&at);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 static void test_scarce_memory(void **state)
@@ -378,13 +357,13 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_width_at_a_fifth),
-        cmocka_unit_test(test_perturbed_pairs),
-        cmocka_unit_test(test_wrong_triple),
-        cmocka_unit_test(test_no_kernel_is_worse),
-        cmocka_unit_test(test_scales_and_large_radii),
-        cmocka_unit_test(test_nothing_to_prove),
-        cmocka_unit_test(test_extremes),
+        test_with_context(test_width_at_a_fifth),
+        test_with_context(test_perturbed_pairs),
+        test_with_context(test_wrong_triple),
+        test_with_context(test_no_kernel_is_worse),
+        test_with_context(test_scales_and_large_radii),
+        test_with_context(test_nothing_to_prove),
+        test_with_context(test_extremes),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,8 +40,7 @@ static void check_improved(nadir_context *context, const nadir_problem *problem,
 /* Right-hand sides of very different sizes: each product is known relative to its own. */
 static void test_verified_solves(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double radius = 0.1;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
     test_problem made[2];
@@ -85,7 +84,6 @@ static void test_verified_solves(void **state)
     free(other);
     test_problem_clear(&made[0]);
     test_problem_clear(&made[1]);
-    nadir_context_free(context);
 }
 
 /* Combinations of a few vectors, of many sizes, some zero: [COLUMNS * n]. */
@@ -140,8 +138,7 @@ static void check_products(nadir_context *context, const nadir_problem *exact, b
  * an iteration, whose products are off by more than rounding, it is as far off as is said. */
 static void test_combinations(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     const double radius = 0.1;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
     test_problem made[2];
@@ -183,12 +180,11 @@ static void test_combinations(void **state)
     free(x);
     test_problem_clear(&made[0]);
     test_problem_clear(&made[1]);
-    nadir_context_free(context);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_verified_solves),
-                                       cmocka_unit_test(test_combinations)};
+    const struct CMUnitTest tests[] = {test_with_context(test_verified_solves),
+                                       test_with_context(test_combinations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,14 +91,12 @@ static void roughen(nadir_context *context, nadir_random *random, test_torture *
 
 static void against_quadruple_precision(void **state)
 {
-    (void)state;
-    nadir_context *context = test_context();
+    nadir_context *context = *state;
     for (int i = 0; i < 1000; i++) {
-        nadir_random random;
         test_torture made;
         double lower;
         double upper;
-        nadir_random_seed(&random, 90210 + (uint64_t)i);
+        nadir_random random = test_random(90210 + (uint64_t)i);
         test_torture_make(context, &random, &made);
         if (i % 2 == 1) {
             roughen(context, &random, &made);
@@ -123,14 +121,12 @@ static void against_quadruple_precision(void **state)
         test_oracle_clear(&oracle);
         test_torture_clear(&made);
     }
-    test_note_clear();
-    nadir_context_free(context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_quadruple_precision),
+        test_with_context(against_quadruple_precision),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
