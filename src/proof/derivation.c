@@ -451,7 +451,7 @@ static nadir_status pass_around(nadir_context *context, nadir_derivation *self, 
     nadir_kernel *kernel = NULL;
     NADIR_CHECK(nadir_lmo_penalized_make(context, self->problem, self->beta, self->below.high, &lmo));
     NADIR_CHECK(nadir_lmo_penalized_solve(context, &lmo, tau, answered));
-    NADIR_CHECK(nadir_lmo_kernel(context, &lmo.rows, lmo.solutions, &kernel));
+    NADIR_CHECK(nadir_lmo_penalized_kernel(context, &lmo, tau, &kernel));
     NADIR_CHECK(nadir_derivation_pass_around(context, self, kernel, tau, v, answered));
 cleanup:
     nadir_lmo_penalized_clear(context, &lmo);

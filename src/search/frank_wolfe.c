@@ -383,22 +383,38 @@ cleanup:
 
 /* --------------------------------------------------------------------- linear problem of a step */
 
-/* Here, from the last solution of each row. */
+/* Row by row, from the last answer of each. */
+static nadir_status lmo_each_row(nadir_context *context, nadir_frank_wolfe *self,
+                                 const nadir_lmo_weights *weights)
+{
+    nadir_status status = NADIR_OK;
+    if (self->solutions == NULL) {
+        NADIR_NEW_ZERO(context, self->solutions, self->problem->rows);
+    }
+    NADIR_CHECK(
+        nadir_lmo_solve_weighted(context, &self->rows, weights, self->beta, self->solutions, &self->budget));
+cleanup:
+    return status;
+}
+
 static nadir_status lmo_here(nadir_context *context, nadir_frank_wolfe *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_lmo_weights weights = nadir_frank_wolfe_weights(self);
     self->on_device = false;
+    self->is_streamed = false;
     if (self->device_lmo.step != NULL && self->device_lmo.off_support &&
         self->order.unsorted) { /* from now on sorted */
         nadir_value_order_clear(context, &self->order);
         NADIR_CHECK(nadir_value_order_make(context, self->problem->states, self->current.v, &self->order));
     }
-    if (self->solutions == NULL) {
-        NADIR_NEW_ZERO(context, self->solutions, self->problem->rows);
+    if (nadir_lmo_streamed_applies(&self->rows)) {
+        NADIR_CHECK(nadir_lmo_streamed_solve(context, &self->rows, &weights, self->beta, self->budget.step,
+                                             &self->streamed, &self->budget, &self->is_streamed));
     }
-    NADIR_CHECK(
-        nadir_lmo_solve_weighted(context, &self->rows, &weights, self->beta, self->solutions, &self->budget));
+    if (!self->is_streamed) {
+        NADIR_CHECK(lmo_each_row(context, self, &weights));
+    }
 cleanup:
     return status;
 }
@@ -409,6 +425,7 @@ nadir_status nadir_frank_wolfe_lmo(nadir_context *context, nadir_frank_wolfe *se
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_value_order_make(context, self->problem->states, self->current.v, &self->order));
     self->on_device = false;
+    self->is_streamed = false;
     if (self->device_lmo.step != NULL) {
         NADIR_CHECK(nadir_lmo_device_solve(context, &self->device_lmo, &self->order, self->current.d,
                                            self->beta, &self->budget, &self->on_device));
@@ -424,6 +441,7 @@ cleanup:
 nadir_status nadir_frank_wolfe_write(nadir_context *context, nadir_frank_wolfe *self, nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
+    const nadir_lmo_weights weights = nadir_frank_wolfe_weights(self);
     if (self->on_device) {
         status = nadir_lmo_device_kernel(context, &self->device_lmo, kernel);
         if (status != NADIR_ERROR_MEMORY) {
@@ -431,7 +449,9 @@ nadir_status nadir_frank_wolfe_write(nadir_context *context, nadir_frank_wolfe *
         }
         NADIR_CHECK(lmo_here(context, self));
     }
-    NADIR_CHECK(nadir_lmo_kernel(context, &self->rows, self->solutions, kernel));
+    NADIR_CHECK(self->is_streamed
+                    ? nadir_lmo_streamed_kernel(context, &self->rows, &weights, &self->streamed, kernel)
+                    : nadir_lmo_kernel(context, &self->rows, self->solutions, kernel));
 cleanup:
     return status;
 }

@@ -93,8 +93,10 @@ struct nadir_frank_wolfe {
     nadir_lmo rows;
     nadir_lmo_device device_lmo;   /* linear steps by a device, where there is one */
     bool on_device;                /* the last solution of the linear problem is there */
+    nadir_lmo_streamed streamed;   /* a solution given by one step for all rows, where rows suit that */
+    bool is_streamed;              /* the last solution is of this kind */
     double *work;                  /* [2 * states] */
-    nadir_lmo_solution *solutions; /* [rows] the linear step where it is not; NULL until then */
+    nadir_lmo_solution *solutions; /* [rows] the linear step where neither does; NULL until then */
     nadir_lmo_budget budget;
     double gap;
     bool rough; /* low accuracy of v and d suffices: later steps correct it */

@@ -106,7 +106,7 @@ static nadir_status evaluate(nadir_context *context, tau_search *search, double 
         search->charged[s] = problem->R[s] + nadir_lmo_penalized_cost(lmo, tau, s, search->norms[s]);
     }
     memcpy(lagrangian->answered, lagrangian->v, (size_t)problem->states * sizeof *lagrangian->v);
-    NADIR_CHECK(nadir_lmo_kernel(context, &lmo->rows, lmo->solutions, &lagrangian->kernel));
+    NADIR_CHECK(nadir_lmo_penalized_kernel(context, lmo, tau, &lagrangian->kernel));
     NADIR_CHECK(nadir_kernel_solver_set(context, &search->solver, lagrangian->kernel));
     NADIR_CHECK(search->large
                     ? nadir_occupancy_improve(context, search->solver.occupancy, false, 1, search->charged,
@@ -311,9 +311,17 @@ static nadir_status guess(nadir_context *context, tau_search *search, double *ta
     nadir_lmo_penalized *lmo = &search->lmo;
     nadir_lmo_budget budget = {0};
     nadir_lmo_solution *answers = NULL;
+    nadir_lmo_streamed step;
+    bool found = false;
     NADIR_CHECK(nadir_value_order_make(context, problem->states, problem->v, &lmo->order));
-    NADIR_NEW_ZERO(context, answers, problem->rows);
-    NADIR_CHECK(nadir_lmo_solve_weighted(context, &lmo->rows, &weights, search->beta, answers, &budget));
+    if (nadir_lmo_streamed_applies(&lmo->rows)) {
+        NADIR_CHECK(
+            nadir_lmo_streamed_solve(context, &lmo->rows, &weights, search->beta, 0, &step, &budget, &found));
+    }
+    if (!found) {
+        NADIR_NEW_ZERO(context, answers, problem->rows);
+        NADIR_CHECK(nadir_lmo_solve_weighted(context, &lmo->rows, &weights, search->beta, answers, &budget));
+    }
     *tau = fmin(budget.tau, DBL_MAX); /* beta^p underflows for large p */
 cleanup:
     nadir_release(context, answers);

@@ -216,6 +216,38 @@ void nadir_row_list_clear(nadir_context *context, nadir_row_list *list);
 nadir_status nadir_row_list_append(nadir_context *context, nadir_row_list *list, int64_t row, int64_t count,
                                    const int32_t *columns, const double *values);
 
+/* The same row by row, for callers that keep no solutions: first *kernel ready to be filled, with its arrays,
+ * then every row once, on any thread. Not where rows are explicit. */
+nadir_status nadir_lmo_kernel_blank(nadir_context *context, const nadir_lmo *lmo, nadir_kernel **kernel,
+                                    nadir_perturbed **perturbed);
+void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
+                           nadir_perturbed *perturbed);
+
+/*
+ * All rows at p = 2 on domain support of a sparse model, with nothing stored for a row: weights follow from
+ * occupancies and the policy, and the solution of a row from the one step that all rows share.
+ */
+
+/* Solutions of all rows: in units of x, row r has the step kappa alpha w / unit. */
+typedef struct nadir_lmo_streamed {
+    double kappa;
+    double unit; /* the largest alpha w */
+} nadir_lmo_streamed;
+
+/* Whether p, domain and model are of this kind. */
+bool nadir_lmo_streamed_applies(const nadir_lmo *lmo);
+
+/* All rows share beta, threaded. start: budget->step of a similar problem, or 0. *found: false where the
+ * constraint is inactive, nothing moves, or beta^2 underflows: use nadir_lmo_solve_all. */
+nadir_status nadir_lmo_streamed_solve(nadir_context *context, const nadir_lmo *lmo,
+                                      const nadir_lmo_weights *weights, double beta, double start,
+                                      nadir_lmo_streamed *streamed, nadir_lmo_budget *budget, bool *found);
+
+/* The kernel of a solution that was found, with the same rows and weights; otherwise as nadir_lmo_kernel. */
+nadir_status nadir_lmo_streamed_kernel(nadir_context *context, const nadir_lmo *lmo,
+                                       const nadir_lmo_weights *weights, const nadir_lmo_streamed *streamed,
+                                       nadir_kernel **kernel);
+
 /* ------------------------------------------------------------------------------------ on a device
  *
  * The oracle on the device of an engine (core/device.h), for all rows of a

@@ -13,8 +13,10 @@
 #include <omp.h>
 #include <string.h>
 
-/* Numbers that the bound of a row takes. */
-#define BOUND_SIZE ((int64_t)(sizeof(nadir_lmo_row_bound) / sizeof(double)))
+/* Numbers that the bound of a row takes, and its solution. */
+#define BOUND_SIZE    ((int64_t)(sizeof(nadir_lmo_row_bound) / sizeof(double)))
+#define SOLUTION_SIZE ((int64_t)(sizeof(nadir_lmo_solution) / sizeof(double)))
+_Static_assert(sizeof(nadir_lmo_solution) % sizeof(double) == 0, "solutions are put into arrays of numbers");
 
 /* Working space for the rows of any state: that of their problems, and `each` more for every row. */
 static int64_t most_work(const nadir_lmo *rows, int64_t each)
@@ -289,9 +291,11 @@ nadir_status nadir_lmo_penalized_make(nadir_context *context, const nadir_proble
     lmo->rows = nadir_lmo_make(problem->model, &lmo->order, set);
     lmo->order.unsorted = !nadir_lmo_sorts(&lmo->rows);
     lmo->threads = nadir_threads_for(context, 4 * entries);
-    /* a weight, a norm and a bound for each row */
-    lmo->work_each = most_work(&lmo->rows, BOUND_SIZE + 2);
-    NADIR_NEW_ZERO(context, lmo->solutions, model->rows);
+    /* a weight, a norm, a bound and a solution for each row */
+    lmo->work_each = most_work(&lmo->rows, BOUND_SIZE + SOLUTION_SIZE + 2);
+    if (!nadir_lmo_streamed_applies(&lmo->rows)) {
+        NADIR_NEW_ZERO(context, lmo->solutions, model->rows);
+    }
     NADIR_NEW_ZERO(context, lmo->taken, model->states);
     NADIR_NEW_ZERO(context, lmo->norms, model->states);
     NADIR_NEW(context, lmo->work, lmo->threads * lmo->work_each);
@@ -319,16 +323,30 @@ double nadir_lmo_penalized_cost(const nadir_lmo_penalized *lmo, double tau, int6
     return norm > 0 ? nadir_power(nadir_power(tau / lmo->d_bar[state], 1 / p) * norm, p) : 0;
 }
 
+/* Where the solutions of a state are stored; *work: the work space left. */
+static nadir_lmo_solution *solutions_of(const nadir_lmo_penalized *lmo, int64_t state, double **work)
+{
+    const nadir_model *model = lmo->rows.model;
+    const int64_t first = model->state_rows[state];
+    const int64_t count = model->state_rows[state + 1] - first;
+    nadir_lmo_solution *own = (nadir_lmo_solution *)*work;
+    if (lmo->solutions != NULL) {
+        return lmo->solutions + first;
+    }
+    memset(own, 0, (size_t)count * sizeof *own);
+    *work += count * SOLUTION_SIZE;
+    return own;
+}
+
 /* Each row by itself. Where together they use more than beta, they share it, at the cost of beta^p. */
-static double solve_penalized_state(const nadir_lmo_penalized *lmo, double tau, int64_t state, double *work,
-                                    double *norm)
+static double solve_penalized_state(const nadir_lmo_penalized *lmo, double tau, int64_t state,
+                                    nadir_lmo_solution *solutions, double *work, double *norm)
 {
     const nadir_lmo *rows = &lmo->rows;
     const int64_t first = rows->model->state_rows[state];
     const int64_t count = rows->model->state_rows[state + 1] - first;
     const bool entered = lmo->d_bar[state] > 0;
     const double price = tau / lmo->d_bar[state];
-    nadir_lmo_solution *solutions = lmo->solutions + first;
     double *weights = work;
     double *norms = work + count;
     double *rest = work + 2 * count;
@@ -364,7 +382,37 @@ nadir_status nadir_lmo_penalized_solve(nadir_context *context, nadir_lmo_penaliz
         double *work = lmo->work + lmo->work_each * omp_get_thread_num();
 #pragma omp for schedule(dynamic, 8)
         for (int64_t s = 0; s < states; s++) {
-            lmo->taken[s] = solve_penalized_state(lmo, tau, s, work, &lmo->norms[s]);
+            double *rest = work;
+            nadir_lmo_solution *solutions = solutions_of(lmo, s, &rest);
+            lmo->taken[s] = solve_penalized_state(lmo, tau, s, solutions, rest, &lmo->norms[s]);
+        }
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_lmo_penalized_kernel(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
+                                        nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = lmo->rows.model;
+    nadir_perturbed *perturbed;
+    if (lmo->solutions != NULL) {
+        return nadir_lmo_kernel(context, &lmo->rows, lmo->solutions, kernel);
+    }
+    NADIR_CHECK(nadir_lmo_kernel_blank(context, &lmo->rows, kernel, &perturbed));
+#pragma omp parallel num_threads(lmo->threads)
+    {
+        double *work = lmo->work + lmo->work_each * omp_get_thread_num();
+#pragma omp for schedule(dynamic, 8)
+        for (int64_t s = 0; s < model->states; s++) {
+            double norm;
+            double *rest = work;
+            nadir_lmo_solution *solutions = solutions_of(lmo, s, &rest);
+            (void)solve_penalized_state(lmo, tau, s, solutions, rest, &norm);
+            for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+                nadir_lmo_kernel_fill(&lmo->rows, row, &solutions[row - model->state_rows[s]], perturbed);
+            }
         }
     }
 cleanup:
@@ -385,12 +433,17 @@ static double bound_penalized(const nadir_lmo_penalized *lmo, double tau, int64_
     if (!(lmo->d_bar[state] > 0)) {
         return 0;
     }
+    nadir_lmo_solution *solutions = solutions_of(lmo, state, &work);
+    if (lmo->solutions == NULL) {
+        double norm;
+        (void)solve_penalized_state(lmo, tau, state, solutions, work, &norm);
+    }
     double *weights = work;
     nadir_lmo_row_bound *bounds = (nadir_lmo_row_bound *)(work + count);
     double *rest = work + count * (BOUND_SIZE + 1);
     for (int64_t i = 0; i < count; i++) {
         weights[i] = pi[i] > 0 ? nadir_round_up(lmo->problem->gamma * pi[i], 4) + DBL_MIN : 0;
-        nadir_lmo_solution hint = lmo->solutions[first + i];
+        nadir_lmo_solution hint = solutions[i];
         if (rows->p ==
             1) { /* at 2 / step = range nothing moves; a larger multiplier only loosens the bound */
             hint.step = fmax(hint.step, 2);

@@ -71,7 +71,7 @@ typedef struct nadir_lmo_penalized {
     const double *d_bar; /* [states] */
     nadir_lmo rows;
     nadir_value_order order;
-    nadir_lmo_solution *solutions; /* [rows] */
+    nadir_lmo_solution *solutions; /* [rows]; NULL where rows are solved faster tha solutions are kept */
     double *taken;                 /* [states] gamma Phat^pi v less the minimum, 0 or more */
     double *norms;                 /* [states] x_s^(1/p) */
     double *work;
@@ -87,6 +87,10 @@ void nadir_lmo_penalized_clear(nadir_context *context, nadir_lmo_penalized *lmo)
 /* The minimising rows for v: [states], from the last ones. */
 nadir_status nadir_lmo_penalized_solve(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
                                        const double *v);
+
+/* The kernel of these rows, for the same tau; as nadir_lmo_kernel. */
+nadir_status nadir_lmo_penalized_kernel(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
+                                        nadir_kernel **kernel);
 
 /* taken: [states] at least gamma Phat^pi v less the minimum, by weak duality from the solutions, whatever these
  * are; rounding of weights, penalties and sums is included. */

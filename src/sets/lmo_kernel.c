@@ -228,8 +228,8 @@ void nadir_lmo_row_write(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
 
 /* -------------------------------------------------------------------------------------- kernels */
 
-static void fill_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
-                     nadir_perturbed *perturbed)
+void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
+                           nadir_perturbed *perturbed)
 {
     const bool nominal = !(solution->step > 0) || !(nadir_lmo_scale(lmo, row) > 0);
     if (nominal && perturbed->nominal[row]) {
@@ -249,16 +249,22 @@ static void fill_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution
     }
 }
 
-/* *kernel as the device or this file fill it: in place where it has the right form, made anew otherwise. */
-static nadir_status reuse_kernel(nadir_context *context, nadir_model *model, bool tail, nadir_kernel **kernel)
+nadir_status nadir_lmo_kernel_blank(nadir_context *context, const nadir_lmo *lmo, nadir_kernel **kernel,
+                                    nadir_perturbed **perturbed)
 {
     nadir_status status = NADIR_OK;
+    const size_t states = (size_t)lmo->model->states;
     nadir_kernel *made = NULL;
-    const nadir_perturbed *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
-    if (perturbed == NULL || (perturbed->x != NULL) != tail) {
-        NADIR_CHECK(nadir_kernel_create_blank(context, model, tail, &made));
+    *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
+    if (*perturbed == NULL || ((*perturbed)->x != NULL) != nadir_lmo_has_tail(lmo)) {
+        NADIR_CHECK(nadir_kernel_create_blank(context, lmo->model, nadir_lmo_has_tail(lmo), &made));
         nadir_kernel_free(*kernel);
         *kernel = made;
+        *perturbed = nadir_kernel_perturbed(made);
+    }
+    if ((*perturbed)->x != NULL) {
+        memcpy((*perturbed)->x, lmo->order->x, states * sizeof *(*perturbed)->x);
+        memcpy((*perturbed)->order, lmo->order->order, states * sizeof *(*perturbed)->order);
     }
 cleanup:
     return status;
@@ -269,17 +275,12 @@ static nadir_status make_perturbed(nadir_context *context, const nadir_lmo *lmo,
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = lmo->model;
-    const size_t states = (size_t)model->states;
-    NADIR_CHECK(reuse_kernel(context, lmo->model, nadir_lmo_has_tail(lmo), kernel));
-    nadir_perturbed *perturbed = nadir_kernel_perturbed(*kernel);
-    if (perturbed->x != NULL) {
-        memcpy(perturbed->x, lmo->order->x, states * sizeof *perturbed->x);
-        memcpy(perturbed->order, lmo->order->order, states * sizeof *perturbed->order);
-    }
+    nadir_perturbed *perturbed;
+    NADIR_CHECK(nadir_lmo_kernel_blank(context, lmo, kernel, &perturbed));
     const int threads = nadir_threads_for(context, nadir_lmo_row_start(lmo, model->rows));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t row = 0; row < model->rows; row++) {
-        fill_row(lmo, row, &solutions[row], perturbed);
+        nadir_lmo_kernel_fill(lmo, row, &solutions[row], perturbed);
     }
 cleanup:
     return status;
@@ -485,8 +486,14 @@ nadir_status nadir_lmo_device_kernel(nadir_context *context, const nadir_lmo_dev
                                      nadir_kernel **kernel)
 {
     nadir_status status = NADIR_OK;
+    nadir_kernel *made = NULL;
     void *numbers = NULL;
-    NADIR_CHECK(reuse_kernel(context, oracle->model, oracle->off_support, kernel));
+    nadir_perturbed *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
+    if (perturbed == NULL || (perturbed->x != NULL) != oracle->off_support) {
+        NADIR_CHECK(nadir_kernel_create_blank(context, oracle->model, oracle->off_support, &made));
+        nadir_kernel_free(*kernel);
+        *kernel = made;
+    }
     NADIR_CHECK(oracle->device->lmo_kernel(oracle->step, context, &numbers));
     nadir_kernel_device_adopt(context, *kernel, numbers);
     if (!nadir_kernel_device_averages(context, *kernel)) {

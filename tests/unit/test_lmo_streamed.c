@@ -1,5 +1,5 @@
-/* The oracle for weights gamma d pi on a sparse model against its optimality conditions; averages of its
- * kernels, and of their mixtures. */
+/* The oracle that stores nothing for a row, against the one that does and against its optimality conditions;
+ * averages of its kernels, and of their mixtures. */
 #include "support/support.h"
 
 #include "core/random.h"
@@ -81,6 +81,19 @@ static const double *row_of(const fixture *made, const nadir_kernel *kernel, int
     return values;
 }
 
+/* Entry by entry. */
+static void compare_kernels(const fixture *made, const nadir_kernel *here, const nadir_kernel *there)
+{
+    for (int64_t row = 0; row < made->count; row++) {
+        const double *a = row_of(made, here, row);
+        const double *b = row_of(made, there, row);
+        for (int64_t i = 0; i < nadir_model_row(made->model, row).count; i++) {
+            assert_that(fabs(a[i] - b[i]) <= 1e-12, "row %lld: %.17g, not %.17g", (long long)row, b[i], a[i]);
+        }
+        assert_int_equal(nadir_kernel_is_nominal(here, row), nadir_kernel_is_nominal(there, row));
+    }
+}
+
 /* What makes it the answer: rows are distributions, the ball is used up, and P . g = min g in every row, g =
  * w v + 2 tau Delta / alpha^2. */
 static void check_conditions(const fixture *made, const nadir_kernel *kernel, double beta,
@@ -123,39 +136,44 @@ static void check_conditions(const fixture *made, const nadir_kernel *kernel, do
     assert_close(budget->gain / (double)gain, 1, 1e-12 + 1e-15 / beta);
 }
 
-/* Solves for all rows from *answers, and writes the kernel. */
-static nadir_status solve(fixture *made, double beta, nadir_lmo_solution *answers, nadir_lmo_budget *budget,
-                          nadir_kernel **kernel)
-{
-    const nadir_status status =
-        nadir_lmo_solve_weighted(made->context, &made->rows, &made->weights, beta, answers, budget);
-    return status == NADIR_OK ? nadir_lmo_kernel(made->context, &made->rows, answers, kernel) : status;
-}
-
 static void test_answers(void **state)
 {
     static const double radii[] = {1e-6, 0.01, 0.1, 1, 5, 12};
     fixture made;
-    nadir_kernel *kernel = NULL;
+    nadir_kernel *here = NULL;
+    nadir_kernel *there = NULL;
     (void)state;
     setup(test_context(), &made);
+    assert_true(nadir_lmo_streamed_applies(&made.rows));
     for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
         nadir_lmo_solution *answers = test_new(made.count, sizeof *answers);
+        nadir_lmo_budget wanted = {0};
         nadir_lmo_budget budget = {0};
+        nadir_lmo_streamed step;
+        bool found;
+        assert_ok(made.context,
+                  nadir_lmo_solve_all(made.context, &made.rows, made.each, radii[i], answers, &wanted));
+        assert_ok(made.context, nadir_lmo_kernel(made.context, &made.rows, answers, &here));
         for (int start = 0; start < 4; start++) { /* nothing, the answer, below and above it */
-            static const double factors[] = {1, 1, 0.3, 4};
+            const double starts[] = {0, wanted.step, 0.3 * wanted.step, 4 * wanted.step};
             test_note("radius %g, start %d", radii[i], start);
-            for (int64_t row = 0; row < made.count; row++) {
-                answers[row].step *= factors[start];
-            }
             assert_ok(made.context,
-                      solve(&made, radii[i], answers, &budget, &kernel)); /* over the last one */
-            check_conditions(&made, kernel, radii[i], &budget);
+                      nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, radii[i],
+                                               starts[start], &step, &budget, &found));
+            assert_true(found);
+            assert_close(budget.tau / wanted.tau, 1, 1e-11);
+            assert_close(budget.step / wanted.step, 1, 1e-11);
+            assert_close(budget.gain / wanted.gain, 1, 1e-12);
+            assert_ok(made.context, nadir_lmo_streamed_kernel(made.context, &made.rows, &made.weights, &step,
+                                                              &there)); /* over the last one */
+            compare_kernels(&made, here, there);
+            check_conditions(&made, there, radii[i], &budget);
         }
         free(answers);
     }
     test_note_clear();
-    nadir_kernel_free(kernel);
+    nadir_kernel_free(here);
+    nadir_kernel_free(there);
     teardown(&made);
 }
 
@@ -169,19 +187,64 @@ static void test_threads(void **state)
         fixture made;
         nadir_kernel *nominal = NULL;
         nadir_kernel *kernel = NULL;
+        nadir_lmo_streamed step;
+        bool found;
         setup(test_context_threads(i == 0 ? 1 : 3), &made);
-        nadir_lmo_solution *answers = test_new(made.count, sizeof *answers);
-        assert_ok(made.context, solve(&made, 0.7, answers, &budgets[i], &kernel));
+        assert_ok(made.context, nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 0.7, 0,
+                                                         &step, &budgets[i], &found));
+        assert_true(found);
+        assert_ok(made.context,
+                  nadir_lmo_streamed_kernel(made.context, &made.rows, &made.weights, &step, &kernel));
         assert_ok(made.context, nadir_kernel_create(made.context, made.model, &nominal));
         moved[i] = nadir_kernel_difference_product(made.context, nominal, kernel, made.d,
                                                    made.policy->probabilities, made.v);
-        free(answers);
         nadir_kernel_free(nominal);
         nadir_kernel_free(kernel);
         teardown(&made);
     }
     assert_memory_equal(&budgets[0], &budgets[1], sizeof budgets[0]);
     assert_true(moved[0] == moved[1]);
+}
+
+/* A ball in which every row can be settled, values that are all the same, no visits, a ball without a square,
+ * and rows of other kinds. */
+static void test_nothing_found(void **state)
+{
+    fixture made;
+    nadir_lmo_budget budget = {0};
+    nadir_lmo_streamed step;
+    bool found = true;
+    (void)state;
+    setup(test_context(), &made);
+    assert_ok(made.context, nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 1e4, 0, &step,
+                                                     &budget, &found));
+    assert_false(found);
+    found = true;
+    assert_ok(made.context, nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 1e-200, 1,
+                                                     &step, &budget, &found));
+    assert_false(found);
+    for (int64_t s = 0; s < STATES; s++) {
+        made.d[s] = 0;
+    }
+    found = true;
+    assert_ok(made.context, nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 0.1, 1, &step,
+                                                     &budget, &found));
+    assert_false(found);
+    for (int64_t s = 0; s < STATES; s++) {
+        made.d[s] = 1;
+        made.v[s] = 1;
+    }
+    found = true;
+    assert_ok(made.context, nadir_value_order_make(made.context, STATES, made.v, &made.order));
+    assert_ok(made.context, nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 0.1, 0, &step,
+                                                     &budget, &found));
+    assert_false(found);
+    made.rows.domain = NADIR_DOMAIN_SIMPLEX;
+    assert_false(nadir_lmo_streamed_applies(&made.rows));
+    made.rows.domain = NADIR_DOMAIN_SUPPORT;
+    made.rows.p = 3;
+    assert_false(nadir_lmo_streamed_applies(&made.rows));
+    teardown(&made);
 }
 
 /* Between and beyond the nominal kernel and that of a step: entries, and what averages move by. */
@@ -192,12 +255,15 @@ static void test_mixtures(void **state)
     nadir_kernel *nominal = NULL;
     nadir_kernel *kernel = NULL;
     nadir_lmo_budget budget;
+    nadir_lmo_streamed step;
+    bool found;
     (void)state;
     setup(test_context(), &made);
-    nadir_lmo_solution *answers = test_new(made.count, sizeof *answers);
     const double *pi = made.policy->probabilities;
-    assert_ok(made.context, solve(&made, 0.2, answers, &budget, &kernel));
-    free(answers);
+    assert_ok(made.context, nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 0.2, 0, &step,
+                                                     &budget, &found));
+    assert_ok(made.context,
+              nadir_lmo_streamed_kernel(made.context, &made.rows, &made.weights, &step, &kernel));
     assert_ok(made.context, nadir_kernel_create(made.context, made.model, &nominal));
     for (size_t k = 0; k < sizeof shares / sizeof *shares; k++) {
         nadir_kernel *mixed = NULL;
@@ -239,11 +305,15 @@ static void test_scarce_memory(void **state)
         fixture made;
         nadir_kernel *kernel = NULL;
         nadir_lmo_budget budget;
+        nadir_lmo_streamed step;
+        bool found;
         setup(test_scarce_context(&scarce), &made);
-        nadir_lmo_solution *answers = test_new(made.count, sizeof *answers);
         scarce.left = limit;
-        status = solve(&made, 0.3, answers, &budget, &kernel);
-        free(answers);
+        status =
+            nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, 0.3, 0, &step, &budget, &found);
+        if (status == NADIR_OK) {
+            status = nadir_lmo_streamed_kernel(made.context, &made.rows, &made.weights, &step, &kernel);
+        }
         assert_that(status == NADIR_OK || status == NADIR_ERROR_MEMORY, "status %d", (int)status);
         assert_true(limit < 50);
         scarce.left = INT64_MAX;
@@ -256,9 +326,8 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_mixtures),
+        cmocka_unit_test(test_answers),       cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_nothing_found), cmocka_unit_test(test_mixtures),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
