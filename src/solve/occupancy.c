@@ -17,6 +17,25 @@
  * averaged there. */
 #define TAIL_LIMIT 65536
 
+static void add_statistics(nadir_backend_statistics *total, const nadir_backend_statistics *more)
+{
+    total->factor_seconds += more->factor_seconds;
+    total->factorings += more->factorings;
+    total->solves += more->solves;
+    total->iterations += more->iterations;
+}
+
+/* What a backend of its own has done for an operator counts as done by the base it came from. */
+static void report_statistics(const nadir_occupancy *occupancy)
+{
+    nadir_backend_statistics *total = &occupancy->counted_by->spent;
+    add_statistics(total, &occupancy->spent);
+    total->factor_seconds -= occupancy->inherited.factor_seconds;
+    total->factorings -= occupancy->inherited.factorings;
+    total->solves -= occupancy->inherited.solves;
+    total->iterations -= occupancy->inherited.iterations;
+}
+
 static void release_backend(nadir_context *context, nadir_occupancy *occupancy)
 {
     if (occupancy->backend != NULL && occupancy->self != NULL) {
@@ -33,6 +52,9 @@ void nadir_occupancy_free(nadir_context *context, nadir_occupancy *occupancy)
     }
     nadir_release(context, occupancy->gmres_work);
     release_backend(context, occupancy);
+    if (occupancy->counted_by != NULL) {
+        report_statistics(occupancy);
+    }
     nadir_average_clear(context, &occupancy->average);
     nadir_release(context, occupancy->update.z);
     nadir_release(context, occupancy->update.w);
@@ -63,10 +85,7 @@ void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_
     if (worker->self != NULL) {
         worker->backend->statistics(worker->self, &now);
     }
-    now.factor_seconds += worker->spent.factor_seconds;
-    now.factorings += worker->spent.factorings;
-    now.solves += worker->spent.solves;
-    now.iterations += worker->spent.iterations;
+    add_statistics(&now, &worker->spent);
     *statistics = now;
 }
 
@@ -316,7 +335,9 @@ cleanup:
 
 nadir_status nadir_occupancy_own_backend(nadir_context *context, nadir_occupancy *occupancy)
 {
-    nadir_occupancy_statistics(occupancy, &occupancy->spent);
+    nadir_occupancy_statistics(occupancy, &occupancy->inherited);
+    occupancy->spent = occupancy->inherited;
+    occupancy->counted_by = occupancy->base;
     occupancy->automatic = occupancy->base->automatic && !is_small(occupancy->base);
     occupancy->backend = occupancy->base->backend;
     occupancy->base = NULL;

@@ -52,9 +52,11 @@ struct nadir_occupancy {
     void *self;
     nadir_backend_statistics spent; /* by backends that are gone */
     nadir_occupancy *base;
-    int64_t updates;     /* so far; with a base: those of the base when this one was made */
-    bool preconditioned; /* by base: the difference to its kernel is not of rank one */
-    double *gmres_work;  /* [gmres_capacity] */
+    nadir_occupancy *counted_by;        /* gets the statistics of a backend of its own at the end; or NULL */
+    nadir_backend_statistics inherited; /* of the base, in `spent` */
+    int64_t updates;                    /* so far; with a base: those of the base when this one was made */
+    bool preconditioned;                /* by base: the difference to its kernel is not of rank one */
+    double *gmres_work;                 /* [gmres_capacity] */
     size_t gmres_capacity;
     nadir_sherman_morrison update; /* b NULL: none */
     double *work;                  /* [capacity] residuals and corrections */

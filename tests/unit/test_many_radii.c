@@ -123,8 +123,8 @@ static test_instance generate(const char *kind)
     return made;
 }
 
-/* Against one radius alone; returns how many solves that takes. */
-static int64_t compare_one(const char *kind, const nadir_robust *found)
+/* Against one radius alone. */
+static void compare_one(const char *kind, const nadir_robust *found)
 {
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &found->radius, NULL);
     test_instance here = generate(kind);
@@ -134,11 +134,10 @@ static int64_t compare_one(const char *kind, const nadir_robust *found)
                 "%s, radius %g: %.17g, alone %.17g", kind, found->radius, found->robust_return,
                 one.robust_return);
     test_instance_clear(&here);
-    return one.solves;
 }
 
-/* Fifty radii of small models with their proofs take as many solves as some evaluations (counted, since no
- * clock can be trusted) and hardly more than a step each; each is proven, and known as well as alone. */
+/* Fifty radii of small models with their proofs take hardly more than a step each and at most three solves (counted,
+ * since no clock can be trusted); each is proven, and known as well as alone. */
 static void test_cheap(void **state)
 {
     enum { COUNT = 50 };
@@ -150,7 +149,6 @@ static void test_cheap(void **state)
         nadir_robust many[COUNT];
         double factors[COUNT];
         int64_t steps = 0;
-        int64_t solves = 0;
         for (int i = 0; i < COUNT; i++) {
             factors[i] = (i + 1.0) / COUNT;
             many[i] = (nadir_robust){.size = sizeof many[i]};
@@ -159,12 +157,12 @@ static void test_cheap(void **state)
         assert_ok(here.context,
                   nadir_solver_robust_many(here.context, here.solver, &ball, NULL, COUNT, factors, many));
         for (int i = 0; i < COUNT; i++) {
-            solves = compare_one(kinds[k], &many[i]);
+            compare_one(kinds[k], &many[i]);
             steps += many[i].iterations;
         }
         assert_that(steps <= COUNT + 15, "%s: %lld steps at %d radii", kinds[k], (long long)steps, COUNT);
-        assert_that(many[0].solves <= 5 * solves, "%s: %lld solves, %lld alone", kinds[k],
-                    (long long)many[0].solves, (long long)solves);
+        assert_that(many[0].solves <= 3 * COUNT, "%s: %lld solves at %d radii", kinds[k],
+                    (long long)many[0].solves, COUNT);
         test_instance_clear(&here);
     }
 }
