@@ -10,19 +10,6 @@ static uint64_t rotated(uint64_t x, int bits)
     return x << bits | x >> (64 - bits);
 }
 
-void nadir_random_seed(nadir_random *random, uint64_t seed)
-{
-    /* splitmix64 (Steele, Lea and Flood, 2014): spreads similar seeds apart and never gives four zeros. */
-    for (int k = 0; k < 4; ++k) {
-        uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
-        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-        random->state[k] = z ^ z >> 31;
-    }
-    random->spare = 0.0;
-    random->has_spare = false;
-}
-
 uint64_t nadir_random_next(nadir_random *random)
 {
     uint64_t *s = random->state;

@@ -18,7 +18,18 @@ typedef struct nadir_random {
 } nadir_random;
 
 /* Starts the stream of this seed; any seed is as good as any other. */
-void nadir_random_seed(nadir_random *random, uint64_t seed);
+static inline void nadir_random_seed(nadir_random *random, uint64_t seed)
+{
+    /* splitmix64 (Steele, Lea and Flood, 2014): spreads similar seeds apart and never gives four zeros. */
+    for (int k = 0; k < 4; ++k) {
+        uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
+        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+        random->state[k] = z ^ z >> 31;
+    }
+    random->spare = 0.0;
+    random->has_spare = false;
+}
 
 /* Moves 2¹²⁸ draws ahead: streams that are k jumps apart never meet in practice. Drops the spare variate. */
 void nadir_random_jump(nadir_random *random);

@@ -127,11 +127,6 @@ nadir_status nadir_numbers_write(nadir_context *context, const nadir_model *mode
     return nadir_row_numbers_write(context, model, name, numbers, true, path);
 }
 
-void nadir_numbers_free(nadir_context *context, double *numbers)
-{
-    nadir_release(context, numbers);
-}
-
 static nadir_status check_matrix(nadir_context *context, const char *path, const nadir_array *array)
 {
     if (array->dimensions != 2 || array->count == 0) {
