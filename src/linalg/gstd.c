@@ -35,17 +35,6 @@ static inline double centred_value(const centred_vector *centred, double x)
     return (x * centred->scale - centred->base) - centred->shift;
 }
 
-double nadir_gstd_unit(int64_t states, double p)
-{
-    if (states == 1) {
-        return 0;
-    }
-    if (isinf(p)) {
-        return 1;
-    }
-    return pow(1 + pow((double)(states - 1), 1 - p), -1 / p);
-}
-
 /* The middle of low <= high, and never outside of them. */
 static double centred_middle(double low, double high)
 {

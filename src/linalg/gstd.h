@@ -36,9 +36,4 @@ typedef struct nadir_gstd {
 nadir_status nadir_gstd_compute(nadir_context *context, int64_t first, int64_t count, const double *x,
                                 double q, double *work, double *u, nadir_gstd *gstd);
 
-/* sigma_q(e_1) among `states` entries, 1/p + 1/q = 1, p in [1, infinity]: (1 + (S - 1)^(1 - p))^(-1/p); 1/2
- * at p = 1, 1 at p = infinity, 0 when S = 1. Its inverse is the p-norm of the shortest zero-sum change that
- * changes an entry by 1. */
-double nadir_gstd_unit(int64_t states, double p);
-
 #endif

@@ -274,6 +274,17 @@ double nadir_holder_conjugate(double p)
     return p < 2 ? p / (p - 1) : 1 + 1 / (p - 1);
 }
 
+double nadir_gstd_unit(int64_t states, double p)
+{
+    if (states == 1) {
+        return 0;
+    }
+    if (isinf(p)) {
+        return 1;
+    }
+    return pow(1 + pow((double)(states - 1), 1 - p), -1 / p);
+}
+
 /* What the sums need: entries x, their divisor (the largest size, or a power of two), the exponent of
  * |x|^(q - 1) and, unless NULL, where that goes. */
 typedef struct terms {

@@ -45,6 +45,11 @@ void nadir_vector_divide(int64_t count, double divisor, double *x);
 /* The q with 1/p + 1/q = 1: infinity at 1, 2 at 2, 1 at infinity, NaN where p is not in [1, infinity]. */
 double nadir_holder_conjugate(double p);
 
+/* sigma_q(e_1) among `states` entries, 1/p + 1/q = 1, p in [1, infinity]: (1 + (S - 1)^(1 - p))^(-1/p); 1/2
+ * at p = 1, 1 at p = infinity, 0 when S = 1. Its inverse is the p-norm of the shortest zero-sum change that
+ * changes an entry by 1. */
+double nadir_gstd_unit(int64_t states, double p);
+
 /* |x|_p. x[count] */
 nadir_status nadir_norm_p(nadir_context *context, int64_t count, const double *x, double p, double *norm);
 

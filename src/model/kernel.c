@@ -383,3 +383,34 @@ void nadir_kernel_measure(const nadir_context *context, const nadir_kernel *kern
         .rounding = nadir_allreduce_maximum(context, rounding),
     };
 }
+
+static double stored_minimum(const nadir_kernel *kernel, int64_t row)
+{
+    const nadir_row part = nadir_kernel_row(kernel, row);
+    const double smallest = part.count > 0 ? nadir_vector_smallest(part.count, part.values) : INFINITY;
+    return part.count < nadir_model_total(kernel->model) ? fmin(smallest, 0) : smallest;
+}
+
+nadir_status nadir_kernel_minimum(nadir_context *context, const nadir_kernel *kernel, double *minimum)
+{
+    const nadir_model *model = kernel->model;
+    const bool has_tail = nadir_kernel_has_tail(kernel);
+    const int threads =
+        nadir_threads_for(context, model->dense != NULL ? model->rows * model->states : model->nonzeros);
+    double smallest = INFINITY;
+    if (kernel->kind == NADIR_KERNEL_RANK_ONE) {
+        return nadir_rank_one_minimum(context, model, kernel->b, kernel->k, minimum);
+    }
+    if (has_tail) {
+        nadir_perturbed_update(kernel);
+    }
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : smallest) if (threads > 1)
+    for (int64_t row = 0; row < model->rows; row++) {
+        const double one = nadir_kernel_is_nominal(kernel, row) ? nadir_model_row_minimum(model, row)
+                           : has_tail                           ? nadir_perturbed_minimum(kernel, row)
+                                                                : stored_minimum(kernel, row);
+        smallest = one < smallest ? one : smallest;
+    }
+    *minimum = nadir_allreduce_minimum(context, smallest);
+    return NADIR_OK;
+}

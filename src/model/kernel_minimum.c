@@ -1,5 +1,5 @@
 /*
- * kernel_minimum.c: the smallest entry of a kernel; see kernel.h.
+ * kernel_minimum.c: the smallest entry of a kernel of rank one; see kernel.h.
  *
  * Entries of nominal - b k^T that a row does not store are -b k(t), smallest at the first state that the row
  * does not have, in falling order of k, or in rising order for b < 0. One state more than the longest row has,
@@ -12,7 +12,6 @@
  */
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
-#include "linalg/vector.h"
 #include "model/kernel_device.h"
 #include "model/kernel_internal.h"
 
@@ -160,35 +159,4 @@ cleanup:
     nadir_release(context, values);
     nadir_release(context, extended);
     return status;
-}
-
-static double stored_minimum(const nadir_kernel *kernel, int64_t row)
-{
-    const nadir_row part = nadir_kernel_row(kernel, row);
-    const double smallest = part.count > 0 ? nadir_vector_smallest(part.count, part.values) : INFINITY;
-    return part.count < nadir_model_total(kernel->model) ? fmin(smallest, 0) : smallest;
-}
-
-nadir_status nadir_kernel_minimum(nadir_context *context, const nadir_kernel *kernel, double *minimum)
-{
-    const nadir_model *model = kernel->model;
-    const bool has_tail = nadir_kernel_has_tail(kernel);
-    const int threads =
-        nadir_threads_for(context, model->dense != NULL ? model->rows * model->states : model->nonzeros);
-    double smallest = INFINITY;
-    if (kernel->kind == NADIR_KERNEL_RANK_ONE) {
-        return nadir_rank_one_minimum(context, model, kernel->b, kernel->k, minimum);
-    }
-    if (has_tail) {
-        nadir_perturbed_update(kernel);
-    }
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : smallest) if (threads > 1)
-    for (int64_t row = 0; row < model->rows; row++) {
-        const double one = nadir_kernel_is_nominal(kernel, row) ? nadir_model_row_minimum(model, row)
-                           : has_tail                           ? nadir_perturbed_minimum(kernel, row)
-                                                                : stored_minimum(kernel, row);
-        smallest = one < smallest ? one : smallest;
-    }
-    *minimum = nadir_allreduce_minimum(context, smallest);
-    return NADIR_OK;
 }

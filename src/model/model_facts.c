@@ -1,53 +1,12 @@
-/* model_facts.c: what can be said of a model before anything is solved: sizes, ranges, valid radius, reach. */
+/* model_facts.c: what can be said of a model before anything is solved: sizes, ranges, reach. */
 #include "core/file.h"
 #include "linalg/distributed.h"
-#include "linalg/gstd.h"
 #include "model/model.h"
 #include "model/policy.h"
 
 #include <endian.h>
 #include <math.h>
 #include <string.h>
-
-double nadir_model_row_minimum(const nadir_model *model, int64_t row)
-{
-    const nadir_row entries = nadir_model_row(model, row);
-    if (model->limits.minima != NULL) {
-        return model->limits.minima[row];
-    }
-    if (entries.count < nadir_model_total(model)) {
-        return 0;
-    }
-    double minimum = INFINITY;
-    for (int64_t i = 0; i < entries.count; i++) {
-        minimum = entries.values[i] < minimum ? entries.values[i] : minimum;
-    }
-    return minimum;
-}
-
-nadir_status nadir_model_valid_radius(nadir_context *context, const nadir_model *model, double norm,
-                                      double *radius)
-{
-    return nadir_model_valid_radius_scaled(context, model, model->scales, norm, radius);
-}
-
-nadir_status nadir_model_valid_radius_scaled(nadir_context *context, const nadir_model *model,
-                                             const double *scales, double norm, double *radius)
-{
-    if (!(norm >= 1)) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the norm is %g; expected 1 to infinity", norm);
-    }
-    const double deviation = nadir_gstd_unit(nadir_model_total(model), norm);
-    double smallest = scales == NULL && deviation > 0 ? model->limits.minimum / deviation : INFINITY;
-    for (int64_t row = 0; scales != NULL && row < model->rows; row++) {
-        if (scales[row] > 0 && deviation > 0) {
-            const double reach = nadir_model_row_minimum(model, row) / (scales[row] * deviation);
-            smallest = reach < smallest ? reach : smallest;
-        }
-    }
-    *radius = nadir_allreduce_minimum(context, smallest);
-    return NADIR_OK;
-}
 
 static bool is_absorbing(const nadir_model *model, int64_t state)
 {
@@ -286,14 +245,6 @@ nadir_status nadir_policy_digest(nadir_context *context, const nadir_policy *pol
  */
 
 enum { BITS = 64 };
-
-void nadir_model_own_states(const nadir_context *context, int64_t total, int64_t *first, int64_t *end)
-{
-    const int64_t rank = context->communication->rank;
-    const int64_t members = context->communication->members;
-    *first = total / members * rank + (rank < total % members ? rank : total % members);
-    *end = *first + total / members + (rank < total % members);
-}
 
 /* The states of others among the successors. */
 typedef struct ghost_set {
