@@ -408,7 +408,7 @@ static nadir_status read_npy(nadir_data_collector *collector)
     reader self = {.collector = collector};
     nadir_npy_source source;
     NADIR_CHECK(nadir_npy_file_open(context, collector->path, &self.file, &source));
-    NADIR_CHECK(nadir_npy_open_records(context, &source, &self.records, &self.npy));
+    NADIR_CHECK(nadir_npy_open(context, &source, &self.records, &self.npy));
     NADIR_CHECK(prepare(&self));
     for (int64_t first = 0; first < self.length; first += self.piece) {
         const int64_t count = self.length - first < self.piece ? self.length - first : self.piece;

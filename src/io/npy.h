@@ -39,7 +39,7 @@ typedef enum nadir_npy_kind {
     NADIR_NPY_FLOAT,
     NADIR_NPY_TEXT,  /* UTF-32, padded with zeros */
     NADIR_NPY_BYTES, /* UTF-8, padded with zeros */
-    NADIR_NPY_RECORD /* of fields that have names; see nadir_npy_open_records */
+    NADIR_NPY_RECORD /* of fields that have names; see nadir_npy_open */
 } nadir_npy_kind;
 
 typedef struct nadir_npy_type {
@@ -90,12 +90,10 @@ typedef struct nadir_npy {
 } nadir_npy;
 
 /* Reads the header; NADIR_ERROR_FORMAT unless the source holds exactly the items that the header promises.
- * nadir_npy_close is legal afterwards in any case. */
-nadir_status nadir_npy_open(nadir_context *context, const nadir_npy_source *source, nadir_npy *npy);
-/* The same for an array that may also hold records: "[('state', '<i4'), ('reward', '<f8')]". `records` is
- * kept by npy, not copied. */
-nadir_status nadir_npy_open_records(nadir_context *context, const nadir_npy_source *source,
-                                    nadir_npy_records *records, nadir_npy *npy);
+ * nadir_npy_close is legal afterwards in any case. With `records`, which npy keeps and does not copy, the array may
+ * also hold records: "[('state', '<i4'), ('reward', '<f8')]". */
+nadir_status nadir_npy_open(nadir_context *context, const nadir_npy_source *source,
+                            nadir_npy_records *records, nadir_npy *npy);
 void nadir_npy_close(nadir_npy *npy);
 
 /* "(3, 4)" into text; returns text. */

@@ -333,7 +333,7 @@ nadir_status nadir_npz_array_open(nadir_npz *npz, nadir_npz_which which, nadir_n
     const bool stored = facts.comp_method == ZIP_CM_STORE;
     const nadir_npy_source source = {array->name, (int64_t)facts.size, read_entry, array,
                                      stored ? skip_entry : NULL};
-    NADIR_CHECK(nadir_npy_open(npz->context, &source, &array->npy));
+    NADIR_CHECK(nadir_npy_open(npz->context, &source, NULL, &array->npy));
 cleanup:
     return status;
 }
@@ -440,18 +440,15 @@ nadir_status nadir_npz_int32s(nadir_npz *npz, nadir_npz_which which, const nadir
 
 nadir_status nadir_npz_names(nadir_npz *npz, nadir_npz_which which, nadir_names *into)
 {
-    return nadir_npz_has(npz, which) ? read_array(npz, which, TO_NAMES, NULL, NULL, into) : NADIR_OK;
+    return npz->entries[which] < 0 ? NADIR_OK : read_array(npz, which, TO_NAMES, NULL, NULL, into);
 }
 
 nadir_status nadir_npz_number(nadir_npz *npz, nadir_npz_which which, double *into)
 {
-    if (!nadir_npz_has(npz, which)) {
-        return NADIR_OK;
+    if (npz->headers[which].count == 1) {
+        return nadir_npz_doubles(npz, which, NULL, NULL, into);
     }
-    if (npz->headers[which].count != 1) {
-        return nadir_npz_shape_fail(npz, which, "one number");
-    }
-    return nadir_npz_doubles(npz, which, NULL, NULL, into);
+    return nadir_npz_has(npz, which) ? nadir_npz_shape_fail(npz, which, "one number") : NADIR_OK;
 }
 
 nadir_status nadir_npz_one_name(nadir_npz *npz, nadir_npz_which which, nadir_names *into)

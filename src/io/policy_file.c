@@ -153,7 +153,7 @@ static nadir_status read_npy(reader *self)
     nadir_npy_file file;
     nadir_npy_source source;
     NADIR_CHECK(nadir_npy_file_open(self->context, self->path, &file, &source));
-    NADIR_CHECK(nadir_npy_open(self->context, &source, &npy));
+    NADIR_CHECK(nadir_npy_open(self->context, &source, NULL, &npy));
     NADIR_NEW_ZERO(self->context, self->numbers, self->model->rows);
     NADIR_CHECK(take_array(self, &npy));
 cleanup:

@@ -1,4 +1,5 @@
-/* distributed.c: sums and extremes over threads and processes; see distributed.h. */
+/* distributed.c: how many threads a piece of work gets, and sums and extremes over threads and processes; see
+ * threads.h and distributed.h. */
 #include "linalg/distributed.h"
 
 #include "core/round.h"
@@ -7,7 +8,68 @@
 
 #include <float.h>
 #include <math.h>
+#include <omp.h>
 #include <string.h>
+
+static int threads_for(const nadir_context *context, int64_t useful)
+{
+    return useful < context->threads ? (int)useful : (int)context->threads;
+}
+
+int nadir_threads_for(const nadir_context *context, int64_t work)
+{
+    return threads_for(context, work / NADIR_PARALLEL_WORK + 1);
+}
+
+int nadir_threads_for_blas(const nadir_context *context, int64_t work)
+{
+    return threads_for(context, work / NADIR_BLAS_WORK + 1);
+}
+
+bool nadir_progress_team(nadir_context *context, const char *task, double share, nadir_status *stopped)
+{
+    nadir_status seen;
+#pragma omp atomic read
+    seen = *stopped;
+    if (seen == NADIR_OK && omp_get_thread_num() == 0) {
+        seen = nadir_progress(context, task, share);
+        if (seen != NADIR_OK) {
+#pragma omp atomic write
+            *stopped = seen;
+        }
+    }
+    return seen == NADIR_OK;
+}
+
+/*
+ * LLVM's OpenMP keeps the number of `parallel num_threads(1) if (0)`, which makes no region, for the next
+ * region that there is. Were that one of BLAS, it would wait for ever for threads that never come: a region
+ * of our own takes the number away.
+ */
+static void forget_left_over(void)
+{
+#if defined(__clang__)
+#pragma omp parallel
+    {
+        __asm__ volatile("");
+    }
+#endif
+}
+
+int nadir_blas_threads(int threads)
+{
+    const int before = omp_get_max_threads();
+    if (threads > 1) {
+        forget_left_over();
+    }
+    omp_set_num_threads(threads);
+    return before;
+}
+
+void nadir_blas_restore(int before)
+{
+    omp_set_num_threads(before);
+}
 
 enum {
     SHARES = 64, /* threads, at most */
@@ -142,20 +204,6 @@ double nadir_global_largest(const nadir_context *context, int64_t count, const d
 double nadir_global_norm_1(const nadir_context *context, int64_t count, const double *x)
 {
     return nadir_allreduce_sum(context, nadir_vector_norm_1(count, x));
-}
-
-double nadir_global_norm_2(const nadir_context *context, int64_t count, const double *x)
-{
-    const double own = nadir_vector_norm_2(count, x);
-    if (context->communication->members == 1) {
-        return own;
-    }
-    const double largest = nadir_allreduce_maximum(context, own);
-    if (!(largest > 0) || isinf(largest)) {
-        return largest;
-    }
-    const double scale = nadir_scale_for(largest);
-    return sqrt(nadir_allreduce_sum(context, (own * scale) * (own * scale))) / scale;
 }
 
 double nadir_global_dot(const nadir_context *context, int64_t count, const double *x, const double *y,

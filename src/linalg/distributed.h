@@ -38,8 +38,6 @@ double nadir_global_largest(const nadir_context *context, int64_t count, const d
 double nadir_global_dot(const nadir_context *context, int64_t count, const double *x, const double *y,
                         double *error);
 double nadir_global_norm_1(const nadir_context *context, int64_t count, const double *x);
-/* Off by less than 40 roundings, and one for each process. */
-double nadir_global_norm_2(const nadir_context *context, int64_t count, const double *x);
 
 /* How many entries the processes before this one have. */
 int64_t nadir_global_first(const nadir_context *context, int64_t count);

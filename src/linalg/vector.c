@@ -186,18 +186,21 @@ static double sum_squares(int64_t count, double scale, const double *x)
     return sum + lost;
 }
 
-double nadir_vector_norm_2(int64_t count, const double *x)
+double nadir_global_norm_2(const nadir_context *context, int64_t count, const double *x)
 {
-    const double plain = sum_squares(count, 1, x);
-    if (plain > SQUARE_LEAST && plain < 1 / SQUARE_LEAST) { /* squares that underflowed do not matter */
-        return sqrt(plain);
+    double scale = 1;
+    for (;;) {
+        const double sum = nadir_allreduce_sum(context, sum_squares(count, scale, x));
+        if (scale != 1 ||
+            (sum > SQUARE_LEAST && sum < 1 / SQUARE_LEAST)) { /* what underflowed does not matter */
+            return sqrt(sum) / scale;
+        }
+        const double largest = nadir_global_largest(context, count, x);
+        if (!(largest > 0) || isinf(largest)) {
+            return largest;
+        }
+        scale = nadir_scale_for(largest);
     }
-    const double largest = nadir_vector_largest(count, x);
-    if (!(largest > 0) || isinf(largest)) {
-        return largest;
-    }
-    const double scale = nadir_scale_for(largest);
-    return sqrt(sum_squares(count, scale, x)) / scale;
 }
 
 double nadir_vector_norm_1(int64_t count, const double *x)
@@ -302,15 +305,6 @@ static void add_sizes(void *data, int64_t first, int64_t end, double *sums)
     }
 }
 
-static void add_squares(void *data, int64_t first, int64_t end, double *sums)
-{
-    const terms *self = data;
-    for (int64_t i = first; i < end; i++) {
-        const double r = self->x[i] / self->divisor;
-        sums[0] += r * r;
-    }
-}
-
 static void add_powers(void *data, int64_t first, int64_t end, double *sums)
 {
     const terms *self = data;
@@ -375,10 +369,10 @@ static nadir_status sum_powers(nadir_context *context, int64_t count, const doub
                                double *powers, double *divisor, double *total)
 {
     enum { POWER_COST = 10 };
-    const bool plain = q == 1 || (q == 2 && powers == NULL);
+    const bool plain = q == 1;
     *divisor = plain ? 1 / nadir_scale_for(size) : size;
     terms run = {x, *divisor, q - 1, powers};
-    nadir_sum_terms *add = q == 1 ? add_sizes : plain ? add_squares : add_powers;
+    nadir_sum_terms *add = plain ? add_sizes : add_powers;
     return nadir_sums(context, count, plain ? 1 : POWER_COST, add, &run, 1, total);
 }
 
@@ -393,10 +387,14 @@ nadir_status nadir_norm_p(nadir_context *context, int64_t count, const double *x
         *norm = size;
         return NADIR_OK;
     }
+    if (p == 2) {
+        *norm = nadir_global_norm_2(context, count, x);
+        return NADIR_OK;
+    }
     double divisor;
     double total;
     NADIR_CHECK(sum_powers(context, count, x, p, size, NULL, &divisor, &total));
-    *norm = divisor * (p == 1 ? total : p == 2 ? sqrt(total) : pow(total, 1 / p));
+    *norm = divisor * (p == 1 ? total : pow(total, 1 / p));
 cleanup:
     return status;
 }

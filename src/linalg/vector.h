@@ -21,9 +21,6 @@ double nadir_vector_smallest(int64_t count, const double *x);
 /* x . y with the same compensation; *error: at least how far it is off. */
 double nadir_vector_dot(int64_t count, const double *x, const double *y, double *error);
 
-/* |x|_2, off by less than 32 roundings whatever the count; a NaN where one is. */
-double nadir_vector_norm_2(int64_t count, const double *x);
-
 /* |x|_1, in eight partial sums. */
 double nadir_vector_norm_1(int64_t count, const double *x);
 
@@ -50,6 +47,8 @@ double nadir_holder_conjugate(double p);
  * changes an entry by 1. */
 double nadir_gstd_unit(int64_t states, double p);
 
+/* |x|_2, off by less than 40 roundings, and one for each process; a NaN where one is. x[count] */
+double nadir_global_norm_2(const nadir_context *context, int64_t count, const double *x);
 /* |x|_p. x[count] */
 nadir_status nadir_norm_p(nadir_context *context, int64_t count, const double *x, double p, double *norm);
 

@@ -67,12 +67,36 @@ bool nadir_average_is_dense(const nadir_average *average);
 /* The most entries of a row of M. */
 int64_t nadir_average_row_length(const nadir_average *average);
 
-/* Y = P^pi X and Y = (P^pi)^T X for `count` vectors of [states]; x and y do not overlap. The transposed
- * product of a sparse average keeps a transposed copy from the first call on, and so can fail. */
-void nadir_average_multiply(const nadir_context *context, const nadir_average *average, int64_t count,
-                            const double *x, double *y);
-nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average, int64_t count,
-                                               const double *x, double *y);
+/* Y = shift X + scale A X and Y = shift X + scale A^T X for `count` vectors of [states]; x and y do not overlap.
+ * A is P^pi if `whole`, which wants shift 0 and scale 1, else M + L. The transposed product of a sparse average
+ * keeps a transposed copy from the first call on, and so can fail; the other one can only where a device does, and Y
+ * is then of NaN. */
+nadir_status nadir_average_product(const nadir_context *context, const nadir_average *average, bool whole,
+                                   int64_t count, double shift, double scale, const double *x, double *y);
+nadir_status nadir_average_product_transposed(nadir_context *context, nadir_average *average, bool whole,
+                                              int64_t count, double shift, double scale, const double *x,
+                                              double *y);
+
+/* Y = P^pi X and Y = (P^pi)^T X. */
+static inline void nadir_average_multiply(const nadir_context *context, const nadir_average *average,
+                                          int64_t count, const double *x, double *y)
+{
+    (void)nadir_average_product(context, average, true, count, 0, 1, x, y);
+}
+static inline nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average,
+                                                             int64_t count, const double *x, double *y)
+{
+    return nadir_average_product_transposed(context, average, true, count, 0, 1, x, y);
+}
+
+/* Y = shift X + scale (M + L) X, or transposed: for solving with I - gamma (M + L). */
+static inline nadir_status nadir_average_combine(nadir_context *context, nadir_average *average,
+                                                 bool transposed, int64_t count, double shift, double scale,
+                                                 const double *x, double *y)
+{
+    return transposed ? nadir_average_product_transposed(context, average, false, count, shift, scale, x, y)
+                      : nadir_average_product(context, average, false, count, shift, scale, x, y);
+}
 
 /* Before many products: makes the transposed copy now where these are faster with it as well, as they are
  * with models distributed over processes, unless it was given back. */
@@ -80,11 +104,6 @@ nadir_status nadir_average_prepare(nadir_context *context, nadir_average *averag
 
 /* Gives the memory of the transposed copy back; the next transposed product makes it anew. */
 void nadir_average_forget_transpose(nadir_context *context, nadir_average *average);
-
-/* Y = shift X + scale (M + L) X, or transposed: for solving with I - gamma (M + L). Only the transposed one
- * can fail. */
-nadir_status nadir_average_combine(nadir_context *context, nadir_average *average, bool transposed,
-                                   int64_t count, double shift, double scale, const double *x, double *y);
 
 /* Writes the tails out: M becomes the whole of P^pi and L nothing. Takes memory for
  * nadir_offsupport_tail_entries more entries at most. On failure the average is as it was. */

@@ -19,6 +19,17 @@ void nadir_average_rewards(const nadir_model *model, const nadir_policy *policy,
     }
 }
 
+bool nadir_average_is_dense(const nadir_average *average)
+{
+    return average->device_matrix != NULL ? !average->sparse : average->matrix.dense != NULL;
+}
+
+int64_t nadir_average_row_length(const nadir_average *average)
+{
+    return average->device_matrix != NULL ? average->facts.longest
+                                          : nadir_matrix_row_length(&average->matrix);
+}
+
 /* y <- y - left (right . x), for each column. */
 static void subtract_rank_one(const nadir_context *context, int64_t n, const double *left,
                               const double *right, int64_t count, const double *x, double *y)
@@ -108,21 +119,6 @@ static void combine_distributed_transposed(const nadir_context *context, const n
     }
 }
 
-/* Y = shift X + scale M X; of NaN where a device fails. */
-static nadir_status combine_plain(const nadir_context *context, const nadir_average *average, int64_t count,
-                                  double shift, double scale, const double *x, double *y)
-{
-    if (average->device_matrix != NULL) {
-        return nadir_kernel_device_combine(context, average, false, count, shift, scale, x, y);
-    }
-    if (average->exchange != NULL) {
-        combine_distributed(context, average, count, shift, scale, x, y);
-    } else {
-        nadir_matrix_combine(context, &average->matrix, count, shift, scale, x, y);
-    }
-    return NADIR_OK;
-}
-
 /* Y = shift X + scale M^T X. */
 static nadir_status combine_transposed(nadir_context *context, nadir_average *average, int64_t count,
                                        double shift, double scale, const double *x, double *y)
@@ -151,37 +147,35 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_average_combine(nadir_context *context, nadir_average *average, bool transposed,
+nadir_status nadir_average_product(const nadir_context *context, const nadir_average *average, bool whole,
                                    int64_t count, double shift, double scale, const double *x, double *y)
 {
-    if (!transposed) {
-        const nadir_status made = combine_plain(context, average, count, shift, scale, x, y);
-        nadir_offsupport_tail_add(context, &average->tail, count, scale, x, y);
-        return made;
+    nadir_status status = NADIR_OK;
+    if (average->device_matrix != NULL) {
+        status = nadir_kernel_device_combine(context, average, false, count, shift, scale, x, y);
+    } else if (average->exchange != NULL) {
+        combine_distributed(context, average, count, shift, scale, x, y);
+    } else {
+        nadir_matrix_combine(context, &average->matrix, count, shift, scale, x, y);
     }
-    const nadir_status status = combine_transposed(context, average, count, shift, scale, x, y);
-    return status != NADIR_OK
-               ? status
-               : nadir_offsupport_tail_add_transposed(context, &average->tail, count, scale, x, y);
-}
-
-void nadir_average_multiply(const nadir_context *context, const nadir_average *average, int64_t count,
-                            const double *x, double *y)
-{
-    (void)combine_plain(context, average, count, 0, 1, x, y);
-    nadir_offsupport_tail_add(context, &average->tail, count, 1, x, y);
-    if (average->b != NULL) {
+    nadir_offsupport_tail_add(context, &average->tail, count, scale, x, y);
+    if (whole && average->b != NULL) {
         subtract_rank_one(context, average->states, average->b, average->k, count, x, y);
     }
+    return status;
 }
 
-nadir_status nadir_average_multiply_transposed(nadir_context *context, nadir_average *average, int64_t count,
-                                               const double *x, double *y)
+nadir_status nadir_average_product_transposed(nadir_context *context, nadir_average *average, bool whole,
+                                              int64_t count, double shift, double scale, const double *x,
+                                              double *y)
 {
-    const nadir_status status = nadir_average_combine(context, average, true, count, 0, 1, x, y);
-    if (status == NADIR_OK && average->b != NULL) {
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(combine_transposed(context, average, count, shift, scale, x, y));
+    NADIR_CHECK(nadir_offsupport_tail_add_transposed(context, &average->tail, count, scale, x, y));
+    if (whole && average->b != NULL) {
         subtract_rank_one(context, average->states, average->k, average->b, count, x, y);
     }
+cleanup:
     return status;
 }
 

@@ -283,14 +283,3 @@ cleanup:
     nadir_entries_clear(context, &entries);
     return status;
 }
-
-bool nadir_average_is_dense(const nadir_average *average)
-{
-    return average->device_matrix != NULL ? !average->sparse : average->matrix.dense != NULL;
-}
-
-int64_t nadir_average_row_length(const nadir_average *average)
-{
-    return average->device_matrix != NULL ? average->facts.longest
-                                          : nadir_matrix_row_length(&average->matrix);
-}

@@ -3,6 +3,7 @@
 
 #include "core/round.h"
 #include "linalg/distributed.h"
+#include "linalg/vector.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const nadir_context alone = {.communication = &nadir_communication_alone};
+
 #define SEED 1618
 
 enum { LENGTHS = 40, LONGEST = 3000 };
@@ -51,7 +53,7 @@ static void test_sums(void **state)
         assert_precise(fabsl(product - dot) <= error, "off by %Lg of %g", product - dot, error);
         assert_that(error <= 4 * DBL_EPSILON * (double)sizes, "%g", error);
         assert_close(nadir_vector_norm_1(count, x), (double)ones, 1e-13 * (double)ones);
-        const double norm = nadir_vector_norm_2(count, x);
+        const double norm = nadir_global_norm_2(&alone, count, x);
         assert_precise(fabsl(norm - sqrtl(squares)) <= 16 * DBL_EPSILON * sqrtl(squares), "%.17g", norm);
     }
     test_note_clear();
@@ -77,9 +79,10 @@ static void test_extremes(void **state)
             const int64_t place = (int64_t)nadir_random_below(&random, (uint64_t)count);
             x[place] = -INFINITY;
             assert_true(nadir_vector_largest(count, x) == INFINITY);
-            assert_true(nadir_vector_norm_2(count, x) == INFINITY);
+            assert_true(nadir_global_norm_2(&alone, count, x) == INFINITY);
             x[place] = NAN;
-            assert_true(isnan(nadir_vector_largest(count, x)) && isnan(nadir_vector_norm_2(count, x)));
+            assert_true(isnan(nadir_vector_largest(count, x)) &&
+                        isnan(nadir_global_norm_2(&alone, count, x)));
         }
     }
 }
@@ -94,11 +97,11 @@ static void test_sizes(void **state)
         for (int j = 0; j < 9; j++) {
             x[j] = j % 2 == 0 ? sizes[i] : -sizes[i];
         }
-        assert_close(nadir_vector_norm_2(9, x), 3 * sizes[i], 1e-15 * sizes[i] + DBL_TRUE_MIN);
+        assert_close(nadir_global_norm_2(&alone, 9, x), 3 * sizes[i], 1e-15 * sizes[i] + DBL_TRUE_MIN);
     }
-    assert_true(nadir_vector_norm_2(0, NULL) == 0);
+    assert_true(nadir_global_norm_2(&alone, 0, NULL) == 0);
     memset(x, 0, sizeof x);
-    assert_true(nadir_vector_norm_2(9, x) == 0);
+    assert_true(nadir_global_norm_2(&alone, 9, x) == 0);
     x[0] = x[4] = DBL_MAX; /* the plain sum says more than a compensation that is none */
     assert_true(nadir_vector_sum(9, x) == INFINITY);
 }
