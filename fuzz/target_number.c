@@ -44,7 +44,7 @@ static void print_and_read(double value)
 {
     char text[NADIR_NUMBER_LENGTH];
     double again = 0;
-    const int length = nadir_number_format(value, text);
+    const int length = nadir_format_double(value, text);
     fuzz_require(length > 0 && length < NADIR_NUMBER_LENGTH && text[length] == '\0', "a text has its length");
     fuzz_require(nadir_number_parse_double(text, text + length, &again) == text + length, "it is a number");
     fuzz_require(isnan(value) ? isnan(again) : memcmp(&value, &again, sizeof value) == 0, "and the same");

@@ -283,7 +283,7 @@ void nadir_output_integer(nadir_output *output, int64_t value)
 void nadir_output_double(nadir_output *output, double value)
 {
     char text[NADIR_NUMBER_LENGTH];
-    const int length = nadir_number_format(value, text);
+    const int length = nadir_format_double(value, text);
     nadir_output_write(output, text, (size_t)length);
 }
 

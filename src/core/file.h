@@ -72,7 +72,7 @@ void nadir_output_write(nadir_output *output, const void *data, size_t size);
 void nadir_output_text(nadir_output *output, const char *text);
 void nadir_output_format(nadir_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void nadir_output_integer(nadir_output *output, int64_t value);
-/* As nadir_number_format. */
+/* As nadir_format_double. */
 void nadir_output_double(nadir_output *output, double value);
 
 /* Overwrites what was written, or goes on at its end; at <= written. */

@@ -372,7 +372,7 @@ static int print_by_library(double value, char text[NADIR_NUMBER_LENGTH])
     return trim_exponent(text, length);
 }
 
-int nadir_number_format(double value, char text[NADIR_NUMBER_LENGTH])
+int nadir_format_double(double value, char text[NADIR_NUMBER_LENGTH])
 {
     decimal rounded;
     if (isnan(value)) {

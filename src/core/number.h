@@ -5,6 +5,8 @@
 #ifndef NADIR_CORE_NUMBER_H
 #define NADIR_CORE_NUMBER_H
 
+#include "nadir.h" /* nadir_format_double */
+
 #include <stdint.h>
 
 /* Room for any printed double with its terminating zero. */
@@ -19,10 +21,5 @@ const char *nadir_number_parse_double(const char *self, const char *end, double 
 /* Reads [+-]digits. Returns the first character after them, or NULL with *value untouched where there are no
  * digits or the number does not fit. */
 const char *nadir_number_parse_int64(const char *self, const char *end, int64_t *value);
-
-/* Writes value to text[NADIR_NUMBER_LENGTH] with a terminating zero and returns the length without it. The
- * shortest of %.15g, %.16g and %.17g that reads back to the same bits, exponents without padding (5, -3, 0.1,
- * 1e-9, 2.5e300); inf, -inf, nan. */
-int nadir_number_format(double value, char text[NADIR_NUMBER_LENGTH]);
 
 #endif

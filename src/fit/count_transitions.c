@@ -256,7 +256,7 @@ static nadir_status number_fail(const nadir_data_collector *collector, const nad
                                 const char *name, double value, const char *expected)
 {
     char text[NADIR_NUMBER_LENGTH];
-    nadir_number_format(value, text);
+    nadir_format_double(value, text);
     return nadir_data_fail(collector, row->line, "%s %s; expected %s", name, text, expected);
 }
 

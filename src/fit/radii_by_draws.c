@@ -21,42 +21,12 @@
  * probability P(Bin(M, c) >= k), whatever the distribution: the rank is the least k that makes this small.
  */
 
-static void swap(double *a, double *b)
-{
-    const double kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
 double nadir_order_statistic(int64_t count, double *values, int64_t k)
 {
-    int64_t first = 0;
-    int64_t last = count - 1;
-    const int64_t wanted = k - 1;
-    while (first < last) { /* Hoare's selection: what is wanted stays in first .. last */
-        const double pivot = values[first + (last - first) / 2];
-        int64_t low = first;
-        int64_t high = last;
-        while (low <= high) {
-            while (values[low] < pivot) {
-                low++;
-            }
-            while (values[high] > pivot) {
-                high--;
-            }
-            if (low <= high) {
-                swap(&values[low++], &values[high--]);
-            }
-        }
-        if (wanted <= high) {
-            last = high;
-        } else if (wanted >= low) {
-            first = low;
-        } else {
-            return values[wanted];
-        }
-    }
-    return values[wanted];
+    const int64_t rank = k - 1;
+    double found = NAN;
+    (void)nadir_communication_alone.order_statistics(NULL, NULL, count, values, 1, &rank, &found);
+    return found;
 }
 
 int64_t nadir_quantile_rank(int64_t count, double level, double risk)

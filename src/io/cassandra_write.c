@@ -84,7 +84,7 @@ cleanup:
 static void write_real(nadir_output *output, double value)
 {
     char text[NADIR_NUMBER_LENGTH];
-    (void)nadir_number_format(value, text);
+    (void)nadir_format_double(value, text);
     const size_t digits = strcspn(text, ".e");
     nadir_output_write(output, text, digits);
     if (text[digits] != '.') {

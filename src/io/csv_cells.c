@@ -1,8 +1,6 @@
 /* csv_cells.c: cells, headers and rows of comma-separated tables; see csv_cells.h. */
 #include "io/csv_cells.h"
 
-#include "core/number.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -209,21 +207,15 @@ cleanup:
     return status;
 }
 
-/* Whether a cell is a double, and nothing else. */
-static bool is_double(nadir_cursor cell, double *value)
-{
-    return nadir_number_parse_double(cell.at, cell.end, value) == cell.end && cell.at < cell.end;
-}
-
 nadir_status nadir_csv_integer(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
                                int which, int64_t *value)
 {
     const nadir_cursor cell = cells[which];
     double real;
-    if (nadir_number_parse_int64(cell.at, cell.end, value) == cell.end && cell.at < cell.end) {
+    if (nadir_cursor_is_integer(cell, value)) {
         return NADIR_OK;
     }
-    if (is_double(cell, &real) && real >= -WHOLE_LIMIT && real <= WHOLE_LIMIT &&
+    if (nadir_cursor_is_double(cell, &real) && real >= -WHOLE_LIMIT && real <= WHOLE_LIMIT &&
         real == (double)(int64_t)real) {
         *value = (int64_t)real;
         return NADIR_OK;
@@ -235,9 +227,10 @@ nadir_status nadir_csv_integer(nadir_text *text, const nadir_csv_header *header,
 nadir_status nadir_csv_double(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
                               int which, double *value)
 {
-    return is_double(cells[which], value) ? NADIR_OK
-                                          : nadir_text_fail(text, "`%s` is `%.*s`; expected a number",
-                                                            header->called[which], NADIR_WORD(cells[which]));
+    return nadir_cursor_is_double(cells[which], value)
+               ? NADIR_OK
+               : nadir_text_fail(text, "`%s` is `%.*s`; expected a number", header->called[which],
+                                 NADIR_WORD(cells[which]));
 }
 
 /* ---- Numbers of states or rows ---- */

@@ -309,18 +309,8 @@ cleanup:
 static nadir_status read_parameters(reader *self, nadir_kernel_parameters *parameters)
 {
     nadir_status status = NADIR_OK;
-    const char *sets[4];
-    const char *domains[4];
-    int found;
     double optimistic = 0;
-    for (int i = 0; i < 4; i++) {
-        sets[i] = nadir_set_name((nadir_set)i);
-        domains[i] = nadir_domain_name((nadir_domain)i);
-    }
-    NADIR_CHECK(nadir_npz_word(&self->npz, NADIR_NPZ_SET, 4, sets, &found));
-    parameters->set = (nadir_set)found;
-    NADIR_CHECK(nadir_npz_word(&self->npz, NADIR_NPZ_DOMAIN, 4, domains, &found));
-    parameters->domain = (nadir_domain)found;
+    NADIR_CHECK(nadir_npz_set_and_domain(&self->npz, &parameters->set, &parameters->domain));
     NADIR_CHECK(read_number(self, NADIR_NPZ_NORM, 1, INFINITY, "1 to infinity", &parameters->norm));
     NADIR_CHECK(
         read_number(self, NADIR_NPZ_GAMMA, 0, nextafter(1, 0), "0 or more and below 1", &parameters->gamma));

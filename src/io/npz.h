@@ -134,6 +134,9 @@ nadir_status nadir_npz_number(nadir_npz *npz, nadir_npz_which which, double *int
 nadir_status nadir_npz_word(nadir_npz *npz, nadir_npz_which which, int count, const char *const *words,
                             int *found);
 
+/* The set and the domain of a ball; UNSAID where the archive does not say. */
+nadir_status nadir_npz_set_and_domain(nadir_npz *npz, nadir_set *set, nadir_domain *domain);
+
 /* "FILE: array NAME has shape SHAPE; expected ..." as a NADIR_ERROR_FORMAT. */
 nadir_status nadir_npz_shape_fail(const nadir_npz *npz, nadir_npz_which which, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

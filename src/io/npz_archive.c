@@ -481,6 +481,24 @@ cleanup:
     return status;
 }
 
+nadir_status nadir_npz_set_and_domain(nadir_npz *npz, nadir_set *set, nadir_domain *domain)
+{
+    nadir_status status = NADIR_OK;
+    const char *sets[4];
+    const char *domains[4];
+    int found;
+    for (int i = 0; i < 4; i++) {
+        sets[i] = nadir_set_name((nadir_set)i);
+        domains[i] = nadir_domain_name((nadir_domain)i);
+    }
+    NADIR_CHECK(nadir_npz_word(npz, NADIR_NPZ_SET, 4, sets, &found));
+    *set = (nadir_set)found;
+    NADIR_CHECK(nadir_npz_word(npz, NADIR_NPZ_DOMAIN, 4, domains, &found));
+    *domain = (nadir_domain)found;
+cleanup:
+    return status;
+}
+
 nadir_status nadir_npz_shape_fail(const nadir_npz *npz, nadir_npz_which which, const char *format, ...)
 {
     char expected[256];

@@ -488,15 +488,9 @@ cleanup:
 
 static nadir_status read_ball(reader *self)
 {
-    static const char *const sets[] = {"", "nonrect", "s", "sa"};
-    static const char *const domains[] = {"", "simplex", "support", "free"};
     nadir_status status = NADIR_OK;
     nadir_model *model = self->model;
-    int found;
-    NADIR_CHECK(nadir_npz_word(&self->npz, NADIR_NPZ_SET, 4, sets, &found));
-    model->set = (nadir_set)found;
-    NADIR_CHECK(nadir_npz_word(&self->npz, NADIR_NPZ_DOMAIN, 4, domains, &found));
-    model->domain = (nadir_domain)found;
+    NADIR_CHECK(nadir_npz_set_and_domain(&self->npz, &model->set, &model->domain));
     NADIR_CHECK(nadir_npz_number(&self->npz, NADIR_NPZ_NORM, &model->norm));
     if (!has(self, NADIR_NPZ_RADIUS)) {
         return NADIR_OK;

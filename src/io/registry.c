@@ -1,7 +1,6 @@
 /* registry.c: the list of formats: which one a file is, and what surrounds reading and writing in all of
  * them. */
 #include "core/file.h"
-#include "core/number.h"
 #include "io/format.h"
 #include "io/labels.h"
 
@@ -17,11 +16,6 @@ static const nadir_format *const formats[] = {
 };
 
 enum { FORMATS = sizeof formats / sizeof formats[0], HEAD_BYTES = 4096, ENDING_LENGTH = 16 };
-
-int nadir_format_double(double value, char text[32])
-{
-    return nadir_number_format(value, text);
-}
 
 void nadir_read_settings_fill(nadir_read_settings *settings, size_t size)
 {

@@ -311,11 +311,7 @@ nadir_status nadir_exchange_create(nadir_context *context, int64_t first, int64_
     if (table->buffer(table->self, made->plan) == NULL) {
         NADIR_NEW(context, made->buffer, count + ghosts);
     }
-    const nadir_reduction operations[] = {NADIR_REDUCE_SUM, NADIR_REDUCE_MAXIMUM};
-    double sizes[] = {(double)count, (double)count};
-    table->reduce_few(table->self, 2, operations, sizes);
-    made->total = (int64_t)sizes[0];
-    made->largest = (int64_t)sizes[1];
+    made->total = nadir_global_count(context, count);
     made->whole = ghosts == made->total - count;
     *exchange = made;
     made = NULL;

@@ -76,7 +76,6 @@ typedef struct nadir_exchange {
     void *plan;
     int64_t first, count, ghosts;
     int64_t total;   /* of all processes */
-    int64_t largest; /* `count` of the process that owns most */
     int64_t *places; /* [ghosts] rising */
     bool whole;      /* every state of the others is a ghost */
     double *buffer;  /* [count + ghosts] one vector at a time; NULL: the plan has one */

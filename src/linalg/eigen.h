@@ -16,11 +16,6 @@
  * False when they were not found: a number is not finite. On one thread. */
 bool nadir_symmetric_eigen(int size, double *matrix, double *values, double *work);
 
-/* Proven, by a Cholesky factorisation: whatever differs from the matrix by at most `error` in the 2-norm is
- * positive semidefinite. matrix: [size * size] symmetric, its lower triangle, column after column; destroyed.
- * False says nothing. */
-bool nadir_symmetric_is_positive(const nadir_context *context, int64_t size, double *matrix, double error);
-
 /* ------------------------------- the leading eigenpairs, or those above a threshold */
 
 #define NADIR_SPECTRUM_LARGEST 30000

@@ -1,11 +1,13 @@
-/* matrix.c: products with square matrices; see matrix.h. */
+/* matrix.c: products with square matrices, and whether one is positive; see matrix.h. */
 #include "linalg/matrix.h"
 
+#include "core/round.h"
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 
 #include <cblas.h>
+#include <lapack.h>
 #include <math.h>
 #include <string.h>
 
@@ -274,6 +276,34 @@ double nadir_matrix_norm(const nadir_context *context, const nadir_matrix *matri
         largest = norm > largest ? norm : largest;
     }
     return nadir_allreduce_maximum(context, largest);
+}
+
+/* If M - e I has factors in floating point, then M - e I + dM is positive semidefinite with |dM|_2 <=
+ * gamma_{n+1} / (1 - gamma_{n+1}) trace (Demmel; Rump 2006, for sums in any order); its diagonal was rounded once. */
+bool nadir_symmetric_is_positive(const nadir_context *context, int64_t size, double *matrix, double error)
+{
+    const lapack_int n = (lapack_int)size;
+    const double unit = NADIR_ROUND_UNIT;
+    lapack_int info = 0;
+    double trace = 0;
+    for (int64_t i = 0; i < size; i++) {
+        trace += fabs(matrix[i * size + i]);
+    }
+    const double slack = (error + (double)(size + 8) * unit * trace) * (1 + 1e-9);
+    if (!isfinite(slack)) {
+        return false;
+    }
+    for (int64_t i = 0; i < size; i++) {
+        matrix[i * size + i] -= slack;
+    }
+    const int before = nadir_blas_threads(nadir_threads_for_blas(context, size * size * size));
+    LAPACK_dpotrf("L", &n, matrix, &n, &info);
+    nadir_blas_restore(before);
+    double last = 0; /* what is not a number gets into it */
+    for (int64_t i = 0; i < size; i++) {
+        last += matrix[i * size + i];
+    }
+    return info == 0 && isfinite(last);
 }
 
 /* Threaded operations on long vectors. */

@@ -52,6 +52,11 @@ int64_t nadir_matrix_row_length(const nadir_matrix *matrix);
 /* max_s sum_t |M(s, t)|, over the rows of all processes */
 double nadir_matrix_norm(const nadir_context *context, const nadir_matrix *matrix);
 
+/* Proven, by a Cholesky factorisation: whatever differs from the matrix by at most `error` in the 2-norm is
+ * positive semidefinite. matrix: [size * size] symmetric, its lower triangle, column after column; destroyed.
+ * False says nothing. */
+bool nadir_symmetric_is_positive(const nadir_context *context, int64_t size, double *matrix, double error);
+
 /*
  * Threaded kernels on long vectors. None allocates.
  *

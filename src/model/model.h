@@ -105,8 +105,7 @@ struct nadir_model {
     const struct nadir_device *rows_device;
 };
 
-/* Of all processes: S; the number of the first own state; the columns that own rows may have; the own states
- * of the process that has most. */
+/* Of all processes: S; the number of the first own state; the columns that own rows may have. */
 static inline int64_t nadir_model_total(const nadir_model *model)
 {
     return model->exchange != NULL ? model->exchange->total : model->states;
@@ -119,11 +118,6 @@ static inline int64_t nadir_model_width(const nadir_model *model)
 {
     return model->exchange != NULL ? model->states + model->exchange->ghosts : model->states;
 }
-static inline int64_t nadir_model_share(const nadir_model *model)
-{
-    return model->exchange != NULL ? model->exchange->largest : model->states;
-}
-
 /* Where the numbers came from, for messages. */
 typedef struct nadir_source {
     const char *path;          /* the file, or "model" when there is none; never NULL */

@@ -14,7 +14,7 @@ static void assert_format(double value, const char *expected)
 {
     char text[NADIR_NUMBER_LENGTH];
     memset(text, '#', sizeof text);
-    assert_int_equal(nadir_number_format(value, text), strlen(expected));
+    assert_int_equal(nadir_format_double(value, text), strlen(expected));
     assert_string_equal(text, expected);
 }
 
@@ -73,7 +73,7 @@ static void assert_shortest(double value, uint64_t seed)
 {
     char text[NADIR_NUMBER_LENGTH], other[64], digits[40], other_digits[40];
     double back = 0.0;
-    ptrdiff_t size = nadir_number_format(value, text);
+    ptrdiff_t size = nadir_format_double(value, text);
     int precision = 14;
 
     if (parse(text, &back) != size || !same_bits(back, value) || !same_bits(strtod(text, NULL), value)) {
@@ -126,7 +126,7 @@ static void rounding_mode_does_not_matter(void **state)
     for (size_t k = 0; k < sizeof modes / sizeof modes[0]; ++k) {
         char text[NADIR_NUMBER_LENGTH];
         fesetround(modes[k]);
-        nadir_number_format(0x1.3333333333334p-2, text);
+        nadir_format_double(0x1.3333333333334p-2, text);
         fesetround(FE_TONEAREST);
         assert_string_equal(text, "0.30000000000000004");
     }
