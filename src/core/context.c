@@ -84,7 +84,8 @@ static size_t machine_memory(void)
     return (size_t)pages * (size_t)page;
 }
 
-nadir_memory *nadir_memory_create(const nadir_allocator *hooks, size_t limit)
+/* limit 0: the memory of the machine. NULL when the hooks have none to give. */
+static nadir_memory *create_memory(const nadir_allocator *hooks, size_t limit)
 {
     nadir_allocator use = {default_allocate, default_reallocate, default_release, NULL};
     if (hooks != NULL && hooks->allocate != NULL) {
@@ -174,7 +175,8 @@ void *nadir_memory_get(nadir_memory *memory, size_t count, size_t size)
     return sign(raw, bytes);
 }
 
-void *nadir_memory_resize(nadir_memory *memory, void *block, size_t count, size_t size)
+/* Grows or shrinks a block (NULL: a new one); on failure returns NULL and leaves the block as it was. */
+static void *resize(nadir_memory *memory, void *block, size_t count, size_t size)
 {
     if (block == NULL) {
         return nadir_memory_get(memory, count, size);
@@ -216,11 +218,6 @@ bool nadir_memory_is_hooked(const nadir_memory *memory)
 size_t nadir_memory_used(const nadir_memory *memory)
 {
     return atomic_load(&memory->used);
-}
-
-size_t nadir_memory_peak(const nadir_memory *memory)
-{
-    return atomic_load(&memory->peak);
 }
 
 size_t nadir_memory_limit(const nadir_memory *memory)
@@ -290,7 +287,7 @@ nadir_status nadir_context_create(const nadir_context_settings *settings, nadir_
     if (use.threads < 0 || (given != 0 && given != 3)) {
         return NADIR_ERROR_ARGUMENT;
     }
-    nadir_memory *memory = nadir_memory_create(hooks, use.memory_limit);
+    nadir_memory *memory = create_memory(hooks, use.memory_limit);
     if (memory == NULL) {
         return NADIR_ERROR_MEMORY;
     }
@@ -339,7 +336,7 @@ size_t nadir_context_memory(const nadir_context *context)
 
 size_t nadir_context_memory_peak(const nadir_context *context)
 {
-    return nadir_memory_peak(context->memory);
+    return atomic_load(&context->memory->peak);
 }
 
 /* A message is one line and moves no cursor, whatever the names in it hold. */
@@ -425,7 +422,7 @@ void *nadir_allocate_zero(nadir_context *context, size_t count, size_t size)
 
 void *nadir_reallocate(nadir_context *context, void *block, size_t count, size_t size)
 {
-    void *moved = nadir_memory_resize(context->memory, block, count, size);
+    void *moved = resize(context->memory, block, count, size);
     return moved != NULL ? moved : no_memory(context, count, size);
 }
 

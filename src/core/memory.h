@@ -14,22 +14,17 @@
 
 typedef struct nadir_memory nadir_memory;
 
-/* limit 0: the memory of the machine. NULL when the hooks have none to give. */
-nadir_memory *nadir_memory_create(const nadir_allocator *hooks, size_t limit);
 nadir_memory *nadir_memory_retain(nadir_memory *memory);
 void nadir_memory_free(nadir_memory *memory);
 
 /* NULL when count * size overflows, exceeds the limit, or the hooks refuse. count 0 gives a valid block. */
 void *nadir_memory_get(nadir_memory *memory, size_t count, size_t size);
-/* Grows or shrinks a block (NULL: a new one); on failure returns NULL and leaves the block as it was. */
-void *nadir_memory_resize(nadir_memory *memory, void *block, size_t count, size_t size);
 void nadir_memory_release(nadir_memory *memory, void *block);
 
 /* Whether memory comes from hooks of the caller, which may not expect several threads at once. */
 bool nadir_memory_is_hooked(const nadir_memory *memory);
 
 size_t nadir_memory_used(const nadir_memory *memory);
-size_t nadir_memory_peak(const nadir_memory *memory);
 size_t nadir_memory_limit(const nadir_memory *memory);
 
 #endif

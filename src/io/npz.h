@@ -103,18 +103,6 @@ static inline bool nadir_npz_has(const nadir_npz *npz, nadir_npz_which which)
     return npz->entries[which] >= 0;
 }
 
-/* One array of an archive, open for reading. */
-typedef struct nadir_npz_array {
-    nadir_npy npy;
-    nadir_npz *npz;
-    zip_file_t *file;
-    char name[256]; /* "model.npz: array P" */
-} nadir_npz_array;
-
-/* For an array that is there; close it in any case. */
-nadir_status nadir_npz_array_open(nadir_npz *npz, nadir_npz_which which, nadir_npz_array *array);
-void nadir_npz_array_close(nadir_npz_array *array);
-
 /* Reads an array that is there, or a slice of it (axis 0 for integers; NULL: all), as the functions of
  * npy.h with the same names do. The checksum is verified where all of the array is read. */
 nadir_status nadir_npz_doubles(nadir_npz *npz, nadir_npz_which which, const nadir_npy_slice *slice,

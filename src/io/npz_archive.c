@@ -258,8 +258,16 @@ static nadir_status list_entries(nadir_npz *npz)
     return NADIR_OK;
 }
 
+/* One array of an archive, open for reading. */
+typedef struct npz_array {
+    nadir_npy npy;
+    nadir_npz *npz;
+    zip_file_t *file;
+    char name[256]; /* "model.npz: array P" */
+} npz_array;
+
 /* What the archive says about an entry, as far as it is possible. */
-static nadir_status check_entry(const nadir_npz_array *array, zip_uint64_t index, zip_stat_t *facts)
+static nadir_status check_entry(const npz_array *array, zip_uint64_t index, zip_stat_t *facts)
 {
     nadir_context *context = array->npz->context;
     const zip_uint64_t wanted = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
@@ -292,7 +300,7 @@ static nadir_status check_entry(const nadir_npz_array *array, zip_uint64_t index
 
 static nadir_status read_entry(void *user, void *buffer, size_t size, size_t *got)
 {
-    const nadir_npz_array *array = user;
+    const npz_array *array = user;
     nadir_npz *npz = array->npz;
     *got = 0;
     while (*got < size) {
@@ -313,16 +321,17 @@ static nadir_status read_entry(void *user, void *buffer, size_t size, size_t *go
 /* Entries that are not compressed can be read from any place. */
 static bool skip_entry(void *user, int64_t bytes)
 {
-    const nadir_npz_array *array = user;
+    const npz_array *array = user;
     return zip_fseek(array->file, bytes, SEEK_CUR) == 0;
 }
 
-nadir_status nadir_npz_array_open(nadir_npz *npz, nadir_npz_which which, nadir_npz_array *array)
+/* For an array that is there; close it in any case. */
+static nadir_status open_array(nadir_npz *npz, nadir_npz_which which, npz_array *array)
 {
     nadir_status status = NADIR_OK;
     zip_stat_t facts;
     const zip_uint64_t index = (zip_uint64_t)npz->entries[which];
-    *array = (nadir_npz_array){.npz = npz};
+    *array = (npz_array){.npz = npz};
     (void)snprintf(array->name, sizeof array->name, "%.200s: array %s", npz->path, nadir_npz_name(which));
     NADIR_CHECK(check_entry(array, index, &facts));
     errno = 0;
@@ -338,7 +347,7 @@ cleanup:
     return status;
 }
 
-void nadir_npz_array_close(nadir_npz_array *array)
+static void close_array(npz_array *array)
 {
     nadir_npy_close(&array->npy);
     if (array->file != NULL) {
@@ -359,11 +368,11 @@ nadir_status nadir_npz_open(nadir_context *context, const char *path, int known,
     double bytes = 0;
     for (int which = 0; which < NADIR_NPZ_ARRAYS; which++) {
         if (nadir_npz_has(npz, (nadir_npz_which)which)) {
-            nadir_npz_array array;
-            status = nadir_npz_array_open(npz, (nadir_npz_which)which, &array);
+            npz_array array;
+            status = open_array(npz, (nadir_npz_which)which, &array);
             npz->headers[which] = array.npy.header;
             bytes += (double)array.npy.source.bytes;
-            nadir_npz_array_close(&array);
+            close_array(&array);
             NADIR_CHECK(status);
         }
     }
@@ -397,9 +406,9 @@ static nadir_status read_array(nadir_npz *npz, nadir_npz_which which, target to,
                                const int64_t *strides, void *into)
 {
     nadir_status status = NADIR_OK;
-    nadir_npz_array array = {0};
+    npz_array array = {0};
     nadir_npy *npy = &array.npy;
-    NADIR_CHECK(nadir_npz_array_open(npz, which, &array));
+    NADIR_CHECK(open_array(npz, which, &array));
     if (!is_unchanged(&array.npy.header, &npz->headers[which])) {
         status = nadir_fail(npz->context, NADIR_ERROR_IO, "%s: changed while it was read", array.name);
         goto cleanup;
@@ -416,7 +425,7 @@ static nadir_status read_array(nadir_npz *npz, nadir_npz_which which, target to,
         NADIR_CHECK(nadir_npy_finish(npy));
     }
 cleanup:
-    nadir_npz_array_close(&array);
+    close_array(&array);
     return status;
 }
 

@@ -312,7 +312,7 @@ static nadir_status read_reward(reward_reader *reader, const reward_line *line)
     }
     reader->given[place] = true;
     if (!of_state) {
-        (void)nadir_builder_add_reward(builder, state, choice, successor, reward);
+        nadir_builder_add_reward(builder, place, reward);
         return NADIR_OK;
     }
     if (reader->states == NULL) {

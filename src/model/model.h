@@ -142,9 +142,6 @@ nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, cons
 /* The dense kernel of a model, whose rows have `width` entries each, as CSR. */
 nadir_status nadir_model_to_sparse(nadir_context *context, nadir_model *model, int64_t width);
 
-/* Whether a kernel of so many nonzeros stays as it is stored. */
-bool nadir_storage_suits(bool dense, int64_t states, int64_t rows, int64_t nonzeros);
-
 /* Apart from nadir_model_finish, since a reader's settings may override what the file says. */
 nadir_status nadir_model_check_discount(nadir_context *context, const nadir_model *model, const char *path);
 

@@ -5,7 +5,7 @@
 
 nadir_status nadir_builder_start(nadir_context *context, const char *path, nadir_builder *builder)
 {
-    *builder = (nadir_builder){.context = context, .path = path, .sorted = true, .terminal_ok = true};
+    *builder = (nadir_builder){.context = context, .path = path, .sorted = true};
     return nadir_model_start(context, &builder->model);
 }
 
@@ -131,19 +131,13 @@ int64_t nadir_builder_find(const nadir_builder *builder, int64_t state, int64_t 
     return low < builder->count && compare(&builder->transitions[low], &wanted) == 0 ? (int64_t)low : -1;
 }
 
-bool nadir_builder_add_reward(nadir_builder *builder, int64_t state, int64_t action, int64_t successor,
-                              double reward)
+void nadir_builder_add_reward(nadir_builder *builder, int64_t first, double reward)
 {
-    const int64_t found = nadir_builder_find(builder, state, action, successor);
-    if (found < 0) {
-        return false;
-    }
-    size_t index = (size_t)found;
+    nadir_transition *transition = &builder->transitions[first];
+    const nadir_transition *end = builder->transitions + builder->count;
     do {
-        builder->transitions[index++].reward += reward;
-    } while (index < builder->count &&
-             compare(&builder->transitions[index - 1], &builder->transitions[index]) == 0);
-    return true;
+        transition++->reward += reward;
+    } while (transition < end && compare(transition - 1, transition) == 0);
 }
 
 void nadir_builder_add_state_rewards(nadir_builder *builder, int64_t count, const double *rewards)
@@ -229,11 +223,6 @@ nadir_status nadir_builder_finish(nadir_builder *builder, bool keep_transition_r
     NADIR_CHECK(nadir_builder_sort(builder));
     made->states = builder->states;
     made->rows = count_rows(builder, &terminal);
-    if (terminal > 0 && !builder->terminal_ok) {
-        status = nadir_fail(context, NADIR_ERROR_MODEL, "%s: %lld states have no action", builder->path,
-                            (long long)terminal);
-        goto cleanup;
-    }
     const int64_t transitions = (int64_t)builder->count + terminal;
     NADIR_NEW(context, made->state_rows, made->states + 1);
     NADIR_NEW(context, made->row_actions, made->rows);

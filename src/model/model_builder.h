@@ -26,10 +26,9 @@ typedef struct nadir_builder {
     nadir_transition *transitions;
     size_t count;
     size_t capacity;
-    int64_t states;   /* one more than the largest state seen, or as set by the caller if larger */
-    bool no_rewards;  /* the source has none: the model gets no rewards */
-    bool sorted;      /* so far by state, action and successor */
-    bool terminal_ok; /* states without actions are terminal (default); false: they are an error */
+    int64_t states;  /* one more than the largest state seen, or as set by the caller if larger */
+    bool no_rewards; /* the source has none: the model gets no rewards */
+    bool sorted;     /* so far by state, action and successor */
 } nadir_builder;
 
 /* The most states that a file with this many transitions may have: numbers that no transition mentions cost
@@ -55,10 +54,8 @@ nadir_status nadir_builder_add(nadir_builder *builder, int64_t state, int64_t ac
 nadir_status nadir_builder_sort(nadir_builder *builder);
 /* The first of the (possibly several) transitions, or -1. Needs nadir_builder_sort before. O(log count). */
 int64_t nadir_builder_find(const nadir_builder *builder, int64_t state, int64_t action, int64_t successor);
-/* Adds `reward` to the transition; false when there is none. Needs nadir_builder_sort before. O(log count)
- * and as often as the transition was given. */
-bool nadir_builder_add_reward(nadir_builder *builder, int64_t state, int64_t action, int64_t successor,
-                              double reward);
+/* Adds `reward` to a transition as often as it was given; first: what nadir_builder_find found. */
+void nadir_builder_add_reward(nadir_builder *builder, int64_t first, double reward);
 /* Adds rewards[s], [count], to every transition from s < count. */
 void nadir_builder_add_state_rewards(nadir_builder *builder, int64_t count, const double *rewards);
 

@@ -549,7 +549,8 @@ cleanup:
     return status;
 }
 
-bool nadir_storage_suits(bool dense, int64_t states, int64_t rows, int64_t nonzeros)
+/* Whether a kernel of so many nonzeros stays as it is stored. */
+static bool storage_suits(bool dense, int64_t states, int64_t rows, int64_t nonzeros)
 {
     const double density = (double)nonzeros / ((double)rows * (double)states);
     return dense ? density >= NADIR_SPARSE_BELOW : density < NADIR_DENSE_FROM;
@@ -561,7 +562,7 @@ static nadir_status choose_storage(nadir_context *context, nadir_model *model)
         return NADIR_OK; /* rows of a part are always CSR */
     }
     const bool dense = model->dense != NULL;
-    if (nadir_storage_suits(dense, model->states, model->rows, model->nonzeros)) {
+    if (storage_suits(dense, model->states, model->rows, model->nonzeros)) {
         return NADIR_OK;
     }
     return dense ? nadir_model_to_sparse(context, model, model->states) : to_dense(context, model);
@@ -659,7 +660,7 @@ nadir_status nadir_rows_stand(nadir_context *context, const nadir_model_data *da
         }
         NADIR_CHECK(nadir_progress(context, "checking the model", (double)row / (double)data->rows));
     }
-    *stand = good && nadir_storage_suits(data->dense != NULL, states, data->rows, count);
+    *stand = good && storage_suits(data->dense != NULL, states, data->rows, count);
     *nonzeros = count;
 cleanup:
     return status;

@@ -127,11 +127,11 @@ static void test_rewards_apart_from_probabilities(void **state)
     add(context, &builder, 1, 0, 0, 0.5, 0);
     add(context, &builder, 0, 0, 1, 1, 0);
     assert_ok(context, nadir_builder_sort(&builder));
-    assert_true(nadir_builder_add_reward(&builder, 1, 0, 1, 8));
-    assert_false(nadir_builder_add_reward(&builder, 1, 2, 1, 8));
-    assert_false(nadir_builder_add_reward(&builder, 0, 0, 0, 8));
-    assert_false(nadir_builder_add_reward(&builder, -1, 0, 0, 8));
-    assert_false(nadir_builder_add_reward(&builder, (int64_t)1 << 32, 0, 0, 8));
+    nadir_builder_add_reward(&builder, nadir_builder_find(&builder, 1, 0, 1), 8);
+    assert_true(nadir_builder_find(&builder, 1, 2, 1) == -1);
+    assert_true(nadir_builder_find(&builder, 0, 0, 0) == -1);
+    assert_true(nadir_builder_find(&builder, -1, 0, 0) == -1);
+    assert_true(nadir_builder_find(&builder, (int64_t)1 << 32, 0, 0) == -1);
     const double state_rewards[] = {0, 100};
     nadir_builder_add_state_rewards(&builder, 2, state_rewards);
     nadir_model *model = NULL;
@@ -170,7 +170,7 @@ static void test_rewards_of_duplicates(void **state)
     add(context, &builder, 0, 0, 0, 0.25, 0);
     add(context, &builder, 1, 0, 1, 1, 0);
     assert_ok(context, nadir_builder_sort(&builder));
-    assert_true(nadir_builder_add_reward(&builder, 0, 0, 0, 8));
+    nadir_builder_add_reward(&builder, nadir_builder_find(&builder, 0, 0, 0), 8);
     nadir_model *model = NULL;
     assert_ok(context, nadir_builder_finish(&builder, true, &model));
     assert_true(model->rewards[0] == 4 && model->rewards[1] == 0);

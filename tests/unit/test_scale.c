@@ -338,7 +338,7 @@ static void test_memory(void **state)
                       nadir_robust_optimum(context, model, &ball, &settings, &policy, &found, NULL, NULL));
             assert_that(found.evaluations > 1, "%lld evaluations", (long long)found.evaluations);
         }
-        const double most = (double)nadir_memory_peak(context->memory) / bytes;
+        const double most = (double)nadir_context_memory_peak(context) / bytes;
         assert_that(most <= (i == 0 ? 5.6 : 7.2), "%s: %.2f of the model",
                     i == 0 ? "evaluation" : "optimisation", most);
         nadir_policy_free(policy);
