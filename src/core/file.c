@@ -406,7 +406,7 @@ static void finish(nadir_sha256 *hash, char text[DIGITS + 1])
     nadir_sha256_hex(bytes, text);
 }
 
-/* Hashes the next bytes of a file up to place `end`, or all of them. buffer: [BUFFER] */
+/* Hashes the next bytes of a file up to place `end`. buffer: [BUFFER] */
 static nadir_status hash_until(nadir_context *context, nadir_input *input, int64_t end, char *buffer,
                                nadir_sha256 *hash)
 {
@@ -419,23 +419,6 @@ static nadir_status hash_until(nadir_context *context, nadir_input *input, int64
         NADIR_CHECK(nadir_progress(context, "hashing", (double)input->position / (double)(input->bytes + 1)));
     }
 cleanup:
-    return status;
-}
-
-nadir_status nadir_file_digest(nadir_context *context, const char *path, char digest[65])
-{
-    nadir_status status = NADIR_OK;
-    nadir_input input = NADIR_INPUT_CLOSED;
-    char *buffer = NULL;
-    nadir_sha256 hash;
-    nadir_sha256_start(&hash);
-    NADIR_CHECK(nadir_input_open(context, path, &input));
-    NADIR_NEW(context, buffer, BUFFER);
-    NADIR_CHECK(hash_until(context, &input, INT64_MAX, buffer, &hash));
-    finish(&hash, digest);
-cleanup:
-    nadir_release(context, buffer);
-    nadir_input_close(&input);
     return status;
 }
 
@@ -468,6 +451,17 @@ static nadir_status scan_file(nadir_context *context, const char *path, const na
 cleanup:
     nadir_input_close(&input);
     nadir_release(context, buffer);
+    return status;
+}
+
+nadir_status nadir_file_digest(nadir_context *context, const char *path, char digest[65])
+{
+    static const nadir_file_digest_form none = {.before = "", .after = ""};
+    scan found;
+    const nadir_status status = scan_file(context, path, &none, &found);
+    if (status == NADIR_OK) {
+        memcpy(digest, found.whole_text, sizeof found.whole_text);
+    }
     return status;
 }
 

@@ -24,9 +24,11 @@
 double nadir_order_statistic(int64_t count, double *values, int64_t k)
 {
     const int64_t rank = k - 1;
-    double found = NAN;
-    (void)nadir_communication_alone.order_statistics(NULL, NULL, count, values, 1, &rank, &found);
-    return found;
+    double found;
+    if (count > 0) { /* the value is in its place afterwards */
+        (void)nadir_communication_alone.order_statistics(NULL, NULL, count, values, 1, &rank, &found);
+    }
+    return values[rank];
 }
 
 int64_t nadir_quantile_rank(int64_t count, double level, double risk)
