@@ -209,8 +209,8 @@ static nadir_status raise_minima(nadir_context *context, const nadir_breakdown_o
     range_of_sums(context, self, scan, &low, &high);
     const double least =
         1 / (nadir_round_up(1 - gamma * fmin(low, 1), 4) + nadir_round_error(4)); /* of D 1 */
-    NADIR_CHECK(
-        nadir_verified_solve(context, self->problem, &self->solver, true, scan->minima, 0, through, &error));
+    NADIR_CHECK(nadir_verified_solve(context, self->problem, &self->solver, true, scan->minima, 0, NULL, 0,
+                                     through, &error));
     for (int64_t t = 0; t < n; t++) {
         const double direct = scan->minima[t] * least;
         scan->minima[t] = nadir_round_down(gamma * fmax(direct, through[t] - error.error), 8);
@@ -315,7 +315,7 @@ static nadir_status apply_twice(nadir_context *context, const nadir_breakdown_op
     }
     memset(y, 0, (size_t)n * sizeof *y);
     NADIR_CHECK(
-        nadir_verified_solve_from(context, self->problem, &self->solver, false, w, 0, close, y, &error));
+        nadir_verified_solve(context, self->problem, &self->solver, false, w, 0, y, close, y, &error));
     const double shift = nadir_global_dot(context, n, r, w, &rounding);
     const double above = error.error + rounding + nadir_round_error(4) * (error.largest + shift);
     for (int64_t s = 0; s < n; s++) {
@@ -326,8 +326,8 @@ static nadir_status apply_twice(nadir_context *context, const nadir_breakdown_op
     const double total = (double)nadir_model_total(self->problem->model);
     const double sum_low = nadir_round_down(sum, total);
     memset(z, 0, (size_t)n * sizeof *z);
-    NADIR_CHECK(nadir_verified_solve_from(context, self->problem, &self->solver, true, y, 0, close / total, z,
-                                          &error)); /* the error is that of the sum of all entries */
+    NADIR_CHECK(nadir_verified_solve(context, self->problem, &self->solver, true, y, 0, z, close / total, z,
+                                     &error)); /* the error is that of the sum of all entries */
     for (int64_t s = 0; s < n; s++) {
         const double rest =
             z[s] - r[s] * sum_low + error.error + nadir_round_error(4) * (fabs(z[s]) + r[s] * sum);

@@ -253,7 +253,7 @@ static nadir_status solve_occupancy(nadir_context *context, const nadir_problem 
     const nadir_perturbation_bound *perturbation = &facts->perturbation[i];
     const double v_error = value_error(facts, i);
     nadir_solve_error enclosed;
-    NADIR_CHECK(nadir_verified_solve(context, &own, &known, true, own.mu, 0, d, &enclosed));
+    NADIR_CHECK(nadir_verified_solve(context, &own, &known, true, own.mu, 0, NULL, 0, d, &enclosed));
     const double d_error = fmin(enclosed.error, nadir_round_up(enclosed.residual * facts->inverse[i], 4));
     const double largest = nadir_vector_largest(own.states, witness->v[i]) + v_error;
     /* |delta^pi_s . x| <= 2 max |x| between distributions, and sum d_P = 1 / (1 - gamma); on the free domain

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define TOLERANCE 1e-12 /* of iterative solves, at most */
-#define UNVISITED 1e-12 /* share of the occupancy of all states below which a state counts as unvisited */
 /* Rows whose sum is within this of one are not scaled; sum_off measures the difference. */
 #define DISTRIBUTION 1e-14
 
@@ -277,14 +276,6 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_expansion_point_value(nadir_context *context, const nadir_expansion_point *point,
-                                         double *v, nadir_solve_error *enclosed)
-{
-    const double *start = point->start != NULL ? point->start->v : NULL;
-    return nadir_verified_solve_near(context, &point->problem, &point->known, false, point->problem.R, 0,
-                                     start, NULL, v, enclosed);
-}
-
 /* One column x of D: subtracts its mean, d = mu . x, and `off`, rounded up: residual, rounding of the shift,
  * and row sums. Rows of P - X have a 1-norm of at most 2 and a sum of at most sum_off; sums of pi are in
  * `total`. */
@@ -316,8 +307,8 @@ nadir_status nadir_expansion_point_occupancy(nadir_context *context, nadir_expan
     NADIR_NEW(context, point->d, 2 * n);
     point->off = point->d + n;
     const double *start = point->start != NULL ? point->start->d : NULL;
-    NADIR_CHECK(nadir_verified_solve_near(context, &point->problem, &point->known, true, point->problem.mu, 0,
-                                          start, NULL, point->d, &enclosed));
+    NADIR_CHECK(nadir_verified_solve(context, &point->problem, &point->known, true, point->problem.mu, 0,
+                                     start, 0, point->d, &enclosed));
     point->shared = enclosed.error; /* in the 1-norm */
     for (int64_t s = 0; s < n; s++) {
         point->off[s] = enclosed.error + fmax(-point->d[s], 0);
@@ -335,29 +326,6 @@ void nadir_expansion_point_shift(nadir_expansion_point *point)
     for (int64_t s = 0; s < point->perturbable->states; s++) {
         point->off[s] += shift;
     }
-}
-
-nadir_status nadir_expansion_point_unvisited(nadir_context *context, const nadir_problem *problem,
-                                             const nadir_kernel *kernel, const double *d, bool *unvisited)
-{
-    nadir_status status = NADIR_OK;
-    nadir_occupancy *occupancy = NULL;
-    double *made = NULL;
-    const double total = nadir_expansion_point_total(context, problem);
-    if (d == NULL) {
-        NADIR_NEW(context, made, problem->states);
-        NADIR_CHECK(
-            nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy, &occupancy));
-        NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, problem->mu, made, NULL));
-        d = made;
-    }
-    for (int64_t s = 0; s < problem->states; s++) {
-        unvisited[s] = !(d[s] > UNVISITED * total);
-    }
-cleanup:
-    nadir_occupancy_free(context, occupancy);
-    nadir_release(context, made);
-    return status;
 }
 
 nadir_status nadir_expansion_point_columns(nadir_context *context, nadir_expansion_point *point)

@@ -130,7 +130,7 @@ nadir_status nadir_rectangular_reach(nadir_context *context, const nadir_problem
     double rounding;
     NADIR_NEW(context, v_b, n);
     fill_change(problem, &solver, b);
-    NADIR_CHECK(nadir_verified_solve(context, problem, &solver, false, b, 0, v_b, &error));
+    NADIR_CHECK(nadir_verified_solve(context, problem, &solver, false, b, 0, NULL, 0, v_b, &error));
     *mass = INFINITY;
     *norm = INFINITY;
     if (isfinite(error.error)) {

@@ -11,10 +11,11 @@
 #include <math.h>
 #include <string.h>
 
-void nadir_kkt_clear(nadir_context *context, nadir_kkt *kkt)
+#define UNVISITED 1e-12 /* share of the occupancy of all states below which a state counts as unvisited */
+
+static void clear_kkt(nadir_context *context, nadir_kkt *kkt)
 {
     nadir_release(context, kkt->slack);
-    nadir_release(context, kkt->unvisited);
     nadir_release(context, kkt->w_unvisited);
     *kkt = (nadir_kkt){0};
 }
@@ -36,7 +37,8 @@ static nadir_status solve_value(nadir_context *context, nadir_kkt *kkt, row_valu
     double dot_error;
     double low = INFINITY;
     double high = -INFINITY;
-    NADIR_CHECK(nadir_expansion_point_value(context, point, self->v, &enclosed));
+    NADIR_CHECK(nadir_verified_solve(context, &point->problem, &point->known, false, point->problem.R, 0,
+                                     point->start != NULL ? point->start->v : NULL, 0, self->v, &enclosed));
     kkt->J = nadir_global_dot(context, n, point->problem.mu, self->v, &dot_error);
     /* R^pi is an average over actions, with a rounding error of its own */
     const double rewards = nadir_global_largest(context, point->problem.rows, point->problem.rewards);
@@ -200,8 +202,7 @@ static void raise_occupancies(nadir_kkt *kkt)
 
 /* What the error of d costs: 2 tau sum off_t w_t |delta_t| <= 4 tau beta |off w|. Errors e with sum at most
  * `shared` have |e w|_2 <= shared max w, which is less than if each of many states had all of it. */
-static double drift(const nadir_context *context, const nadir_kkt *kkt,
-                    const nadir_displacement *displacement)
+static double drift(const nadir_context *context, const nadir_kkt *kkt, const double *w)
 {
     const nadir_expansion_point *point = kkt->point;
     double each = 0;
@@ -211,12 +212,11 @@ static double drift(const nadir_context *context, const nadir_kkt *kkt,
         const double off = point->off[t] + more;
         const double own =
             fmax(point->off[t] - point->shared, 0) + nadir_round_error(2) * point->off[t] + more;
-        each += off * off * displacement->w[t] * displacement->w[t];
-        rest += own * own * displacement->w[t] * displacement->w[t];
+        each += off * off * w[t] * w[t];
+        rest += own * own * w[t] * w[t];
     }
-    const double together =
-        point->shared * nadir_global_largest(context, kkt->perturbable->states, displacement->w) +
-        sqrt(nadir_allreduce_sum(context, rest));
+    const double together = point->shared * nadir_global_largest(context, kkt->perturbable->states, w) +
+                            sqrt(nadir_allreduce_sum(context, rest));
     const double all = fmin(sqrt(nadir_allreduce_sum(context, each)), together);
     return 4 * kkt->tau * kkt->beta * all * (1 + 1e-12 + nadir_round_error((double)kkt->perturbable->total));
 }
@@ -233,47 +233,6 @@ static double uncentred(const nadir_context *context, const nadir_kkt *kkt)
             1 / (nadir_perturbable_rows_alpha(perturbable, i) * nadir_perturbable_rows_alpha(perturbable, i));
     }
     return 4 * kkt->tau * kkt->point->sum_off * kkt->beta * sqrt(nadir_allreduce_sum(context, sum));
-}
-
-nadir_status nadir_kkt_make(nadir_context *context, nadir_expansion_point *point,
-                            nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *bounds, double beta,
-                            double tau, const bool *unvisited, nadir_kkt *kkt)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_perturbable_rows *perturbable = point->perturbable;
-    const int64_t n = perturbable->states;
-    row_values run = {0};
-    double *ratio = NULL;
-    double lacking;
-    nadir_displacement displacement = {.norms_alone = true};
-    *kkt = (nadir_kkt){.perturbable = perturbable, .point = point, .beta = beta, .tau = tau};
-    if (point->D != NULL) {
-        NADIR_NEW(context, kkt->slack, perturbable->entries);
-    }
-    NADIR_NEW(context, kkt->unvisited, n);
-    NADIR_NEW(context, kkt->w_unvisited, n);
-    NADIR_NEW(context, run.v, nadir_model_width(point->problem.model));
-    NADIR_NEW(context, ratio, n);
-    memcpy(kkt->unvisited, unvisited, (size_t)n * sizeof *unvisited);
-    raise_occupancies(kkt);
-    NADIR_CHECK(solve_value(context, kkt, &run));
-    const double distance = find_slacks(context, kkt, &run, ratio);
-    NADIR_CHECK(find_unvisited_w(context, kkt, sensitivity, &run));
-    NADIR_CHECK(nadir_occupancy_bounds_most(context, bounds, ratio, &lacking));
-    NADIR_CHECK(nadir_displacement_make(context, kkt, NULL, &displacement));
-    /* tau (beta^2 - |Delta|^2): beta^2 rounded up, |Delta|^2 is a lower bound; then all sums of the error */
-    const double unused = tau * fmax(nadir_round_up(beta * beta, 4) - distance, 0);
-    kkt->error = nadir_round_up(kkt->error + lacking + unused + drift(context, kkt, &displacement) +
-                                    uncentred(context, kkt),
-                                NADIR_PROOF_ROUNDINGS);
-cleanup:
-    nadir_displacement_clear(context, &displacement);
-    nadir_release(context, run.v);
-    nadir_release(context, ratio);
-    if (status != NADIR_OK) {
-        nadir_kkt_clear(context, kkt);
-    }
-    return status;
 }
 
 void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds, double radius,
@@ -348,7 +307,7 @@ nadir_status nadir_displacement_make(nadir_context *context, const nadir_kkt *kk
     if (displacement->n == NULL) {
         NADIR_NEW(context, displacement->n, perturbable->states);
         NADIR_NEW(context, displacement->w, perturbable->states);
-        if (!displacement->norms_alone) {
+        if (kkt->point->D != NULL) {
             NADIR_NEW(context, displacement->direction, perturbable->entries);
         }
     }
@@ -401,11 +360,36 @@ double nadir_displacement_radius(const nadir_context *context, const nadir_kkt *
 void nadir_stationary_point_clear(nadir_context *context, nadir_stationary_point *self)
 {
     nadir_sensitivity_clear(context, &self->sensitivity);
-    nadir_kkt_clear(context, &self->kkt);
+    clear_kkt(context, &self->kkt);
     nadir_displacement_clear(context, &self->displacement);
     nadir_expansion_point_clear(context, &self->point);
     nadir_release(context, self->unvisited);
     self->unvisited = NULL;
+}
+
+/* unvisited: [states] with at most 1e-12 of the occupancy of all states. d: [states] about the occupancy of the
+ * kernel; NULL: it is solved for. Any choice is valid; a poor one makes bounds wide. */
+static nadir_status find_unvisited(nadir_context *context, const nadir_problem *problem,
+                                   const nadir_kernel *kernel, const double *d, bool *unvisited)
+{
+    nadir_status status = NADIR_OK;
+    nadir_occupancy *occupancy = NULL;
+    double *made = NULL;
+    const double total = nadir_expansion_point_total(context, problem);
+    if (d == NULL) {
+        NADIR_NEW(context, made, problem->states);
+        NADIR_CHECK(
+            nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy, &occupancy));
+        NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, problem->mu, made, NULL));
+        d = made;
+    }
+    for (int64_t s = 0; s < problem->states; s++) {
+        unvisited[s] = !(d[s] > UNVISITED * total);
+    }
+cleanup:
+    nadir_occupancy_free(context, occupancy);
+    nadir_release(context, made);
+    return status;
 }
 
 nadir_status nadir_stationary_point_make(nadir_context *context, const nadir_problem *problem,
@@ -417,7 +401,7 @@ nadir_status nadir_stationary_point_make(nadir_context *context, const nadir_pro
     nadir_expansion_point *point = &self->point;
     const double *d = source == NADIR_OCCUPANCY_COLUMNS ? NULL : candidate->d;
     NADIR_NEW(context, self->unvisited, perturbable->states);
-    NADIR_CHECK(nadir_expansion_point_unvisited(context, problem, candidate->kernel, d, self->unvisited));
+    NADIR_CHECK(find_unvisited(context, problem, candidate->kernel, d, self->unvisited));
     NADIR_CHECK(nadir_expansion_point_make(context, problem, perturbable, candidate->kernel, self->unvisited,
                                            source == NADIR_OCCUPANCY_NEAR ? candidate : NULL, point));
     NADIR_CHECK(source == NADIR_OCCUPANCY_COLUMNS ? nadir_expansion_point_columns(context, point)
@@ -431,12 +415,37 @@ nadir_status nadir_stationary_point_kkt(nadir_context *context, const nadir_occu
                                         double beta, double tau, nadir_stationary_point *self)
 {
     nadir_status status = NADIR_OK;
-    nadir_kkt_clear(context, &self->kkt);
-    self->displacement.norms_alone = self->point.D == NULL;
-    NADIR_CHECK(nadir_kkt_make(context, &self->point, &self->sensitivity, bounds, beta, tau, self->unvisited,
-                               &self->kkt));
-    NADIR_CHECK(nadir_displacement_make(context, &self->kkt, NULL, &self->displacement));
+    const nadir_perturbable_rows *perturbable = self->point.perturbable;
+    nadir_kkt *kkt = &self->kkt;
+    row_values run = {0};
+    double *ratio = NULL;
+    double lacking;
+    clear_kkt(context, kkt);
+    *kkt = (nadir_kkt){.perturbable = perturbable,
+                       .point = &self->point,
+                       .unvisited = self->unvisited,
+                       .beta = beta,
+                       .tau = tau};
+    if (self->point.D != NULL) {
+        NADIR_NEW(context, kkt->slack, perturbable->entries);
+    }
+    NADIR_NEW(context, kkt->w_unvisited, perturbable->states);
+    NADIR_NEW(context, run.v, nadir_model_width(self->point.problem.model));
+    NADIR_NEW(context, ratio, perturbable->states);
+    raise_occupancies(kkt);
+    NADIR_CHECK(solve_value(context, kkt, &run));
+    const double distance = find_slacks(context, kkt, &run, ratio);
+    NADIR_CHECK(find_unvisited_w(context, kkt, &self->sensitivity, &run));
+    NADIR_CHECK(nadir_occupancy_bounds_most(context, bounds, ratio, &lacking));
+    NADIR_CHECK(nadir_displacement_make(context, kkt, NULL, &self->displacement));
+    /* tau (beta^2 - |Delta|^2): beta^2 rounded up, |Delta|^2 is a lower bound; then all sums of the error */
+    const double unused = tau * fmax(nadir_round_up(beta * beta, 4) - distance, 0);
+    kkt->error = nadir_round_up(kkt->error + lacking + unused + drift(context, kkt, self->displacement.w) +
+                                    uncentred(context, kkt),
+                                NADIR_PROOF_ROUNDINGS);
 cleanup:
+    nadir_release(context, run.v);
+    nadir_release(context, ratio);
     return status;
 }
 

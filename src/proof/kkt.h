@@ -26,24 +26,17 @@
 #include "proof/occupancy_bounds.h"
 #include "proof/perturbable_rows.h"
 
-/* A struct of zeros holds nothing. */
+/* Of a nadir_stationary_point. */
 typedef struct nadir_kkt {
     const nadir_perturbable_rows *perturbable;
     nadir_expansion_point *point; /* P* */
     double beta, tau;             /* tau > 0 */
     double J;                     /* mu . v */
     double error;                 /* as above */
-    double *slack;   /* [entries] at most g - min g where P* = 0, else 0; NULL: the point has no columns */
-    bool *unvisited; /* [states] */
-    double *w_unvisited; /* [states] w_s of unvisited states, else 0 */
+    double *slack; /* [entries] at most g - min g where P* = 0, else 0; NULL: the point has no columns */
+    const bool *unvisited; /* [states] */
+    double *w_unvisited;   /* [states] w_s of unvisited states, else 0 */
 } nadir_kkt;
-
-/* point: with its occupancy or columns; rows of unvisited states are nominal in it. unvisited: [states],
- * copied. bounds: on the occupancies of all kernels of the set. */
-nadir_status nadir_kkt_make(nadir_context *context, nadir_expansion_point *point,
-                            nadir_sensitivity *sensitivity, const nadir_occupancy_bounds *bounds, double beta,
-                            double tau, const bool *unvisited, nadir_kkt *kkt);
-void nadir_kkt_clear(nadir_context *context, nadir_kkt *kkt);
 
 /*
  * Weights 1 / omega, [entries], so that for kernels within the bounds on occupancies and |delta| <= radius
@@ -70,8 +63,7 @@ void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds,
 typedef struct nadir_displacement {
     double *n;         /* [states] at least n_s */
     double *w;         /* [states] at least n_s / d(s); of unvisited states kkt->w_unvisited */
-    double *direction; /* [entries] (Delta / alpha - c) / omega / n_s */
-    bool norms_alone;  /* in: directions are not needed and stay NULL */
+    double *direction; /* [entries] (Delta / alpha - c) / omega / n_s; NULL: the point has no columns */
 } nadir_displacement;
 
 /* inverse_weights: [entries] 1 / omega; NULL for all one. Computed anew in place. */

@@ -158,15 +158,6 @@ nadir_status nadir_expansion_point_occupancy(nadir_context *context, nadir_expan
  * it already. */
 void nadir_expansion_point_shift(nadir_expansion_point *point);
 
-/* v: [states] the value of X, with a bound on its residual. */
-nadir_status nadir_expansion_point_value(nadir_context *context, const nadir_expansion_point *point,
-                                         double *v, nadir_solve_error *enclosed);
-
-/* unvisited[states]: states with at most 1e-12 of the occupancy of all states. d: [states] about the
- * occupancy of the kernel; NULL: it is solved for. Any choice is valid; a poor one makes bounds wide. */
-nadir_status nadir_expansion_point_unvisited(nadir_context *context, const nadir_problem *problem,
-                                             const nadir_kernel *kernel, const double *d, bool *unvisited);
-
 /* Computes D, d and off. */
 nadir_status nadir_expansion_point_columns(nadir_context *context, nadir_expansion_point *point);
 

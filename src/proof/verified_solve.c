@@ -1,8 +1,6 @@
 /* verified_solve.c: solves with bounds on their errors; see verified_solve.h. */
 #include "proof/verified_solve.h"
 
-#include "core/round.h"
-#include "linalg/distributed.h"
 #include "linalg/vector.h"
 
 #include <math.h>
@@ -12,18 +10,6 @@
 #define SPAN_TOLERANCE nadir_round_error(32)
 
 enum { BLOCK = 64 }; /* columns of D that are solved for at once */
-
-double nadir_up_norm_1(const nadir_context *context, int64_t count, const double *x)
-{
-    const double total = (double)nadir_global_count(context, count);
-    return nadir_round_up(nadir_global_norm_1(context, count, x), total + 4);
-}
-
-double nadir_up_norm_2(const nadir_context *context, int64_t count, const double *x)
-{
-    const double members = (double)context->communication->members;
-    return nadir_round_up(nadir_global_norm_2(context, count, x), 48 + members);
-}
 
 nadir_verified_solver nadir_verified_solver_make(const nadir_context *context, const nadir_problem *problem)
 {
@@ -54,40 +40,24 @@ static double norm_of(const nadir_context *context, bool transposed, int64_t n, 
     return transposed ? nadir_up_norm_1(context, n, x) : nadir_global_largest(context, n, x);
 }
 
-/* From the residual of the solve, and error->b_error. */
-static void assess(const nadir_context *context, const nadir_verified_solver *solver, bool transposed,
-                   int64_t n, const double *x, double residual, nadir_solve_error *error)
-{
-    error->largest = norm_of(context, transposed, n, x);
-    error->residual =
-        nadir_round_up(residual + solver->averaging * solver->size * error->largest + error->b_error, 8);
-    error->error = nadir_verified_solve_error(solver, error->residual);
-}
-
 nadir_status nadir_verified_solve(nadir_context *context, const nadir_problem *problem,
                                   const nadir_verified_solver *solver, bool transposed, const double *b,
-                                  double b_error, double *x, nadir_solve_error *error)
+                                  double b_error, const double *guess, double tolerance, double *x,
+                                  nadir_solve_error *error)
 {
     nadir_status status = NADIR_OK;
+    const int64_t n = problem->states;
     nadir_accuracy accuracy;
-    NADIR_CHECK((transposed ? nadir_occupancy_solve_transposed
-                            : nadir_occupancy_solve)(context, problem->occupancy, 1, b, x, &accuracy));
+    if (guess != NULL && guess != x) {
+        memcpy(x, guess, (size_t)n * sizeof *x);
+    }
+    NADIR_CHECK(nadir_refinement_solve(context, problem->occupancy, transposed, 1, b, tolerance,
+                                       guess != NULL, x, &accuracy));
     error->b_error = b_error;
-    assess(context, solver, transposed, problem->states, x, accuracy.residual, error);
-cleanup:
-    return status;
-}
-
-nadir_status nadir_verified_solve_from(nadir_context *context, const nadir_problem *problem,
-                                       const nadir_verified_solver *solver, bool transposed, const double *b,
-                                       double b_error, double tolerance, double *x, nadir_solve_error *error)
-{
-    nadir_status status = NADIR_OK;
-    nadir_accuracy accuracy;
-    NADIR_CHECK(
-        nadir_occupancy_improve(context, problem->occupancy, transposed, 1, b, tolerance, x, &accuracy));
-    error->b_error = b_error;
-    assess(context, solver, transposed, problem->states, x, accuracy.residual, error);
+    error->largest = norm_of(context, transposed, n, x);
+    error->residual =
+        nadir_round_up(accuracy.residual + solver->averaging * solver->size * error->largest + b_error, 8);
+    error->error = nadir_verified_solve_error(solver, error->residual);
 cleanup:
     return status;
 }
@@ -131,8 +101,8 @@ static nadir_status extend(nadir_context *context, const nadir_problem *problem,
     for (int64_t s = 0; s < n; s++) {
         basis->Q[k][s] = r[s] / length;
     }
-    NADIR_CHECK(nadir_verified_solve(context, problem, solver, transposed, basis->Q[k], 0, basis->Y[k],
-                                     &basis->errors[k]));
+    NADIR_CHECK(nadir_verified_solve(context, problem, solver, transposed, basis->Q[k], 0, NULL, 0,
+                                     basis->Y[k], &basis->errors[k]));
     basis->Q_norms[k] = norm_of(context, transposed, n, basis->Q[k]);
     basis->rank++;
 cleanup:
@@ -181,12 +151,8 @@ nadir_status nadir_verified_solve_near(nadir_context *context, const nadir_probl
     const int64_t n = problem->states;
     double t[NADIR_SOLVE_BASIS_LIMIT];
     double *r = NULL;
-    if (guess != NULL) {
-        memcpy(x, guess, (size_t)n * sizeof *x);
-        return nadir_verified_solve_from(context, problem, solver, transposed, b, b_error, 0, x, error);
-    }
-    if (basis == NULL || basis->rank == NADIR_SOLVE_BASIS_LIMIT) {
-        return nadir_verified_solve(context, problem, solver, transposed, b, b_error, x, error);
+    if (guess != NULL || basis == NULL || basis->rank == NADIR_SOLVE_BASIS_LIMIT) {
+        return nadir_verified_solve(context, problem, solver, transposed, b, b_error, guess, 0, x, error);
     }
     NADIR_NEW(context, r, n);
     project(context, n, basis, b, t, r);

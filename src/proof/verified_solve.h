@@ -8,6 +8,8 @@
 #ifndef NADIR_PROOF_VERIFIED_SOLVE_H
 #define NADIR_PROOF_VERIFIED_SOLVE_H
 
+#include "core/round.h"
+#include "linalg/distributed.h"
 #include "sets/uncertainty.h"
 
 /* What holds for every solve. */
@@ -27,16 +29,13 @@ typedef struct nadir_solve_error {
     double largest;  /* norm of the product, its error not included */
 } nadir_solve_error;
 
-/* x = D b, or D^T b, for b: [states] that is known to b_error. x: [states] is not b. */
+/* x = D b, or D^T b, for b: [states] that is known to b_error. x: [states] is not b. guess: [states] about x,
+ * may be x; NULL: none. Where solves are iterations they stop at `tolerance`, or at their own if that is
+ * larger; *error is that of the x that was reached. */
 nadir_status nadir_verified_solve(nadir_context *context, const nadir_problem *problem,
                                   const nadir_verified_solver *solver, bool transposed, const double *b,
-                                  double b_error, double *x, nadir_solve_error *error);
-
-/* The same from a guess in x. Where solves are iterations they stop at `tolerance`; *error is that of the x
- * that was reached. */
-nadir_status nadir_verified_solve_from(nadir_context *context, const nadir_problem *problem,
-                                       const nadir_verified_solver *solver, bool transposed, const double *b,
-                                       double b_error, double tolerance, double *x, nadir_solve_error *error);
+                                  double b_error, const double *guess, double tolerance, double *x,
+                                  nadir_solve_error *error);
 
 /* Right-hand sides that were solved for, orthonormal, with their products: others are combinations of them.
  * One for D, one for D^T. A struct of zeros holds nothing. */
@@ -67,8 +66,18 @@ nadir_status nadir_verified_solve_columns(nadir_context *context, const nadir_pr
                                           const nadir_verified_solver *solver, int64_t count,
                                           const int64_t *which, double *D, double *residual);
 
-/* |x|_1 and |x|_2 over all processes, rounded up. */
-double nadir_up_norm_1(const nadir_context *context, int64_t count, const double *x);
-double nadir_up_norm_2(const nadir_context *context, int64_t count, const double *x);
+/* |x|_1 over all processes, rounded up. */
+static inline double nadir_up_norm_1(const nadir_context *context, int64_t count, const double *x)
+{
+    const double total = (double)nadir_global_count(context, count);
+    return nadir_round_up(nadir_global_norm_1(context, count, x), total + 4);
+}
+
+/* The same of |x|_2, whose sum is compensated. */
+static inline double nadir_up_norm_2(const nadir_context *context, int64_t count, const double *x)
+{
+    const double members = (double)context->communication->members;
+    return nadir_round_up(nadir_global_norm_2(context, count, x), 48 + members);
+}
 
 #endif

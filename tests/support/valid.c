@@ -100,25 +100,20 @@ double test_find_kappa(nadir_context *context, const nadir_kkt *kkt, const nadir
 }
 
 void test_stage_make(nadir_context *context, const nadir_problem *problem, double beta,
-                     const nadir_candidate *attack, const bool *unvisited, test_stage *stage)
+                     const nadir_candidate *attack, test_stage *stage)
 {
+    *stage = (test_stage){0};
     assert_ok(context, nadir_perturbable_rows_make(context, problem, &stage->perturbable));
     assert_ok(context, nadir_occupancy_bounds_make(context, problem, &stage->bounds));
     test_bound_occupancies(context, problem, &stage->perturbable, beta, &stage->bounds);
-    assert_ok(context, nadir_expansion_point_make(context, problem, &stage->perturbable, attack->kernel,
-                                                  unvisited, NULL, &stage->star));
-    assert_ok(context, nadir_expansion_point_columns(context, &stage->star));
-    assert_ok(context,
-              nadir_sensitivity_make(context, &stage->perturbable, stage->star.X, &stage->sensitivity));
-    assert_ok(context, nadir_kkt_make(context, &stage->star, &stage->sensitivity, &stage->bounds, beta,
-                                      attack->tau, unvisited, &stage->kkt));
+    assert_ok(context, nadir_stationary_point_make(context, problem, &stage->perturbable, attack,
+                                                   NADIR_OCCUPANCY_COLUMNS, &stage->star));
+    assert_ok(context, nadir_stationary_point_kkt(context, &stage->bounds, beta, attack->tau, &stage->star));
 }
 
 void test_stage_clear(nadir_context *context, test_stage *stage)
 {
-    nadir_kkt_clear(context, &stage->kkt);
-    nadir_sensitivity_clear(context, &stage->sensitivity);
-    nadir_expansion_point_clear(context, &stage->star);
+    nadir_stationary_point_clear(context, &stage->star);
     nadir_occupancy_bounds_clear(context, &stage->bounds);
     nadir_perturbable_rows_clear(context, &stage->perturbable);
 }

@@ -33,9 +33,7 @@ nadir_certificate test_prove_by_norms(nadir_context *context, const nadir_proble
 typedef struct test_stage {
     nadir_perturbable_rows perturbable;
     nadir_occupancy_bounds bounds;
-    nadir_expansion_point star;
-    nadir_sensitivity sensitivity;
-    nadir_kkt kkt;
+    nadir_stationary_point star;
 } test_stage;
 
 /* Passes over the occupancies of all kernels of the set, as proofs take them. */
@@ -47,9 +45,9 @@ void test_bound_occupancies(nadir_context *context, const nadir_problem *problem
 double test_find_kappa(nadir_context *context, const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds,
                        const nadir_displacement *displacement, const double *inverse, bool shared);
 
-/* unvisited: [states] of the attack. The struct must stay where it is. */
+/* The struct must stay where it is. */
 void test_stage_make(nadir_context *context, const nadir_problem *problem, double beta,
-                     const nadir_candidate *attack, const bool *unvisited, test_stage *stage);
+                     const nadir_candidate *attack, test_stage *stage);
 void test_stage_clear(nadir_context *context, test_stage *stage);
 
 /* A kernel of these entries, [rows * states]. To be freed. */

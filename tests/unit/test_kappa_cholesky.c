@@ -52,7 +52,7 @@ static void pair_make(pair *of)
             const int64_t e = perturbable->starts[i] + j;
             const double there = of->P[perturbable->rows[i] * problem->states +
                                        nadir_perturbable_rows_column(perturbable, i, j)];
-            of->delta[e] = ((long double)there - of->stage->star.X[e]) / perturbable->alpha[i];
+            of->delta[e] = ((long double)there - of->stage->star.point.X[e]) / perturbable->alpha[i];
         }
     }
     test_system_clear(&system);
@@ -62,7 +62,7 @@ static void pair_make(pair *of)
 /* sum over visited t of (d_P(t) / d(t) - 1) <Delta_t, delta_t> + sum over others of d_P(t) w_t |delta_t|. */
 static long double change_of_visits(const pair *of)
 {
-    const nadir_kkt *kkt = &of->stage->kkt;
+    const nadir_kkt *kkt = &of->stage->star.kkt;
     const nadir_perturbable_rows *perturbable = &of->stage->perturbable;
     long double sum = 0;
     for (int64_t s = 0; s < perturbable->states; s++) {
@@ -70,12 +70,12 @@ static long double change_of_visits(const pair *of)
         long double square = 0;
         for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
             for (int64_t e = perturbable->starts[i]; e < perturbable->starts[i + 1]; e++) {
-                const double change = of->stage->star.X[e] - perturbable->phat[e];
+                const double change = of->stage->star.point.X[e] - perturbable->phat[e];
                 product += change / nadir_perturbable_rows_alpha(perturbable, i) * of->delta[e];
                 square += of->delta[e] * of->delta[e];
             }
         }
-        const double d = of->stage->star.d[s];
+        const double d = of->stage->star.point.d[s];
         sum += kkt->unvisited[s] ? of->d_P[s] * kkt->w_unvisited[s] * sqrtl(square)
                : d > 0           ? (of->d_P[s] / d - 1) * product
                                  : 0;
@@ -99,10 +99,10 @@ static long double slack_product(const pair *of)
     const nadir_perturbable_rows *perturbable = &of->stage->perturbable;
     long double sum = 0;
     for (int64_t s = 0; s < perturbable->states; s++) {
-        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1] && !of->stage->kkt.unvisited[s];
-             i++) {
+        for (int64_t i = perturbable->first[s];
+             i < perturbable->first[s + 1] && !of->stage->star.kkt.unvisited[s]; i++) {
             for (int64_t e = perturbable->starts[i]; e < perturbable->starts[i + 1]; e++) {
-                sum += of->d_P[s] / of->stage->star.d[s] * of->stage->kkt.slack[e] * of->delta[e] *
+                sum += of->d_P[s] / of->stage->star.point.d[s] * of->stage->star.kkt.slack[e] * of->delta[e] *
                        perturbable->alpha[i];
             }
         }
@@ -121,7 +121,7 @@ typedef struct claims {
 
 static void claims_make(nadir_context *context, test_stage *stage, claims *made)
 {
-    const nadir_kkt *kkt = &stage->kkt;
+    const nadir_kkt *kkt = &stage->star.kkt;
     made->inverse = test_new(stage->perturbable.entries, sizeof *made->inverse);
     nadir_kkt_weigh(kkt, &stage->bounds, 2 * kkt->beta, made->inverse);
     assert_ok(context, nadir_displacement_make(context, kkt, NULL, &made->plain));
@@ -144,7 +144,7 @@ static void claims_clear(nadir_context *context, claims *made)
 
 static void check_pair(const nadir_context *context, const pair *of, claims *made)
 {
-    const nadir_kkt *kkt = &of->stage->kkt;
+    const nadir_kkt *kkt = &of->stage->star.kkt;
     const long double tau = kkt->tau;
     const long double change = change_of_visits(of);
     const long double square = length_square(of, NULL);
@@ -207,10 +207,8 @@ static void check_attack(nadir_context *context, nadir_random *random, const nad
     test_stage stage;
     nadir_lagrangian found = {0};
     nadir_expansion_point answer = {0};
-    bool *unvisited = test_new(problem->states, sizeof *unvisited);
     double *P = test_new(problem->rows * problem->states, sizeof *P);
-    assert_ok(context, nadir_expansion_point_unvisited(context, problem, attack->kernel, NULL, unvisited));
-    test_stage_make(context, problem, beta, attack, unvisited, &stage);
+    test_stage_make(context, problem, beta, attack, &stage);
     claims_make(context, &stage, made);
     assert_ok(context, nadir_lagrangian_solve(context, problem, beta, stage.bounds.high,
                                               attack->tau * exp(nadir_random_normal(random)), &found));
@@ -226,7 +224,7 @@ static void check_attack(nadir_context *context, nadir_random *random, const nad
             for (int64_t j = 0; j < nadir_perturbable_rows_length(&stage.perturbable, l); j++) {
                 double *entry = &P[stage.perturbable.rows[l] * problem->states +
                                    nadir_perturbable_rows_column(&stage.perturbable, l, j)];
-                *entry = share * *entry + (1 - share) * stage.star.X[stage.perturbable.starts[l] + j];
+                *entry = share * *entry + (1 - share) * stage.star.point.X[stage.perturbable.starts[l] + j];
             }
         }
         pair_make(&of);
@@ -239,7 +237,6 @@ static void check_attack(nadir_context *context, nadir_random *random, const nad
     nadir_lagrangian_clear(context, &found);
     claims_clear(context, made);
     test_stage_clear(context, &stage);
-    free(unvisited);
     free(P);
 }
 

@@ -88,13 +88,14 @@ static double find_kappa(nadir_context *context, const nadir_problem *problem, d
     test_stage stage;
     nadir_displacement displacement = {0};
     double kappa;
-    test_stage_make(context, problem, beta, attack, unvisited, &stage);
-    assert_close(stage.kkt.J, attack->J, 1e-12);
+    test_stage_make(context, problem, beta, attack, &stage);
+    assert_memory_equal(stage.star.unvisited, unvisited, (size_t)problem->states * sizeof *unvisited);
+    assert_close(stage.star.kkt.J, attack->J, 1e-12);
     if (naive) {
-        memset(stage.kkt.w_unvisited, 0, (size_t)problem->states * sizeof *stage.kkt.w_unvisited);
+        memset(stage.star.kkt.w_unvisited, 0, (size_t)problem->states * sizeof *stage.star.kkt.w_unvisited);
     }
-    assert_ok(context, nadir_displacement_make(context, &stage.kkt, NULL, &displacement));
-    kappa = test_find_kappa(context, &stage.kkt, &stage.bounds, &displacement, NULL, false);
+    assert_ok(context, nadir_displacement_make(context, &stage.star.kkt, NULL, &displacement));
+    kappa = test_find_kappa(context, &stage.star.kkt, &stage.bounds, &displacement, NULL, false);
     nadir_displacement_clear(context, &displacement);
     test_stage_clear(context, &stage);
     return kappa;

@@ -28,7 +28,7 @@ static void check_improved(nadir_context *context, const nadir_problem *problem,
         near[s] = x[s] * (1 + 1e-7 * nadir_random_normal(random));
     }
     assert_ok(context,
-              nadir_verified_solve_from(context, problem, &known, transposed, b, 0, 0, near, &enclosed));
+              nadir_verified_solve(context, problem, &known, transposed, b, 0, near, 0, near, &enclosed));
     assert_that(enclosed.residual <= 8 * known_x->residual, "%g from near by, %g from nothing",
                 enclosed.residual, known_x->residual);
     for (int64_t s = 0; s < n; s++) {
@@ -67,10 +67,10 @@ static void test_verified_solves(void **state)
         for (int64_t s = 0; s < n; s++) {
             b[s] = sizes[i / 2] * nadir_random_normal(&random);
         }
-        assert_ok(context, nadir_verified_solve(context, exact, &known[0], transposed, b, i == 0 ? 0.5 : 0, x,
-                                                &alone));
-        assert_ok(context,
-                  nadir_verified_solve(context, iterated, &known[1], transposed, b, 0, other, &near));
+        assert_ok(context, nadir_verified_solve(context, exact, &known[0], transposed, b, i == 0 ? 0.5 : 0,
+                                                NULL, 0, x, &alone));
+        assert_ok(context, nadir_verified_solve(context, iterated, &known[1], transposed, b, 0, NULL, 0,
+                                                other, &near));
         double sum = 0;
         for (int64_t s = 0; s < n; s++) {
             const double off = fabs(x[s] - other[s]);
@@ -117,8 +117,8 @@ static void check_products(nadir_context *context, const nadir_problem *exact, b
     for (int j = 0; j < COLUMNS; j++) {
         nadir_solve_error alone;
         double sum = 0;
-        assert_ok(context,
-                  nadir_verified_solve(context, exact, &known, transposed, b + j * n, 0, one, &alone));
+        assert_ok(context, nadir_verified_solve(context, exact, &known, transposed, b + j * n, 0, NULL, 0,
+                                                one, &alone));
         assert_that(enclosed[j].residual <= wider * alone.residual, "column %d: %g among many, %g alone", j,
                     enclosed[j].residual, alone.residual);
         /* roundings that a product may have cannot be fewer in a sum of such */
