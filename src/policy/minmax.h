@@ -12,7 +12,7 @@
 #ifndef NADIR_POLICY_MINMAX_H
 #define NADIR_POLICY_MINMAX_H
 
-#include "proof/setup.h"
+#include "proof/certificate.h"
 #include "robust/evaluation.h"
 
 /* ---------------------------------------------------------------------------------------- responses */

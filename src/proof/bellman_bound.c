@@ -14,6 +14,9 @@
 #include <float.h>
 #include <math.h>
 
+/* The largest product of values and occupancies on the free domain. */
+#define PRODUCT_MOST 1e290
+
 /* The range of sum over a of pi(a|s), and the most actions. */
 typedef struct policy_size {
     double low, high;
@@ -362,4 +365,19 @@ bool nadir_rewards_underflow(const nadir_context *context, const nadir_problem *
 {
     const double largest = nadir_global_largest(context, problem->rows, problem->rewards);
     return largest > 0 && largest < NADIR_REWARD_LEAST;
+}
+
+/* |v d^T W| <= (largest reward) (max W) / (1 - gamma)^2. */
+double nadir_free_reward_most(const nadir_context *context, const nadir_problem *problem)
+{
+    const double gap = 1 - problem->gamma;
+    const double W = nadir_global_largest(context, problem->states, problem->uncertainty->W);
+    return PRODUCT_MOST * gap * gap / fmax(1, W);
+}
+
+bool nadir_free_rewards_fit(const nadir_context *context, const nadir_problem *problem)
+{
+    return !nadir_rewards_underflow(context, problem) &&
+           nadir_global_largest(context, problem->rows, problem->rewards) <=
+               nadir_free_reward_most(context, problem);
 }

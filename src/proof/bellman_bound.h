@@ -88,4 +88,10 @@ void nadir_reward_bounds(const nadir_context *context, const nadir_problem *prob
 /* Whether the rewards are smaller than that. What "rewards" and "bellman" say holds all the same. */
 bool nadir_rewards_underflow(const nadir_context *context, const nadir_problem *problem);
 
+/* Whether the rewards are far enough from underflow and overflow for the bounds of the free domain. */
+bool nadir_free_rewards_fit(const nadir_context *context, const nadir_problem *problem);
+
+/* The largest reward for which that holds. */
+double nadir_free_reward_most(const nadir_context *context, const nadir_problem *problem);
+
 #endif

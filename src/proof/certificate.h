@@ -1,12 +1,27 @@
 /*
- * certificate.h: what passes from a search to the proofs (candidate), what the proofs have shown
- * (certificate), and what a file keeps of both so that anyone can prove it again (witness).
+ * certificate.h: the problem of one solver and one ball (setup), what passes from a search to the proofs
+ * (candidate), what the proofs have shown (certificate), and what a file keeps of both so that anyone can prove
+ * it again (witness).
  */
 #ifndef NADIR_PROOF_CERTIFICATE_H
 #define NADIR_PROOF_CERTIFICATE_H
 
 #include "model/kernel.h"
 #include "model/model.h"
+#include "sets/uncertainty.h"
+#include "solve/solver.h"
+
+/* A struct of zeros holds nothing. The problem points into the struct: it must stay where it is. */
+typedef struct nadir_setup {
+    nadir_uncertainty uncertainty;
+    nadir_problem problem;
+    double *owned; /* R, and for the best case rewards and v negated */
+} nadir_setup;
+
+/* Solves for the nominal value if need be. The solver must outlive the question. */
+nadir_status nadir_setup_make(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                              bool optimistic, nadir_setup *asked);
+void nadir_setup_clear(nadir_context *context, nadir_setup *asked);
 
 /* A kernel of the set that a search has found, with numbers that proofs start from. It proves nothing. A
  * struct of zeros holds nothing. */

@@ -23,7 +23,7 @@
 #define NADIR_PROOF_DERIVATION_H
 
 #include "proof/certificate.h"
-#include "proof/kappa_matrix.h"
+#include "proof/kappa.h"
 #include "proof/kkt.h"
 
 /* A struct of zeros holds nothing. It must stay where it is. */
@@ -76,7 +76,7 @@ nadir_status nadir_derivation_set_passes(nadir_context *context, nadir_derivatio
 nadir_status nadir_derivation_lagrangian(nadir_context *context, nadir_derivation *self, double tau,
                                          const double *v);
 
-/* kappa by norms (second_order.h), p = 2. */
+/* kappa by norms (kappa.h), p = 2. */
 nadir_status nadir_derivation_by_norms(nadir_context *context, nadir_derivation *self);
 /* kappa without columns of D (second_order.h), p = 2. */
 nadir_status nadir_derivation_large(nadir_context *context, nadir_derivation *self);

@@ -12,24 +12,6 @@
 
 #include <math.h>
 
-/* The largest product of values and occupancies. */
-#define PRODUCT_MOST 1e290
-
-/* |v d^T W| <= (largest reward) (max W) / (1 - gamma)^2. */
-double nadir_free_reward_most(const nadir_context *context, const nadir_problem *problem)
-{
-    const double gap = 1 - problem->gamma;
-    const double W = nadir_global_largest(context, problem->states, problem->uncertainty->W);
-    return PRODUCT_MOST * gap * gap / fmax(1, W);
-}
-
-bool nadir_free_rewards_fit(const nadir_context *context, const nadir_problem *problem)
-{
-    return !nadir_rewards_underflow(context, problem) &&
-           nadir_global_largest(context, problem->rows, problem->rewards) <=
-               nadir_free_reward_most(context, problem);
-}
-
 double nadir_free_lower(const nadir_problem *problem, double lambda_high)
 {
     return nadir_round_below(problem->J - problem->J_error - lambda_high,

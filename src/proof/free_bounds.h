@@ -10,12 +10,6 @@
 #include "proof/verified_solve.h"
 #include "sets/uncertainty.h"
 
-/* Whether the rewards are far enough from underflow and overflow for the bounds to hold. */
-bool nadir_free_rewards_fit(const nadir_context *context, const nadir_problem *problem);
-
-/* The largest reward for which that holds. */
-double nadir_free_reward_most(const nadir_context *context, const nadir_problem *problem);
-
 /* J - lambda_high, rounded down. */
 double nadir_free_lower(const nadir_problem *problem, double lambda_high);
 

@@ -6,7 +6,6 @@
 #define NADIR_PROOF_VERIFY_H
 
 #include "proof/certificate.h"
-#include "proof/setup.h"
 
 enum { NADIR_VERIFY_CHECKS = 24, NADIR_VERIFY_DETAIL = 448 };
 

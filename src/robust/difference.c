@@ -15,7 +15,7 @@
 #include "core/context.h"
 #include "core/round.h"
 #include "proof/difference_bound.h"
-#include "proof/setup.h"
+#include "proof/certificate.h"
 #include "robust/robust.h"
 #include "robust/strategy.h"
 #include "robust/worst.h"

@@ -2,7 +2,7 @@
  * and turns evaluations into results. */
 #include "robust/robust.h"
 #include "core/context.h"
-#include "proof/setup.h"
+#include "proof/certificate.h"
 #include "robust/strategy.h"
 #include "robust/worst.h"
 

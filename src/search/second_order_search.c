@@ -272,7 +272,7 @@ cleanup:
  *
  * The least kappa that a Cholesky factorisation proves.
  *
- * kappa is doubled from 1/2 until the inequality of kappa_cholesky.c holds for some theta, and then bisected.
+ * kappa is doubled from 1/2 until the inequality of kappa.c holds for some theta, and then bisected.
  */
 
 enum { TRIALS = 4, TRIALS_UNVISITED = 3, HALVINGS = 7, HALVINGS_FEW = 3, DOUBLINGS = 40 };

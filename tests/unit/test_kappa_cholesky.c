@@ -7,7 +7,7 @@
 
 #include "linalg/vector.h"
 #include "proof/bellman_bound.h"
-#include "proof/kappa_matrix.h"
+#include "proof/kappa.h"
 #include "search/frank_wolfe.h"
 #include "search/lagrangian_search.h"
 #include "support/miniature.h"

@@ -2,7 +2,7 @@
  */
 #include "support/support.h"
 
-#include "proof/kappa_matrix.h"
+#include "proof/kappa.h"
 #include "search/frank_wolfe.h"
 #include "support/generated.h"
 #include "support/valid.h"

@@ -1,17 +1,18 @@
 /*
- * kappa_matrix.c: the matrices of the quadratic form below, and the Cholesky test of kappa <= k; see
- * kappa_matrix.h.
+ * kappa.c: the matrices of the quadratic form below, the Cholesky test of kappa <= k, and kappa by norms; see
+ * kappa.h.
  *
  * With F = De_t w_t, K K^T = F^T (sum_i q_i^2 / omega_i) F - sum_i q_i^2 c_i c_i^T / (sum_j 1 / omega_ij),
  * c_i = sum_j F_j / omega_ij: a few products of matrices. All sums have at most as many terms as there are
  * perturbable rows and states; their errors are bounded by that many roundings of the Frobenius norms of the
  * factors, which are traces.
  */
-#include "proof/kappa_matrix.h"
+#include "proof/kappa.h"
 
 #include "core/round.h"
 #include "linalg/eigen.h"
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 
 #include <cblas.h>
 #include <float.h>
@@ -408,7 +409,7 @@ cleanup:
  *
  * Let y_s = d_P(s) / high(s) in [L_s, 1], L = low / high, Y = diag(y), q_i = gamma high alpha pi of row i,
  * x_t = <u_t, delta_t> for the unit vector u_t of Delta_t, and p the rest of delta. The sum of
- * kappa_matrix.h is x^T C Y x + x^T E Y p with
+ * kappa.h is x^T C Y x + x^T E Y p with
  *
  *     K_t,i = w_t q_i De_t, centred in row i,    C_ts = <K_t,s, u_s>,    E E^T = K K^T - C C^T.
  *
@@ -497,4 +498,152 @@ bool nadir_kappa_cholesky_holds(const nadir_context *context, nadir_kappa_matrix
         matrix->theta_unvisited = theta_unvisited;
     }
     return holds;
+}
+
+/*
+ * kappa by norms.
+ *
+ * For kernels P and X let m = sum over s of d_P(s) sum_a pi (P - X), whose entries sum to zero. Then
+ *
+ *     d_P - d_X = gamma D_X^T m,    |m|_2 <= K |P - X|,
+ *     K^2 = sum_s f_s d_P(s)^2,     f_s = sum_a (alpha pi)^2,
+ *
+ * so that |d_P - d_X|_2 <= gamma G K |P - X|, G = |Phi D_X|_2 (occupancy_bounds.h). This bounds all
+ * occupancies at once; bounds on each of them add up to sqrt(states) times as much. K itself is at most
+ * |sqrt(f) d_X| + F |d_P - d_X| with F^2 = max f. No kernel of the set is farther than beta from the nominal
+ * kernel, hence
+ *
+ *     K <= |sqrt(f) d| / (1 - gamma F G beta).
+ *
+ * Around P* the sum of |rho_t - 1| |Delta_t| |delta_t| is at most |w (d_P - d*)| |delta| <= kappa |delta|^2,
+ *
+ *     kappa = gamma K |Phi D* W|_2 <= gamma K G* max w,       W = diag(w).
+ */
+
+typedef struct norms {
+    nadir_context *context;
+    const nadir_problem *problem;
+    const nadir_perturbable_rows *perturbable;
+    double beta;
+    nadir_verified_solver known; /* of the nominal kernel */
+    double K;                    /* |sqrt(f) d| of the nominal kernel, at least */
+    double F;
+    double G_nominal, G_star;    /* G of both kernels */
+    nadir_stationary_point star; /* P* */
+    double w_most;               /* max w */
+} norms;
+
+/* K and F of the nominal kernel, rounded up, with the error of d and what rows of the model lack of a sum of
+ * one. */
+static void weigh(const nadir_context *context, norms *self)
+{
+    const nadir_perturbable_rows *perturbable = self->perturbable;
+    const nadir_problem *problem = self->problem;
+    const nadir_row_limits *limits = &problem->model->limits;
+    double square = 0;
+    double most = 0;
+    for (int64_t s = 0; s < perturbable->states; s++) {
+        double f = 0;
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+            f += nadir_perturbable_rows_alpha(perturbable, i) * nadir_perturbable_rows_alpha(perturbable, i) *
+                 perturbable->pi[i] * perturbable->pi[i];
+        }
+        square += f * problem->d[s] * problem->d[s];
+        most = fmax(most, f);
+    }
+    const double roundings = (double)(perturbable->states + perturbable->count + 16);
+    const double total = nadir_expansion_point_total(context, problem);
+    const double sum_off = fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1));
+    /* sums over the rows of a state and over states */
+    self->F = nadir_round_up(sqrt(most), roundings);
+    self->K =
+        nadir_round_up(nadir_round_up(sqrt(square), roundings) +
+                           self->F * (problem->d_error + problem->gamma * total * sum_off / self->known.gap),
+                       8);
+}
+
+/* kappa, if the norms of both D are as given. */
+static double kappa_of(const norms *self, double G_nominal, double G_star)
+{
+    /* kappa rounded up: gamma and the quotient up, the denominator down */
+    const double gamma = nadir_round_up(self->problem->gamma, 4);
+    const double left =
+        1 - nadir_round_up(gamma * self->F * G_nominal * self->beta, 8) - nadir_round_error(2);
+    return left > 0 ? nadir_round_up(gamma * self->K / left * G_star * self->w_most, 16) : INFINITY;
+}
+
+/* P* with all that is known of it without columns. */
+static nadir_status find_kkt(norms *self, const nadir_occupancy_bounds *bounds,
+                             const nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(nadir_stationary_point_make(self->context, self->problem, self->perturbable, candidate,
+                                            NADIR_OCCUPANCY_NEAR, &self->star));
+    nadir_expansion_point_shift(&self->star.point);
+    NADIR_CHECK(nadir_stationary_point_kkt(self->context, bounds, self->beta, candidate->tau, &self->star));
+    self->w_most = nadir_vector_largest(self->perturbable->states, self->star.displacement.w);
+cleanup:
+    return status;
+}
+
+/* The norms of both D with ever more work, as long as kappa is too large; that of the nominal one is known
+ * with the least. */
+static nadir_status measure(norms *self)
+{
+    nadir_status status = NADIR_OK;
+    for (int effort = NADIR_ERGODICITY_EASY;
+         effort <= NADIR_ERGODICITY_HARD && !(kappa_of(self, self->G_nominal, self->G_star) <= 0.5);
+         effort++) {
+        double found;
+        if (effort > NADIR_ERGODICITY_EASY) {
+            NADIR_CHECK(nadir_ergodicity_bound(self->context, self->problem, &self->known,
+                                               (nadir_ergodicity_effort)effort, &found));
+            self->G_nominal = fmin(self->G_nominal, found);
+        }
+        NADIR_CHECK(nadir_ergodicity_bound(self->context, &self->star.point.problem, &self->star.point.known,
+                                           (nadir_ergodicity_effort)effort, &found));
+        self->G_star = fmin(self->G_star, found);
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_kappa_by_norms_prove(nadir_context *context, const nadir_problem *problem,
+                                        const nadir_perturbable_rows *perturbable,
+                                        const nadir_occupancy_bounds *bounds, double beta,
+                                        const nadir_candidate *candidate, nadir_certificate *proof)
+{
+    nadir_status status = NADIR_OK;
+    norms self = {.context = context,
+                  .problem = problem,
+                  .perturbable = perturbable,
+                  .beta = beta,
+                  .known = nadir_verified_solver_make(context, problem),
+                  .G_star = INFINITY};
+    NADIR_CHECK(
+        nadir_ergodicity_bound(context, problem, &self.known, NADIR_ERGODICITY_EASY, &self.G_nominal));
+    if (isinf(self.G_nominal)) {
+        goto cleanup;
+    }
+    weigh(context, &self);
+    if (!(problem->gamma * self.F * beta < 1)) { /* |Phi D| is 1 at least */
+        proof->hopeless = true;
+        goto cleanup;
+    }
+    NADIR_CHECK(find_kkt(&self, bounds, candidate));
+    const double least = kappa_of(&self, 1, 1);
+    proof->hopeless = least > NADIR_KAPPA_HOPELESS;
+    if (!(least <= 0.5)) {
+        goto cleanup;
+    }
+    NADIR_CHECK(measure(&self));
+    const double kappa = kappa_of(&self, self.G_nominal, self.G_star);
+    if (kappa <= 0.5) {
+        proof->kappa = isnan(proof->kappa) ? kappa : fmin(proof->kappa, kappa);
+        nadir_certificate_offer(proof, nadir_stationary_point_level(&self.star), NADIR_PROOF_RIGOROUS,
+                                NADIR_BOUND_SECOND_ORDER);
+    }
+cleanup:
+    nadir_stationary_point_clear(context, &self.star);
+    return status;
 }
