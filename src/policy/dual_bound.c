@@ -189,8 +189,11 @@ nadir_status nadir_dual_bound_check_kernel(nadir_context *context, nadir_dual_bo
     if (dual_bound->kernel == NULL) {
         return NADIR_OK;
     }
-    const nadir_status status =
-        nadir_membership_check(context, dual_bound->kernel, uncertainty, 1, &membership);
+    nadir_status status = nadir_membership_measure(context, dual_bound->kernel, uncertainty, 1, &membership);
+    if (status == NADIR_OK) {
+        status =
+            nadir_membership_check(context, nadir_kernel_model(dual_bound->kernel), uncertainty, &membership);
+    }
     if (status == NADIR_ERROR_VERIFICATION || (status == NADIR_OK && membership.minimum < 0)) {
         dual_bound->upper = INFINITY;
         return NADIR_OK;

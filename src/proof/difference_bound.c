@@ -208,7 +208,8 @@ nadir_status nadir_difference_check(nadir_context *context, const nadir_problem 
 {
     nadir_status status = NADIR_OK;
     nadir_membership membership;
-    NADIR_CHECK(nadir_membership_check(context, witness->kernel, problem[0].uncertainty, 1, &membership));
+    NADIR_CHECK(nadir_membership_measure(context, witness->kernel, problem[0].uncertainty, 1, &membership));
+    NADIR_CHECK(nadir_membership_check(context, problem[0].model, problem[0].uncertainty, &membership));
     for (int i = 0; i < 2; i++) {
         nadir_value_check *check = &facts->check[i];
         NADIR_CHECK(nadir_value_check_rows(context, witness->kernel, problem[i].policy, problem[i].gamma,

@@ -134,44 +134,25 @@ static void sum_rows(const parts *self, const int64_t *rows, int64_t held, doubl
                 (blasint)n, weights, (blasint)n, 0, means, (blasint)n);
 }
 
-/* G -= sum of c_i c_i^T over these rows. block: [2 * states * BLOCK]. */
-static void take_block(const parts *self, const int64_t *rows, int64_t held, double *block, double *G)
+/* G -= sum over the rows of c_i c_i^T times q_i^2 / (sum 1 / omega), c_i = sum_j F_j / omega_ij: the effect of
+ * centring. block: [2 * states * BLOCK]. */
+static void take_means(const nadir_context *context, const parts *self, int64_t count, const int64_t *rows,
+                       double *block, double *G)
 {
     const int64_t n = self->perturbable->states;
     double *means = block + n * BLOCK;
-    if (self->perturbable->columns != NULL) {
-        for (int64_t k = 0; k < held; k++) {
-            sum_list(self, rows[k], means + k * n);
-        }
-    } else {
-        sum_rows(self, rows, held, block, means);
-    }
-    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)n, (blasint)held, -1, means, (blasint)n, 1,
-                G, (blasint)n);
-}
-
-/* G += sum over the chosen rows of c_i c_i^T times -q_i^2 / (sum 1 / omega), c_i = sum_j F_j / omega_ij: the
- * effect of centring. block: [2 * states * BLOCK]. */
-static void take_means(const nadir_context *context, const parts *self, bool unvisited, double *block,
-                       double *G)
-{
-    const nadir_perturbable_rows *perturbable = self->perturbable;
-    const int64_t n = perturbable->states;
-    int64_t rows[BLOCK];
-    int64_t held = 0;
     const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n * BLOCK));
-    for (int64_t s = 0; s < n; s++) {
-        const bool chosen = self->kkt->unvisited[s] == unvisited;
-        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1] && chosen; i++) {
-            rows[held++] = i;
-            if (held == BLOCK) {
-                take_block(self, rows, held, block, G);
-                held = 0;
+    for (int64_t first = 0; first < count; first += BLOCK) {
+        const int64_t held = first + BLOCK < count ? BLOCK : count - first;
+        if (self->perturbable->columns != NULL) {
+            for (int64_t k = 0; k < held; k++) {
+                sum_list(self, rows[first + k], means + k * n);
             }
+        } else {
+            sum_rows(self, rows + first, held, block, means);
         }
-    }
-    if (held > 0) {
-        take_block(self, rows, held, block, G);
+        cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (blasint)n, (blasint)held, -1, means, (blasint)n,
+                    1, G, (blasint)n);
     }
     nadir_blas_restore(before);
 }
@@ -194,12 +175,15 @@ static nadir_status make_gram(nadir_context *context, const parts *self, bool un
     const int64_t n = perturbable->states;
     double *total = NULL;
     double *block = NULL;
+    int64_t *rows = NULL;
+    int64_t count = 0;
     NADIR_NEW_ZERO(context, total, n);
+    NADIR_NEW(context, rows, perturbable->count);
     for (int64_t s = 0; s < n; s++) {
-        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
-            for (int64_t j = 0;
-                 j < nadir_perturbable_rows_length(perturbable, i) && self->kkt->unvisited[s] == unvisited;
-                 j++) {
+        const bool chosen = self->kkt->unvisited[s] == unvisited;
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1] && chosen; i++) {
+            rows[count++] = i;
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, i); j++) {
                 const double weight =
                     self->inverse_weights != NULL ? self->inverse_weights[perturbable->starts[i] + j] : 1;
                 total[nadir_perturbable_rows_column(perturbable, i, j)] += self->q[i] * self->q[i] * weight;
@@ -219,12 +203,13 @@ static nadir_status make_gram(nadir_context *context, const parts *self, bool un
     if (perturbable->columns != NULL ||
         self->inverse_weights != NULL) { /* otherwise columns are centred already */
         NADIR_NEW(context, block, 2 * n * BLOCK);
-        take_means(context, self, unvisited, block, G);
+        take_means(context, self, count, rows, block, G);
         *off *= 3;
     }
 cleanup:
     nadir_release(context, total);
     nadir_release(context, block);
+    nadir_release(context, rows);
     return status;
 }
 

@@ -301,14 +301,11 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_membership_check(nadir_context *context, const nadir_kernel *kernel,
-                                    const nadir_uncertainty *uncertainty, double factor,
-                                    nadir_membership *membership)
+nadir_status nadir_membership_check(nadir_context *context, const nadir_model *model,
+                                    const nadir_uncertainty *uncertainty, const nadir_membership *membership)
 {
     nadir_status status = NADIR_OK;
-    const nadir_model *model = nadir_kernel_model(kernel);
     char place[NADIR_LABEL_LENGTH];
-    NADIR_CHECK(nadir_membership_measure(context, kernel, uncertainty, factor, membership));
     if (membership->row_sum > (double)nadir_model_total(model) * NADIR_MEMBERSHIP_ROUNDING) {
         status = nadir_fail(context, NADIR_ERROR_VERIFICATION, "a row of the kernel sums to 1 only within %g",
                             membership->row_sum);
@@ -327,6 +324,5 @@ nadir_status nadir_membership_check(nadir_context *context, const nadir_kernel *
                             "the kernel has a successor of probability %g that the nominal one does not have",
                             membership->off_support);
     }
-cleanup:
     return status;
 }

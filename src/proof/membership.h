@@ -25,9 +25,8 @@ nadir_status nadir_membership_measure(nadir_context *context, const nadir_kernel
                                       const nadir_uncertainty *uncertainty, double factor,
                                       nadir_membership *membership);
 
-/* NADIR_ERROR_VERIFICATION, with the place, when the kernel is not in the set. */
-nadir_status nadir_membership_check(nadir_context *context, const nadir_kernel *kernel,
-                                    const nadir_uncertainty *uncertainty, double factor,
-                                    nadir_membership *membership);
+/* NADIR_ERROR_VERIFICATION, with the place, when the kernel that was measured is not in the set. */
+nadir_status nadir_membership_check(nadir_context *context, const nadir_model *model,
+                                    const nadir_uncertainty *uncertainty, const nadir_membership *membership);
 
 #endif

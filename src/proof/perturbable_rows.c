@@ -469,41 +469,37 @@ cleanup:
     return status;
 }
 
-/* X stored as the values of a kernel, where all entries of a sparse model are perturbable. */
-static nadir_status write_in_place(nadir_context *context, const nadir_kernel *kernel, const bool *nominal,
-                                   nadir_expansion_point *point)
+/* X with a kernel of these rows: the one given, if that has them and outlives the point. Where all entries of a
+ * sparse model are perturbable X is the values of the kernel, otherwise an array of its own. */
+static nadir_status write_point(nadir_context *context, const nadir_kernel *kernel, const bool *nominal,
+                                nadir_expansion_point *point)
 {
     nadir_status status = NADIR_OK;
+    const nadir_perturbable_rows *perturbable = point->perturbable;
     nadir_model *model = point->problem.model;
+    const bool lasts = point->start != NULL;
+    const bool stored = perturbable->own_phat == NULL && !lasts;
+    double *X;
     bool same;
-    NADIR_CHECK(nadir_kernel_create_blank(context, model, false, &point->kernel));
-    const nadir_perturbed *perturbed = nadir_kernel_perturbed(point->kernel);
-    NADIR_CHECK(take_rows(context, point->perturbable, kernel, nominal, perturbed->values, &same));
-    memset(perturbed->nominal, 0, (size_t)model->rows * sizeof *perturbed->nominal);
-    point->X = perturbed->values;
-    point->problem.kernel = point->kernel;
-cleanup:
-    return status;
-}
-
-/* X in an array of its own, with a kernel of these rows: the one given, if that has them and outlives the
- * point (`start`). */
-static nadir_status write_rows(nadir_context *context, const nadir_kernel *kernel, const bool *nominal,
-                               bool start, nadir_expansion_point *point)
-{
-    nadir_status status = NADIR_OK;
-    nadir_model *model = point->problem.model;
-    const bool in_place = model->dense != NULL || point->problem.uncertainty->domain == NADIR_DOMAIN_SUPPORT;
-    bool same;
-    NADIR_NEW(context, point->own_X, point->perturbable->entries);
-    point->X = point->own_X;
-    NADIR_CHECK(take_rows(context, point->perturbable, kernel, nominal, point->own_X, &same));
-    point->problem.kernel = kernel;
-    if (!(same && start)) {
-        NADIR_CHECK((in_place ? write_values : write_kernel)(context, model, point->perturbable, point->X,
-                                                             &point->kernel));
-        point->problem.kernel = point->kernel;
+    if (stored) {
+        NADIR_CHECK(nadir_kernel_create_blank(context, model, false, &point->kernel));
+        const nadir_perturbed *perturbed = nadir_kernel_perturbed(point->kernel);
+        memset(perturbed->nominal, 0, (size_t)model->rows * sizeof *perturbed->nominal);
+        X = perturbed->values;
+    } else {
+        NADIR_NEW(context, point->own_X, perturbable->entries);
+        X = point->own_X;
     }
+    point->X = X;
+    NADIR_CHECK(take_rows(context, perturbable, kernel, nominal, X, &same));
+    if (!stored && !(same && lasts)) {
+        if (model->dense != NULL || point->problem.uncertainty->domain == NADIR_DOMAIN_SUPPORT) {
+            NADIR_CHECK(write_values(context, model, perturbable, X, &point->kernel));
+        } else {
+            NADIR_CHECK(write_kernel(context, model, perturbable, X, &point->kernel));
+        }
+    }
+    point->problem.kernel = point->kernel != NULL ? point->kernel : kernel;
 cleanup:
     return status;
 }
@@ -517,12 +513,8 @@ nadir_status nadir_expansion_point_make(nadir_context *context, const nadir_prob
     nadir_kernel_size size;
     *point = (nadir_expansion_point){.perturbable = perturbable, .problem = *problem, .start = start};
     point->X = perturbable->phat;
-    if (kernel != NULL && perturbable->own_phat == NULL && start == NULL) {
-        NADIR_CHECK(write_in_place(context, kernel, nominal, point));
-    } else if (kernel != NULL) {
-        NADIR_CHECK(write_rows(context, kernel, nominal, start != NULL, point));
-    }
     if (kernel != NULL) {
+        NADIR_CHECK(write_point(context, kernel, nominal, point));
         NADIR_CHECK(start != NULL
                         ? nadir_occupancy_perturb(context, problem->occupancy, point->problem.kernel,
                                                   problem->policy, &point->occupancy)

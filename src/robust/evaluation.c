@@ -67,7 +67,8 @@ nadir_status nadir_evaluation_check_valid(nadir_context *context, const nadir_pr
     for (int64_t s = 0; s < problem->states; s++) {
         v[s] = sign * evaluation->candidate.v[s];
     }
-    NADIR_CHECK(nadir_membership_check(context, kernel, problem->uncertainty, factor, &membership));
+    NADIR_CHECK(nadir_membership_measure(context, kernel, problem->uncertainty, factor, &membership));
+    NADIR_CHECK(nadir_membership_check(context, problem->model, problem->uncertainty, &membership));
     NADIR_CHECK(nadir_value_check_rows(context, kernel, problem->policy, problem->gamma, v, &check));
     nadir_reward_bounds(context, problem, 0, &evaluation->lower, &evaluation->upper);
     const double low = sign > 0 ? check.lower : -check.upper;
