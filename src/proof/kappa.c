@@ -564,7 +564,6 @@ static nadir_status find_kkt(norms *self, const nadir_occupancy_bounds *bounds,
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_stationary_point_make(self->context, self->problem, self->perturbable, candidate,
                                             NADIR_OCCUPANCY_NEAR, &self->star));
-    nadir_expansion_point_shift(&self->star.point);
     NADIR_CHECK(nadir_stationary_point_kkt(self->context, bounds, self->beta, candidate->tau, &self->star));
     self->w_most = nadir_vector_largest(self->perturbable->states, self->star.displacement.w);
 cleanup:

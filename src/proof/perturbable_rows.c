@@ -357,27 +357,6 @@ static void take_row(const nadir_perturbable_rows *perturbable, int64_t i, const
     take_sum(perturbable, i, sum, X);
 }
 
-/* The same for a row stored in the places of the model's entries, if all of these are allowed. False: it is
- * not. */
-static bool take_stored(const nadir_perturbable_rows *perturbable, int64_t i, const nadir_explicit *rows,
-                        double *X)
-{
-    const double *values = nadir_kernel_on_support(rows->kernel, nadir_perturbable_rows_row(perturbable, i));
-    const nadir_model *model = nadir_kernel_model(rows->kernel);
-    const int64_t length = nadir_perturbable_rows_length(perturbable, i);
-    if (values == NULL ||
-        length != nadir_model_row(model, nadir_perturbable_rows_row(perturbable, i)).count) {
-        return false;
-    }
-    double sum = 0;
-    for (int64_t j = 0; j < length; j++) {
-        X[j] = values[j] > 0 ? values[j] : 0;
-        sum += X[j];
-    }
-    take_sum(perturbable, i, sum, X);
-    return true;
-}
-
 /* *same: X is the kernel given, entry by entry. */
 static nadir_status take_rows(nadir_context *context, const nadir_perturbable_rows *perturbable,
                               const nadir_kernel *kernel, const bool *nominal, double *X, bool *same)
@@ -398,11 +377,9 @@ static nadir_status take_rows(nadir_context *context, const nadir_perturbable_ro
                        nadir_perturbable_rows_length(perturbable, i) == perturbable->states) {
                 *same = take_whole(perturbable, i, whole, to) && *same;
             } else {
+                const nadir_row part = nadir_explicit_row(&rows, row);
+                take_row(perturbable, i, &part, to);
                 *same = false;
-                if (!take_stored(perturbable, i, &rows, to)) {
-                    const nadir_row part = nadir_explicit_row(&rows, row);
-                    take_row(perturbable, i, &part, to);
-                }
             }
         }
     }
@@ -568,23 +545,16 @@ nadir_status nadir_expansion_point_occupancy(nadir_context *context, nadir_expan
     const double *start = point->start != NULL ? point->start->d : NULL;
     NADIR_CHECK(nadir_verified_solve(context, &point->problem, &point->known, true, point->problem.mu, 0,
                                      start, 0, point->d, &enclosed));
-    point->shared = enclosed.error; /* in the 1-norm */
+    /* what rows of P - X that sum to sum_off instead of zero do to d_P */
+    const double shift =
+        nadir_round_up(point->problem.gamma * point->total * point->sum_off / point->known.gap, 8);
+    point->shared = enclosed.error + shift; /* in the 1-norm */
     for (int64_t s = 0; s < n; s++) {
-        point->off[s] = enclosed.error + fmax(-point->d[s], 0);
+        point->off[s] = enclosed.error + fmax(-point->d[s], 0) + shift;
         point->d[s] = fmax(point->d[s], 0);
     }
 cleanup:
     return status;
-}
-
-void nadir_expansion_point_shift(nadir_expansion_point *point)
-{
-    const double shift =
-        nadir_round_up(point->problem.gamma * point->total * point->sum_off / point->known.gap, 8);
-    point->shared += shift;
-    for (int64_t s = 0; s < point->perturbable->states; s++) {
-        point->off[s] += shift;
-    }
 }
 
 nadir_status nadir_expansion_point_columns(nadir_context *context, nadir_expansion_point *point)

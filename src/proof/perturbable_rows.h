@@ -154,9 +154,6 @@ void nadir_expansion_point_clear(nadir_context *context, nadir_expansion_point *
 
 /* Computes d, and in `off` its error, without columns. */
 nadir_status nadir_expansion_point_occupancy(nadir_context *context, nadir_expansion_point *point);
-/* Adds to `off` what rows of P - X that sum to sum_off instead of zero do to d_P. `off` of columns includes
- * it already. */
-void nadir_expansion_point_shift(nadir_expansion_point *point);
 
 /* Computes D, d and off. */
 nadir_status nadir_expansion_point_columns(nadir_context *context, nadir_expansion_point *point);

@@ -73,7 +73,6 @@ static nadir_status start(nadir_context *context, const nadir_occupancy_bounds *
     NADIR_CHECK(nadir_occupancy_bounds_copy(context, bounds, &self->bounds));
     NADIR_CHECK(nadir_stationary_point_make(context, self->problem, self->perturbable, candidate,
                                             NADIR_OCCUPANCY_OWN, &self->star));
-    nadir_expansion_point_shift(&self->star.point);
     NADIR_CHECK(nadir_stationary_point_kkt(context, bounds, self->beta, candidate->tau, &self->star));
     nadir_sensitivity_clear(context, &self->star.sensitivity);
     /* two kernels of the ball, each in it up to rounding */
