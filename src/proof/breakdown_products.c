@@ -45,21 +45,12 @@ typedef struct average_scan {
 
 static void scan_row(int64_t count, const double *values, double *sum, double *squares)
 {
-    double sums[4] = {0};
-    double square_sums[4] = {0};
-    int64_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-        for (int j = 0; j < 4; j++) {
-            sums[j] += values[i + j];
-            square_sums[j] += values[i + j] * values[i + j];
-        }
+    *sum = 0;
+    *squares = 0;
+    for (int64_t i = 0; i < count; i++) {
+        *sum += values[i];
+        *squares += values[i] * values[i];
     }
-    for (; i < count; i++) {
-        sums[0] += values[i];
-        square_sums[0] += values[i] * values[i];
-    }
-    *sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    *squares = (square_sums[0] + square_sums[1]) + (square_sums[2] + square_sums[3]);
 }
 
 static void scan_dense(const nadir_context *context, const nadir_matrix *matrix, average_scan *scan)

@@ -234,33 +234,27 @@ static void make_cross(const nadir_context *context, const parts *self)
     nadir_blas_restore(before);
 }
 
-/* An estimate of the 2-norm of a symmetric matrix by power iteration. x: [2 * n]. */
-static double estimate_norm(const nadir_context *context, int64_t n, const double *G, double *x)
+/* About the square root of the 2-norm of a symmetric matrix, by power iteration; positive unless the matrix is
+ * zero. x: [2 * n]. */
+static double estimate_root(const nadir_context *context, int64_t n, const double *G, double *x)
 {
     double norm = 0;
+    double length = 1;
     const int before = nadir_blas_threads(nadir_threads_for_blas(context, n * n));
     for (int64_t i = 0; i < n; i++) {
         x[i] = 1 + 0.5 * sin((double)i);
     }
-    for (int step = 0; step < POWER_STEPS; step++) {
-        const double length = cblas_dnrm2((blasint)n, x, 1);
-        if (!(length > 0)) {
-            norm = 0;
-            break;
+    for (int step = 0; step < POWER_STEPS && length > 0; step++) {
+        length = cblas_dnrm2((blasint)n, x, 1);
+        norm = 0;
+        if (length > 0) {
+            cblas_dscal((blasint)n, 1 / length, x, 1);
+            cblas_dsymv(CblasColMajor, CblasLower, (blasint)n, 1, G, (blasint)n, x, 1, 0, x + n, 1);
+            norm = cblas_dnrm2((blasint)n, x + n, 1);
+            memcpy(x, x + n, (size_t)n * sizeof *x);
         }
-        cblas_dscal((blasint)n, 1 / length, x, 1);
-        cblas_dsymv(CblasColMajor, CblasLower, (blasint)n, 1, G, (blasint)n, x, 1, 0, x + n, 1);
-        norm = cblas_dnrm2((blasint)n, x + n, 1);
-        memcpy(x, x + n, (size_t)n * sizeof *x);
     }
     nadir_blas_restore(before);
-    return norm;
-}
-
-/* The square root of that; positive unless the matrix is zero. x: [2 * n]. */
-static double estimate_root(const nadir_context *context, int64_t n, const double *G, double *x)
-{
-    const double norm = estimate_norm(context, n, G, x);
     return sqrt(norm > 0 ? norm : trace(n, G));
 }
 

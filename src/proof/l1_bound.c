@@ -102,6 +102,7 @@ typedef struct l1_proof {
     nadir_context *context;
     const nadir_problem *problem;
     double beta, lambda;
+    bool claimed;       /* beta is claimed to be below breakdown: no penalty is asked for */
     double v_size;      /* max |v| */
     double v_halfrange; /* halfrange(v), error included */
     nadir_verified_solver solver;
@@ -145,13 +146,11 @@ static double simple_bound(const l1_proof *self, int64_t s)
     return slope_low(self, s) > 0 ? nadir_round_up(strength / slope_low(self, s), 8) : INFINITY;
 }
 
-static int64_t count_unproven(const l1_proof *self)
+/* Whether the column of s is needed: what is cheap shows neither a penalty of at most `high` nor, where a
+ * breakdown radius is claimed, that breakdown is beyond it. */
+static bool is_open(const l1_proof *self, int64_t s, double high)
 {
-    int64_t unproven = 0;
-    for (int64_t s = 0; s < self->problem->states; s++) {
-        unproven += simple_bound(self, s) > self->lambda;
-    }
-    return unproven;
+    return self->claimed ? gamma_beta_W(self, s) * self->H[s] > 1 : simple_bound(self, s) > high;
 }
 
 /* H_s from sums over every BLOCK-th state. share: [states] of nadir_l1_reach; NULL: ones. */
@@ -218,18 +217,24 @@ cleanup:
     return status;
 }
 
-static nadir_status bound_all(const l1_proof *self, double *lambda_high)
+/* Forms columns where they are needed: H of the states is then as good as it gets, and no kernel has a penalty
+ * above *lambda_high. share: as for tighten_H. */
+static nadir_status close_states(const l1_proof *self, const double *share, double *lambda_high)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
     int64_t states[BLOCK];
     int64_t waiting = 0;
-    if (count_unproven(self) > BLOCK) {
-        NADIR_CHECK(tighten_H(self, NULL));
-    }
+    int64_t open = 0;
     *lambda_high = self->lambda;
     for (int64_t s = 0; s < n; s++) {
-        if (simple_bound(self, s) > *lambda_high) {
+        open += is_open(self, s, self->lambda);
+    }
+    if (open > BLOCK) {
+        NADIR_CHECK(tighten_H(self, share));
+    }
+    for (int64_t s = 0; s < n; s++) {
+        if (is_open(self, s, *lambda_high)) {
             states[waiting++] = s;
         }
         if (waiting == BLOCK || (waiting > 0 && s == n - 1)) {
@@ -275,48 +280,10 @@ nadir_status nadir_l1_bound(nadir_context *context, const nadir_problem *problem
     NADIR_CHECK(begin(&self, &able));
     *lambda_high = INFINITY;
     if (able) {
-        NADIR_CHECK(bound_all(&self, lambda_high));
+        NADIR_CHECK(close_states(&self, NULL, lambda_high));
     }
 cleanup:
     clear(&self);
-    return status;
-}
-
-/* --------------------------------------------------------------------------------- breakdown radius */
-
-/* The first state from `s` on whose H_s does not show that breakdown is beyond beta, the claimed radius. */
-static int64_t next_open(const l1_proof *self, int64_t s)
-{
-    while (s < self->problem->states && !(gamma_beta_W(self, s) * self->H[s] > 1)) {
-        s++;
-    }
-    return s;
-}
-
-static int64_t count_open(const l1_proof *self)
-{
-    int64_t open = 0;
-    for (int64_t s = next_open(self, 0); s < self->problem->states; s = next_open(self, s + 1)) {
-        open++;
-    }
-    return open;
-}
-
-/* H_s of the next open states from their columns, up to BLOCK of them; *s: behind the last. */
-static nadir_status tighten_next(const l1_proof *self, int64_t *s)
-{
-    nadir_status status = NADIR_OK;
-    const int64_t n = self->problem->states;
-    int64_t states[BLOCK];
-    int64_t count = 0;
-    double unused = 0;
-    for (*s = next_open(self, *s); *s < n && count < BLOCK; *s = next_open(self, *s + 1)) {
-        states[count++] = *s;
-    }
-    if (count > 0) {
-        NADIR_CHECK(try_columns(self, count, states, &unused));
-    }
-cleanup:
     return status;
 }
 
@@ -325,10 +292,11 @@ nadir_status nadir_l1_breakdown_low(nadir_context *context, const nadir_problem 
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
-    l1_proof self = {.context = context, .problem = problem, .beta = claimed};
+    l1_proof self = {.context = context, .problem = problem, .beta = claimed, .claimed = true};
     double *share = NULL;
     double *reach = NULL;
     double most = 0;
+    double unused;
     bool able;
     NADIR_NEW(context, share, n);
     NADIR_NEW(context, reach, n);
@@ -337,11 +305,8 @@ nadir_status nadir_l1_breakdown_low(nadir_context *context, const nadir_problem 
     for (int64_t s = 0; s < n; s++) {
         self.H[s] = able ? fmin(self.H[s], reach[s]) : reach[s];
     }
-    if (able && count_open(&self) > BLOCK) {
-        NADIR_CHECK(tighten_H(&self, share));
-    }
-    for (int64_t s = 0; able && s < n;) {
-        NADIR_CHECK(tighten_next(&self, &s));
+    if (able) {
+        NADIR_CHECK(close_states(&self, share, &unused));
     }
     for (int64_t s = 0; s < n; s++) {
         most = fmax(most, problem->gamma * problem->uncertainty->W[s] * self.H[s]);

@@ -60,19 +60,6 @@ static void shape_state(const nadir_problem *problem, int64_t first, int64_t end
     }
 }
 
-/* q = 2: b = (c_s / W_s) alpha^2 pi. */
-static void shape_state_2(const nadir_problem *problem, int64_t first, int64_t end, double factor, double *b)
-{
-    const double *pi = problem->policy->probabilities;
-    const double *scales = problem->uncertainty->scales;
-    for (int64_t row = first; row < end; row++) {
-        b[row] = factor * pi[row];
-    }
-    for (int64_t row = first; row < end && scales != NULL; row++) {
-        b[row] *= scales[row] * scales[row];
-    }
-}
-
 void nadir_rank_one_states_expand(const nadir_problem *problem, const double *c, double *b)
 {
     const int64_t *state_rows = problem->model->state_rows;
@@ -81,10 +68,6 @@ void nadir_rank_one_states_expand(const nadir_problem *problem, const double *c,
         const int64_t end = state_rows[s + 1];
         if (!(problem->uncertainty->W[s] > 0)) {
             memset(b + first, 0, (size_t)(end - first) * sizeof *b);
-            continue;
-        }
-        if (problem->uncertainty->q == 2) {
-            shape_state_2(problem, first, end, c[s] / problem->uncertainty->W[s], b);
             continue;
         }
         shape_state(problem, first, end, b);
