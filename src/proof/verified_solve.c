@@ -1,8 +1,6 @@
 /* verified_solve.c: solves with bounds on their errors; see verified_solve.h. */
 #include "proof/verified_solve.h"
 
-#include "linalg/vector.h"
-
 #include <math.h>
 #include <string.h>
 

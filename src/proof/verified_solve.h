@@ -9,7 +9,7 @@
 #define NADIR_PROOF_VERIFIED_SOLVE_H
 
 #include "core/round.h"
-#include "linalg/distributed.h"
+#include "linalg/vector.h"
 #include "sets/uncertainty.h"
 
 /* What holds for every solve. */
