@@ -8,7 +8,6 @@
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 #include "sets/lmo_by_state.h"
-#include "solve/bellman.h"
 #include "solve/value.h"
 
 #include <float.h>

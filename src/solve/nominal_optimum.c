@@ -5,7 +5,6 @@
 #include "core/context.h"
 #include "core/round.h"
 #include "linalg/distributed.h"
-#include "solve/bellman.h"
 #include "solve/occupancy.h"
 #include "solve/value.h"
 

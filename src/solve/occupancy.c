@@ -1,9 +1,11 @@
 /* occupancy.c: operators D = (I - gamma P^pi)^-1 made, updated and perturbed; see occupancy.h. */
 #include "solve/occupancy.h"
 
+#include "linalg/distributed.h"
 #include "solve/occupancy_internal.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #define DEFAULT_TOLERANCE 1e-12
@@ -16,6 +18,11 @@
 /* And for a backend of a device that was asked for, up to this many entries: those of kernels too small to be
  * averaged there. */
 #define TAIL_LIMIT 65536
+
+static bool is_direct(const nadir_backend *backend)
+{
+    return backend != NULL && nadir_backend_has(backend, NADIR_BACKEND_DIRECT);
+}
 
 static void add_statistics(nadir_backend_statistics *total, const nadir_backend_statistics *more)
 {
@@ -75,12 +82,12 @@ nadir_average *nadir_occupancy_average(nadir_occupancy *occupancy)
 
 const char *nadir_occupancy_backend(const nadir_occupancy *occupancy)
 {
-    return nadir_occupancy_root(occupancy)->backend->name;
+    return occupancy->root->backend->name;
 }
 
 void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_statistics *statistics)
 {
-    const nadir_occupancy *worker = nadir_occupancy_root(occupancy);
+    const nadir_occupancy *worker = occupancy->root;
     nadir_backend_statistics now = {0};
     if (worker->self != NULL) {
         worker->backend->statistics(worker->self, &now);
@@ -89,25 +96,9 @@ void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_
     *statistics = now;
 }
 
-nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                        int64_t count, const double *b, double residual, double *x)
-{
-    if (occupancy->preconditioned) {
-        return nadir_occupancy_solve_preconditioned(context, occupancy, transposed, count, b, residual, x);
-    }
-    const nadir_occupancy *worker = nadir_occupancy_root(occupancy);
-    memset(x, 0, (size_t)(count * occupancy->average.states) * sizeof *x);
-    const nadir_status status =
-        worker->backend->solve(context, worker->self, transposed, count, b, residual, x);
-    if (occupancy->update.b != NULL) {
-        nadir_sherman_morrison_apply(context, &occupancy->update, transposed, count, x);
-    }
-    return status;
-}
-
 nadir_status nadir_occupancy_check_ready(nadir_context *context, const nadir_occupancy *occupancy)
 {
-    const nadir_occupancy *root = nadir_occupancy_root(occupancy);
+    const nadir_occupancy *root = occupancy->root;
     if (occupancy->ready && root->ready && occupancy->updates == root->updates) {
         return NADIR_OK;
     }
@@ -116,33 +107,6 @@ nadir_status nadir_occupancy_check_ready(nadir_context *context, const nadir_occ
                           "the base of the perturbed operator was updated since; make another");
     }
     return nadir_fail(context, NADIR_ERROR_ILL_POSED, "the last update of the occupancy operator failed");
-}
-
-nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupancy *occupancy,
-                                           bool transposed, int64_t count, const double *b, double tolerance,
-                                           double *x)
-{
-    if (nadir_occupancy_is_direct(occupancy)) {
-        const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
-        return status != NADIR_OK
-                   ? status
-                   : nadir_occupancy_solve_once(context, occupancy, transposed, count, b, 0, x);
-    }
-    return nadir_refinement_solve(context, occupancy, transposed, count, b, tolerance, false, x, NULL);
-}
-
-nadir_vec nadir_occupancy_vec(nadir_context *context, const nadir_occupancy *occupancy)
-{
-    return context->device != NULL && nadir_refinement_is_on_device(occupancy) ? nadir_vec_device(context)
-                                                                               : nadir_vec_host(context);
-}
-
-nadir_status nadir_occupancy_solve_vec(const nadir_vec *vec, nadir_occupancy *occupancy, bool transposed,
-                                       const double *b, double tolerance, double *x)
-{
-    return vec->device == NULL
-               ? nadir_occupancy_solve_roughly(vec->context, occupancy, transposed, 1, b, tolerance, x)
-               : nadir_refinement_solve_device(vec->context, occupancy, transposed, b, tolerance, x);
 }
 
 void nadir_occupancy_set_tolerance(nadir_occupancy *occupancy, double tolerance)
@@ -157,12 +121,34 @@ double nadir_occupancy_tolerance(const nadir_occupancy *occupancy)
 
 bool nadir_occupancy_iterates(const nadir_occupancy *occupancy)
 {
-    return !nadir_occupancy_is_direct(occupancy);
+    return occupancy->preconditioned || !is_direct(occupancy->root->backend);
 }
 
 bool nadir_occupancy_has(const nadir_occupancy *occupancy, unsigned capability)
 {
-    return nadir_backend_has(nadir_occupancy_root(occupancy)->backend, capability);
+    return nadir_backend_has(occupancy->root->backend, capability);
+}
+
+static nadir_status compute_denominator(nadir_context *context, nadir_sherman_morrison *update)
+{
+    double sum = 0;
+    double size = 0;
+    for (int64_t s = 0; s < update->states; s++) {
+        const double term = update->gamma * update->k[s] * update->z[s];
+        sum += term;
+        size += fabs(term);
+    }
+    sum = nadir_allreduce_sum(context, sum);
+    size = 1 + nadir_allreduce_sum(context, size);
+    update->denominator = 1 + sum;
+    if (!(fabs(update->denominator) > NADIR_DENOMINATOR_LIMIT * size)) {
+        return nadir_fail(
+            context, NADIR_ERROR_ILL_POSED,
+            "the kernel makes I - gamma P singular: 1 + gamma k.Db is %g, which is zero to working "
+            "precision; a smaller radius keeps away from it",
+            update->denominator);
+    }
+    return NADIR_OK;
 }
 
 /* z = A^-1 b and w = A^-T k for the rank-one term of the average; the term is left out meanwhile. To
@@ -189,7 +175,7 @@ static nadir_status start_update(nadir_context *context, nadir_occupancy *occupa
     const double tolerance = occupancy->tolerance;
     occupancy->tolerance = DBL_MIN;
     average->b = NULL;
-    average->norm = occupancy->base != NULL ? occupancy->base->average.norm : 1;
+    average->norm = occupancy->root != occupancy ? occupancy->root->average.norm : 1;
     status = nadir_refinement_solve(context, occupancy, false, 1, b, 0, false, occupancy->update.z, NULL);
     if (status == NADIR_OK) {
         status = nadir_refinement_solve(context, occupancy, true, 1, k, 0, false, occupancy->update.w, NULL);
@@ -204,7 +190,7 @@ static nadir_status start_update(nadir_context *context, nadir_occupancy *occupa
     update.gamma = occupancy->gamma;
     update.b = b;
     update.k = k;
-    NADIR_CHECK(nadir_sherman_morrison_start(context, &update));
+    NADIR_CHECK(compute_denominator(context, &update));
     occupancy->update = update;
 cleanup:
     return status;
@@ -221,7 +207,7 @@ static nadir_status probe(nadir_context *context, nadir_occupancy *occupancy)
     const int64_t n = occupancy->average.states;
     double *trial = NULL;
     nadir_random random;
-    if (nadir_occupancy_is_direct(occupancy) || occupancy->average.b != NULL ||
+    if (!nadir_occupancy_iterates(occupancy) || occupancy->average.b != NULL ||
         occupancy->gamma * occupancy->average.norm < 1) {
         return NADIR_OK;
     }
@@ -253,11 +239,6 @@ static nadir_status check_backend(nadir_context *context, const nadir_average *a
                           backend->name);
     }
     return NADIR_OK;
-}
-
-static bool is_direct(const nadir_backend *backend)
-{
-    return backend != NULL && nadir_backend_has(backend, NADIR_BACKEND_DIRECT);
 }
 
 /* Whether factors of a kernel beside this one are cheaper than iterations through these. */
@@ -337,10 +318,10 @@ nadir_status nadir_occupancy_own_backend(nadir_context *context, nadir_occupancy
 {
     nadir_occupancy_statistics(occupancy, &occupancy->inherited);
     occupancy->spent = occupancy->inherited;
-    occupancy->counted_by = occupancy->base;
-    occupancy->automatic = occupancy->base->automatic && !is_small(occupancy->base);
-    occupancy->backend = occupancy->base->backend;
-    occupancy->base = NULL;
+    occupancy->counted_by = occupancy->root;
+    occupancy->automatic = occupancy->root->automatic && !is_small(occupancy->root);
+    occupancy->backend = occupancy->root->backend;
+    occupancy->root = occupancy;
     occupancy->preconditioned = false;
     nadir_release(context, occupancy->gmres_work);
     occupancy->gmres_work = NULL;
@@ -359,12 +340,6 @@ static nadir_status check_discount(nadir_context *context, double gamma)
                       gamma);
 }
 
-static void start(nadir_occupancy *occupancy, double gamma, double tolerance)
-{
-    occupancy->gamma = gamma;
-    nadir_occupancy_set_tolerance(occupancy, tolerance);
-}
-
 nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *kernel,
                                     const nadir_policy *policy, double gamma, const char *backend,
                                     double tolerance, nadir_occupancy **occupancy)
@@ -373,7 +348,9 @@ nadir_status nadir_occupancy_create(nadir_context *context, const nadir_kernel *
     nadir_occupancy *made = NULL;
     NADIR_CHECK(check_discount(context, gamma));
     NADIR_NEW_ZERO(context, made, 1);
-    start(made, gamma, tolerance);
+    made->root = made;
+    made->gamma = gamma;
+    nadir_occupancy_set_tolerance(made, tolerance);
     NADIR_CHECK(nadir_backend_named(context, backend, &made->backend));
     made->automatic = made->backend == NULL;
     NADIR_CHECK(nadir_average_make(context, kernel, policy, &made->average));
@@ -392,7 +369,7 @@ nadir_status nadir_occupancy_create_like(nadir_context *context, const nadir_occ
                                          const nadir_kernel *kernel, const nadir_policy *policy,
                                          double tolerance, nadir_occupancy **occupancy)
 {
-    const nadir_backend *backend = nadir_occupancy_root(like)->backend;
+    const nadir_backend *backend = like->root->backend;
     const bool direct = nadir_backend_has(backend, NADIR_BACKEND_DIRECT);
     const bool device = !direct && nadir_backend_has(backend, NADIR_BACKEND_DEVICE);
     const char *name = direct ? NULL : device ? backend->name : nadir_backend_krylov.name;
@@ -410,7 +387,7 @@ nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occ
 {
     nadir_status status = NADIR_OK;
     bool same = false;
-    if (occupancy->base != NULL) {
+    if (occupancy->root != occupancy) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "a perturbed operator cannot be updated; make another");
     }
@@ -445,14 +422,15 @@ nadir_status nadir_occupancy_perturb(nadir_context *context, nadir_occupancy *ba
     nadir_status status = NADIR_OK;
     nadir_occupancy *made = NULL;
     bool borrowed;
-    if (base->base != NULL) {
+    if (base->root != base) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "the base of a perturbed operator must not be one itself");
     }
     NADIR_CHECK(nadir_occupancy_check_ready(context, base));
     NADIR_NEW_ZERO(context, made, 1);
-    start(made, base->gamma, base->tolerance);
-    made->base = base;
+    made->root = base;
+    made->gamma = base->gamma;
+    made->tolerance = base->tolerance;
     made->updates = base->updates;
     made->ready = true;
     NADIR_CHECK(nadir_average_borrow(context, &base->average, kernel, policy, &made->average, &borrowed));
@@ -478,8 +456,9 @@ nadir_status nadir_occupancy_perturb_again(nadir_context *context, nadir_occupan
 {
     nadir_status status = NADIR_OK;
     bool same;
-    *done = occupancy->ready && (occupancy->base != NULL ? occupancy->preconditioned : is_small(occupancy));
-    if (!*done || occupancy->base == NULL) {
+    *done =
+        occupancy->ready && (occupancy->root != occupancy ? occupancy->preconditioned : is_small(occupancy));
+    if (!*done || occupancy->root == occupancy) {
         return *done ? nadir_occupancy_update(context, occupancy, kernel, policy) : NADIR_OK;
     }
     NADIR_CHECK(nadir_occupancy_check_ready(context, occupancy));

@@ -64,7 +64,7 @@ nadir_status nadir_occupancy_perturb_again(nadir_context *context, nadir_occupan
 void nadir_occupancy_free(nadir_context *context, nadir_occupancy *occupancy);
 
 /* X <- D B or D^T B for `count` right-hand sides of [states], to `tolerance` or that of the operator if
- * larger (iterative backends; refinement.c). guessed: x comes with a guess and is not b: the better it is, the
+ * larger (iterative backends; occupancy_solve.c). guessed: x comes with a guess and is not b: the better it is, the
  * less is left to do. Otherwise x is not read, and may be b. accuracy may be NULL. NADIR_ERROR_ILL_POSED:
  * singular; NADIR_ERROR_NOT_CONVERGED: the accuracy was not reached, or a number is not finite. */
 nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,

@@ -33,14 +33,6 @@ typedef struct nadir_sherman_morrison {
     double denominator;
 } nadir_sherman_morrison;
 
-/* z and w are in place; computes the denominator. NADIR_ERROR_ILL_POSED when it is zero to working precision.
- */
-nadir_status nadir_sherman_morrison_start(nadir_context *context, nadir_sherman_morrison *update);
-
-/* Turns solutions with A, or its transpose, into solutions with A + gamma b k^T; x: [states * count]. */
-void nadir_sherman_morrison_apply(const nadir_context *context, const nadir_sherman_morrison *update,
-                                  bool transposed, int64_t count, double *x);
-
 struct nadir_occupancy {
     nadir_average average;
     double gamma;
@@ -48,10 +40,10 @@ struct nadir_occupancy {
     bool automatic;               /* the backend was our choice */
     bool long_tail;               /* and krylov, since the average has tails that are too long to factor */
     bool ready;                   /* false: an update failed */
-    const nadir_backend *backend; /* NULL: solves go through base */
+    nadir_occupancy *root;        /* whose backend does the work: the operator itself, or its base */
+    const nadir_backend *backend; /* NULL: solves go through the root */
     void *self;
-    nadir_backend_statistics spent; /* by backends that are gone */
-    nadir_occupancy *base;
+    nadir_backend_statistics spent;     /* by backends that are gone */
     nadir_occupancy *counted_by;        /* gets the statistics of a backend of its own at the end; or NULL */
     nadir_backend_statistics inherited; /* of the base, in `spent` */
     int64_t updates;                    /* so far; with a base: those of the base when this one was made */
@@ -66,45 +58,10 @@ struct nadir_occupancy {
     double roundings[2]; /* nadir_average_roundings, plain and transposed; 0: not known yet */
 };
 
-/* The one whose backend does the work. */
-static inline const nadir_occupancy *nadir_occupancy_root(const nadir_occupancy *occupancy)
-{
-    return occupancy->base != NULL ? occupancy->base : occupancy;
-}
-
-/* Whether solves need no iteration. */
-static inline bool nadir_occupancy_is_direct(const nadir_occupancy *occupancy)
-{
-    return !occupancy->preconditioned &&
-           nadir_backend_has(nadir_occupancy_root(occupancy)->backend, NADIR_BACKEND_DIRECT);
-}
-
 /* An error where the operator has no products: an update failed, or its base was updated since. */
 nadir_status nadir_occupancy_check_ready(nadir_context *context, const nadir_occupancy *occupancy);
 
-/* X <- about A^-1 B, or A^-T B; residual as for nadir_backend.solve. */
-nadir_status nadir_occupancy_solve_once(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                        int64_t count, const double *b, double residual, double *x);
-
 /* Gives a perturbed operator whose kernel is too far from its base's a backend of its own. */
 nadir_status nadir_occupancy_own_backend(nadir_context *context, nadir_occupancy *occupancy);
-
-/* X <- about A^-1 B, or A^-T B, by GMRES with the base as preconditioner; x need not be set. */
-nadir_status nadir_occupancy_solve_preconditioned(nadir_context *context, nadir_occupancy *occupancy,
-                                                  bool transposed, int64_t count, const double *b,
-                                                  double residual, double *x);
-
-/* Y <- P^pi X, or with its transpose. */
-nadir_status nadir_occupancy_multiply(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                      int64_t count, const double *x, double *y);
-/* R <- B - A X, or with A^T. */
-nadir_status nadir_occupancy_residuals(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                       int64_t count, const double *b, const double *x, double *r);
-
-/* nadir_refinement_solve for one right-hand side without a guess where b and x lie on the device; x is not b.
- * Nothing is done with their numbers here. Only where it is possible. */
-bool nadir_refinement_is_on_device(const nadir_occupancy *occupancy);
-nadir_status nadir_refinement_solve_device(nadir_context *context, nadir_occupancy *occupancy,
-                                           bool transposed, const double *b, double tolerance, double *x);
 
 #endif

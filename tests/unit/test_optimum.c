@@ -4,8 +4,8 @@
  */
 #include "support/support.h"
 
-#include "solve/bellman.h"
 #include "solve/nominal_optimum.h"
+#include "solve/value.h"
 #include "support/families.h"
 #include "support/generated.h"
 #include "support/golden.h"

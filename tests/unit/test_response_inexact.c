@@ -6,8 +6,8 @@
 
 #include "policy/minmax.h"
 #include "search/frank_wolfe.h"
-#include "solve/bellman.h"
 #include "solve/nominal_optimum.h"
+#include "solve/value.h"
 #include "support/problem.h"
 #include "support/reference.h"
 #include "support/robust.h"

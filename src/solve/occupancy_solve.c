@@ -1,5 +1,5 @@
 /*
- * refinement.c: products with D = (I - gamma P^pi)^-1 to the accuracy wanted, with a bound on their error.
+ * occupancy_solve.c: products with D = (I - gamma P^pi)^-1 to the accuracy wanted, with a bound on their error.
  *
  * Every product is made by rounds of refinement, A x = b with A = I - gamma P^pi:
  *
@@ -11,6 +11,8 @@
  * serves all columns.
  */
 #include "linalg/distributed.h"
+#include "linalg/iterative.h"
+#include "linalg/matrix.h"
 #include "solve/occupancy_internal.h"
 
 #include <float.h>
@@ -25,6 +27,103 @@
 #define SLACK 1e3
 /* Share of b which a residual made of rounding must not reach. */
 #define SINGULAR 0.01
+
+/* How well an iterative base solves for a preconditioner: its operator need not be exact. */
+#define PRECONDITION_RESIDUAL 1e-3
+
+/* Products, each with a solve of the base, after which a backend of one's own would have been cheaper. */
+#define PRODUCTS_LIMIT (5 * NADIR_GMRES_RESTART)
+
+/* --------------------------------------------------------------------------------- one solve */
+
+/* Turns solutions with A, or its transpose, into solutions with A + gamma b k^T; x: [states * count]. */
+static void apply_update(const nadir_context *context, const nadir_sherman_morrison *update, bool transposed,
+                         int64_t count, double *x)
+{
+    const int64_t n = update->states;
+    const double *right = transposed ? update->b : update->k;
+    const double *left = transposed ? update->w : update->z;
+    for (int64_t j = 0; j < count; j++) {
+        double *xj = x + j * n;
+        const double factor = update->gamma * nadir_blocks_dot(context, n, right, xj) / update->denominator;
+        nadir_blocks_add(context, n, -factor, left, xj);
+    }
+}
+
+static nadir_status solve_preconditioned(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                         int64_t count, const double *b, double residual, double *x);
+
+/* X <- about A^-1 B, or A^-T B; residual as for nadir_backend.solve. */
+static nadir_status solve_once(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                               int64_t count, const double *b, double residual, double *x)
+{
+    if (occupancy->preconditioned) {
+        return solve_preconditioned(context, occupancy, transposed, count, b, residual, x);
+    }
+    const nadir_occupancy *worker = occupancy->root;
+    memset(x, 0, (size_t)(count * occupancy->average.states) * sizeof *x);
+    const nadir_status status =
+        worker->backend->solve(context, worker->self, transposed, count, b, residual, x);
+    if (occupancy->update.b != NULL) {
+        apply_update(context, &occupancy->update, transposed, count, x);
+    }
+    return status;
+}
+
+/* Y <- B - A X, or with A^T; b NULL: Y <- A X. */
+static nadir_status compute_residuals(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                      int64_t count, const double *b, const double *x, double *y)
+{
+    nadir_status status = NADIR_OK;
+    if (transposed) {
+        status = nadir_average_multiply_transposed(context, &occupancy->average, count, x, y);
+    } else {
+        nadir_average_multiply(context, &occupancy->average, count, x, y);
+    }
+    for (int64_t i = 0; i < count * occupancy->average.states; i++) {
+        const double product = occupancy->gamma * y[i];
+        y[i] = b != NULL ? (b[i] - x[i]) + product : x[i] - product;
+    }
+    return status;
+}
+
+static nadir_status apply(nadir_context *context, void *user, bool transposed, int64_t count, const double *x,
+                          double *y)
+{
+    return compute_residuals(context, user, transposed, count, NULL, x, y);
+}
+
+/* One solve of the base, without refinement. One that did not quite converge still is a preconditioner. */
+static nadir_status precondition(nadir_context *context, void *user, bool transposed, int64_t count,
+                                 const double *r, double *z)
+{
+    const nadir_occupancy *occupancy = user;
+    const nadir_status status =
+        solve_once(context, occupancy->root, transposed, count, r, PRECONDITION_RESIDUAL, z);
+    return status == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : status;
+}
+
+/* The same by GMRES with the base as preconditioner. */
+static nadir_status solve_preconditioned(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                         int64_t count, const double *b, double residual, double *x)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = occupancy->average.states;
+    const nadir_linear_system system = {
+        .size = n, .apply = apply, .precondition = precondition, .user = occupancy};
+    int64_t products;
+    NADIR_RESERVE(context, occupancy->gmres_work, nadir_gmres_work(&system), occupancy->gmres_capacity);
+    memset(x, 0, (size_t)(count * n) * sizeof *x);
+    const nadir_gmres settings = {.transposed = transposed,
+                                  .residual = residual,
+                                  .limit = PRODUCTS_LIMIT,
+                                  .work = occupancy->gmres_work};
+    NADIR_CHECK(nadir_gmres_solve(context, &system, &settings, count, b, x, &products));
+cleanup:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------- refinement */
 
 /* The norm in which errors are measured: maximum, 1-norm if transposed. */
 static double norm_of(const nadir_context *context, bool transposed, int64_t count, const double *x)
@@ -57,31 +156,11 @@ typedef struct refinement {
     double *previous; /* [3 * count] r_norm of the round before, or all norms by a backend */
 } refinement;
 
-nadir_status nadir_occupancy_multiply(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                      int64_t count, const double *x, double *y)
-{
-    if (transposed) {
-        return nadir_average_multiply_transposed(context, &occupancy->average, count, x, y);
-    }
-    nadir_average_multiply(context, &occupancy->average, count, x, y);
-    return NADIR_OK;
-}
-
-nadir_status nadir_occupancy_residuals(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
-                                       int64_t count, const double *b, const double *x, double *r)
-{
-    const nadir_status status = nadir_occupancy_multiply(context, occupancy, transposed, count, x, r);
-    for (int64_t i = 0; i < count * occupancy->average.states; i++) {
-        r[i] = (b[i] - x[i]) + occupancy->gamma * r[i];
-    }
-    return status;
-}
-
-static nadir_status compute_residuals(refinement *self)
+static nadir_status measure_residuals(refinement *self)
 {
     const int64_t n = self->occupancy->average.states;
-    const nadir_status status = nadir_occupancy_residuals(self->context, self->occupancy, self->transposed,
-                                                          self->count, self->b, self->x, self->r);
+    const nadir_status status = compute_residuals(self->context, self->occupancy, self->transposed,
+                                                  self->count, self->b, self->x, self->r);
     for (int64_t j = 0; j < self->count; j++) {
         self->x_norm[j] = norm_of(self->context, self->transposed, n, self->x + j * n);
         self->r_norm[j] = norm_of(self->context, self->transposed, n, self->r + j * n);
@@ -136,8 +215,8 @@ static nadir_status refine(refinement *self, bool first)
             target = fmin(target, size > goal(self, j) ? goal(self, j) / size / 2 : COARSE);
         }
     }
-    const nadir_status status = nadir_occupancy_solve_once(self->context, self->occupancy, self->transposed,
-                                                           self->count, self->r, target, self->e);
+    const nadir_status status =
+        solve_once(self->context, self->occupancy, self->transposed, self->count, self->r, target, self->e);
     if (status != NADIR_OK && status != NADIR_ERROR_NOT_CONVERGED) {
         return status;
     }
@@ -148,7 +227,7 @@ static nadir_status refine(refinement *self, bool first)
         }
         self->previous[j] = self->r_norm[j];
     }
-    return compute_residuals(self);
+    return measure_residuals(self);
 }
 
 /* Columns that the last round made worse get back what they had. */
@@ -275,7 +354,7 @@ static void start_from_zero(refinement *self, int64_t j)
  * make it, needs to learn how large x is. *known: none does. */
 static nadir_status start_from_guess(refinement *self, bool *known)
 {
-    const nadir_status status = compute_residuals(self);
+    const nadir_status status = measure_residuals(self);
     *known = true;
     for (int64_t j = 0; j < self->count; j++) {
         if (!(self->r_norm[j] <= self->b_norm[j])) {
@@ -305,12 +384,11 @@ static nadir_status run(refinement *self, bool guessed, nadir_accuracy *accuracy
     if (guessed) {
         NADIR_CHECK(start_from_guess(self, &known));
     }
-    if (!known) {
-        NADIR_CHECK(refine(self, !nadir_occupancy_is_direct(self->occupancy)));
-    }
-    for (int round = 1; round < ROUNDS && worth_another(self); round++) {
-        NADIR_CHECK(refine(self, false));
-        undo_worse(self);
+    for (int round = known; round < ROUNDS && (round == 0 || worth_another(self)); round++) {
+        NADIR_CHECK(refine(self, round == 0 && nadir_occupancy_iterates(self->occupancy)));
+        if (round > 0) {
+            undo_worse(self);
+        }
     }
     NADIR_CHECK(assess(self, accuracy));
 cleanup:
@@ -320,8 +398,8 @@ cleanup:
 /* Whether the backend does all of this itself, near its own memory. */
 static bool is_left_to_backend(const nadir_occupancy *occupancy)
 {
-    return occupancy->base == NULL && occupancy->average.b == NULL && occupancy->backend->refine != NULL &&
-           occupancy->gamma * occupancy->average.norm < 1;
+    return occupancy->root == occupancy && occupancy->average.b == NULL &&
+           occupancy->backend->refine != NULL && occupancy->gamma * occupancy->average.norm < 1;
 }
 
 /* device: b and x lie there. */
@@ -352,13 +430,15 @@ cleanup:
     return status;
 }
 
-bool nadir_refinement_is_on_device(const nadir_occupancy *occupancy)
+static bool is_on_device(const nadir_occupancy *occupancy)
 {
     return is_left_to_backend(occupancy) && occupancy->backend->refine_device != NULL;
 }
 
-nadir_status nadir_refinement_solve_device(nadir_context *context, nadir_occupancy *occupancy,
-                                           bool transposed, const double *b, double tolerance, double *x)
+/* nadir_refinement_solve for one right-hand side without a guess where b and x lie on the device; x is not b.
+ * Nothing is done with their numbers here. */
+static nadir_status solve_on_device(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
+                                    const double *b, double tolerance, double *x)
 {
     nadir_status status = NADIR_OK;
     refinement self = {.context = context,
@@ -399,6 +479,80 @@ nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occ
         }
         status = run(&self, guessed, accuracy);
     } while (status == NADIR_ERROR_NOT_CONVERGED && occupancy->preconditioned);
+cleanup:
+    return status;
+}
+
+/* --------------------------------------------------------------------------- rougher products */
+
+nadir_status nadir_occupancy_solve_roughly(nadir_context *context, nadir_occupancy *occupancy,
+                                           bool transposed, int64_t count, const double *b, double tolerance,
+                                           double *x)
+{
+    if (!nadir_occupancy_iterates(occupancy)) {
+        const nadir_status status = nadir_occupancy_check_ready(context, occupancy);
+        return status != NADIR_OK ? status : solve_once(context, occupancy, transposed, count, b, 0, x);
+    }
+    return nadir_refinement_solve(context, occupancy, transposed, count, b, tolerance, false, x, NULL);
+}
+
+nadir_vec nadir_occupancy_vec(nadir_context *context, const nadir_occupancy *occupancy)
+{
+    return context->device != NULL && is_on_device(occupancy) ? nadir_vec_device(context)
+                                                              : nadir_vec_host(context);
+}
+
+nadir_status nadir_occupancy_solve_vec(const nadir_vec *vec, nadir_occupancy *occupancy, bool transposed,
+                                       const double *b, double tolerance, double *x)
+{
+    return vec->device == NULL
+               ? nadir_occupancy_solve_roughly(vec->context, occupancy, transposed, 1, b, tolerance, x)
+               : solve_on_device(vec->context, occupancy, transposed, b, tolerance, x);
+}
+
+/*
+ * A few steps towards a product with D, for callers that iterate on their own: see occupancy.h. Generalised conjugate residuals with the base's solves as preconditioner K: from r = b - A x each step
+ * makes
+ *
+ *     z = K^-1 r,    q = A z, orthogonal to the q before (and z likewise),    x <- x + t z,    r <- r - t q
+ *
+ * with the t that makes |r|_2 least: what GMRES does, with the residual at hand all the time.
+ */
+
+nadir_status nadir_occupancy_solve_partial(nadir_context *context, nadir_occupancy *occupancy,
+                                           bool transposed, const double *b, double share, double *x,
+                                           double *r, double *left)
+{
+    enum { STEPS = NADIR_OCCUPANCY_PARTIAL_STEPS };
+    nadir_status status = NADIR_OK;
+    const int64_t n = occupancy->average.states;
+    double squares[STEPS];
+    NADIR_CHECK(nadir_occupancy_check_ready(context, occupancy));
+    NADIR_RESERVE(context, occupancy->work, 2 * STEPS * n, occupancy->capacity);
+    NADIR_CHECK(compute_residuals(context, occupancy, transposed, 1, b, x, r));
+    const double first = sqrt(nadir_blocks_dot(context, n, r, r));
+    double now = first;
+    for (int i = 0; i < STEPS && now > share * first; i++) {
+        double *z = occupancy->work + 2 * i * n;
+        double *q = z + n;
+        NADIR_CHECK(solve_once(context, occupancy->root, transposed, 1, r, share, z));
+        NADIR_CHECK(apply(context, occupancy, transposed, 1, z, q));
+        for (int j = 0; j < i; j++) {
+            const double *before = occupancy->work + 2 * j * n;
+            const double share_of_q = nadir_blocks_dot(context, n, before + n, q) / squares[j];
+            nadir_blocks_add(context, n, -share_of_q, before, z);
+            nadir_blocks_add(context, n, -share_of_q, before + n, q);
+        }
+        squares[i] = nadir_blocks_dot(context, n, q, q);
+        if (!(squares[i] > 0)) {
+            break;
+        }
+        const double t = nadir_blocks_dot(context, n, q, r) / squares[i];
+        nadir_blocks_add(context, n, t, z, x);
+        nadir_blocks_add(context, n, -t, q, r);
+        now = sqrt(nadir_blocks_dot(context, n, r, r));
+    }
+    *left = first == 0 ? 0 : now / first;
 cleanup:
     return status;
 }
