@@ -388,12 +388,15 @@ static nadir_status lmo_each_row(nadir_context *context, nadir_frank_wolfe *self
                                  const nadir_lmo_weights *weights)
 {
     nadir_status status = NADIR_OK;
+    double *each = NULL;
     if (self->solutions == NULL) {
         NADIR_NEW_ZERO(context, self->solutions, self->problem->rows);
     }
-    NADIR_CHECK(
-        nadir_lmo_solve_weighted(context, &self->rows, weights, self->beta, self->solutions, &self->budget));
+    NADIR_NEW(context, each, self->problem->rows);
+    nadir_lmo_weights_fill(self->rows.model, weights, each);
+    NADIR_CHECK(nadir_lmo_solve_all(context, &self->rows, each, self->beta, self->solutions, &self->budget));
 cleanup:
+    nadir_release(context, each);
     return status;
 }
 

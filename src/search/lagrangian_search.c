@@ -311,6 +311,7 @@ static nadir_status guess(nadir_context *context, tau_search *search, double *ta
     nadir_lmo_penalized *lmo = &search->lmo;
     nadir_lmo_budget budget = {0};
     nadir_lmo_solution *answers = NULL;
+    double *each = NULL;
     nadir_lmo_streamed step;
     bool found = false;
     NADIR_CHECK(nadir_value_order_make(context, problem->states, problem->v, &lmo->order));
@@ -320,10 +321,13 @@ static nadir_status guess(nadir_context *context, tau_search *search, double *ta
     }
     if (!found) {
         NADIR_NEW_ZERO(context, answers, problem->rows);
-        NADIR_CHECK(nadir_lmo_solve_weighted(context, &lmo->rows, &weights, search->beta, answers, &budget));
+        NADIR_NEW(context, each, problem->rows);
+        nadir_lmo_weights_fill(lmo->rows.model, &weights, each);
+        NADIR_CHECK(nadir_lmo_solve_all(context, &lmo->rows, each, search->beta, answers, &budget));
     }
     *tau = fmin(budget.tau, DBL_MAX); /* beta^p underflows for large p */
 cleanup:
+    nadir_release(context, each);
     nadir_release(context, answers);
     return status;
 }

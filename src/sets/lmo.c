@@ -451,13 +451,9 @@ static double unit_factor(const nadir_lmo *lmo, double unit)
     return lmo->p <= 2 ? unit : nadir_power(unit, 1 / (lmo->p - 1));
 }
 
-static nadir_lmo_common solve_by_norm(const nadir_lmo_group *group, double start)
+static nadir_lmo_norm_solver solver_of(double p)
 {
-    const double p = group->lmo->p;
-    return p == 1     ? nadir_lmo_l1(group)
-           : p == 2   ? nadir_lmo_l2(group, start)
-           : isinf(p) ? nadir_lmo_linf(group)
-                      : nadir_lmo_lp(group, start);
+    return p == 1 ? nadir_lmo_l1 : p == 2 ? nadir_lmo_l2 : isinf(p) ? nadir_lmo_linf : nadir_lmo_lp;
 }
 
 /* Lists the rows that can move; clears the solutions of the others. */
@@ -474,37 +470,39 @@ static void list_moving(nadir_lmo_group *group, bool moves)
     }
 }
 
-static void share_budget(nadir_lmo_group *group, nadir_lmo_budget *budget)
+/* Finds the unit and the rows that can move. Whether any can; *start: the step of a row of alpha w = unit. */
+static bool begin(nadir_lmo_group *group, double *start)
 {
     const nadir_lmo *lmo = group->lmo;
     const int64_t count = group->end - group->first;
-    const double range = lmo->order->range;
-    double start = 0; /* the step of a row of alpha w = unit */
     double alpha = 0;
+    *start = 0;
     for (int64_t i = 0; i < count; i++) {
         const double reach = nadir_lmo_scale(lmo, group->first + i) * group->weights[i];
         alpha = reach > 0 ? fmax(alpha, nadir_lmo_scale(lmo, group->first + i)) : alpha;
         if (reach > group->unit) {
-            start = group->solutions[i].step;
+            *start = group->solutions[i].step;
             group->unit = reach;
         }
     }
+    *start = isfinite(*start) ? *start : 0;
     if (group->global != NULL) { /* the step of the process that has the largest */
         const double own = group->unit;
         group->unit = nadir_allreduce_maximum(group->global, own);
         alpha = nadir_allreduce_maximum(group->global, alpha);
-        start = nadir_allreduce_maximum(group->global, own == group->unit && isfinite(start) ? start : 0);
+        *start = nadir_allreduce_maximum(group->global, own == group->unit ? *start : 0);
     }
-    const bool moves = group->unit > 0 && range > 0 && group->beta * alpha > SMALLEST_RADIUS;
+    const bool moves = group->unit > 0 && lmo->order->range > 0 && group->beta * alpha > SMALLEST_RADIUS;
     list_moving(group, moves);
-    if (!moves) {
-        *budget = (nadir_lmo_budget){.step = INFINITY};
-        return;
-    }
-    const double factor = unit_factor(lmo, group->unit);
-    const nadir_lmo_common common = solve_by_norm(group, isfinite(start) ? start : 0);
-    budget->step = common.step / factor;
-    budget->tau = common.tau * range * group->unit;
+    return moves;
+}
+
+/* Gains in units of v, and what the rows have in common. */
+static void finish(const nadir_lmo_group *group, const nadir_lmo_common *common, nadir_lmo_budget *budget)
+{
+    const double range = group->lmo->order->range;
+    budget->step = common->step / unit_factor(group->lmo, group->unit);
+    budget->tau = common->tau * range * group->unit;
     budget->gain = 0;
     for (int64_t i = 0; i < group->moving_count; i++) {
         const int64_t place = group->moving[i] - group->first;
@@ -532,13 +530,19 @@ void nadir_lmo_solve(const nadir_lmo *lmo, int64_t first, int64_t end, const dou
         .moving = (int64_t *)(void *)(work + each + scratch_size(lmo, first, end)),
         .solutions = solutions,
     };
-    share_budget(&group, budget);
+    double start;
+    *budget = (nadir_lmo_budget){.step = INFINITY};
+    if (begin(&group, &start)) {
+        const nadir_lmo_common common = solver_of(lmo->p)(&group, start);
+        finish(&group, &common, budget);
+    }
 }
 
 nadir_status nadir_lmo_solve_all(nadir_context *context, const nadir_lmo *lmo, const double *weights,
                                  double beta, nadir_lmo_solution *solutions, nadir_lmo_budget *budget)
 {
     nadir_status status = NADIR_OK;
+    double start;
     const nadir_model *model = lmo->model;
     const int64_t each = 3 * nadir_lmo_longest_row(lmo, 0, model->rows);
     nadir_lmo_group group = {
@@ -558,10 +562,12 @@ nadir_status nadir_lmo_solve_all(nadir_context *context, const nadir_lmo *lmo, c
     NADIR_NEW(context, group.work, group.threads * each);
     NADIR_NEW(context, group.scratch, scratch_size(lmo, 0, model->rows));
     NADIR_NEW(context, group.moving, model->rows);
-    share_budget(&group, budget);
-    if (status != NADIR_OK) {
-        goto cleanup;
+    *budget = (nadir_lmo_budget){.step = INFINITY};
+    if (begin(&group, &start)) {
+        const nadir_lmo_common common = solver_of(lmo->p)(&group, start);
+        finish(&group, &common, budget);
     }
+    NADIR_CHECK(status);
     NADIR_CHECK(nadir_progress(context, "solving row problems", -1));
 cleanup:
     nadir_release(context, group.work);
@@ -570,21 +576,11 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_lmo_solve_weighted(nadir_context *context, const nadir_lmo *lmo,
-                                      const nadir_lmo_weights *weights, double beta,
-                                      nadir_lmo_solution *solutions, nadir_lmo_budget *budget)
+void nadir_lmo_weights_fill(const nadir_model *model, const nadir_lmo_weights *weights, double *each)
 {
-    nadir_status status = NADIR_OK;
-    const nadir_model *model = lmo->model;
-    double *each = NULL;
-    NADIR_NEW(context, each, model->rows);
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             each[row] = nadir_lmo_weight(weights, s, row);
         }
     }
-    NADIR_CHECK(nadir_lmo_solve_all(context, lmo, each, beta, solutions, budget));
-cleanup:
-    nadir_release(context, each);
-    return status;
 }

@@ -160,10 +160,8 @@ static inline double nadir_lmo_weight(const nadir_lmo_weights *weights, int64_t 
     return weights->gamma * (d > 0 ? d : 0) * weights->pi[row];
 }
 
-/* The same with these weights. */
-nadir_status nadir_lmo_solve_weighted(nadir_context *context, const nadir_lmo *lmo,
-                                      const nadir_lmo_weights *weights, double beta,
-                                      nadir_lmo_solution *solutions, nadir_lmo_budget *budget);
+/* each: [rows]. */
+void nadir_lmo_weights_fill(const nadir_model *model, const nadir_lmo_weights *weights, double *each);
 
 /*
  * Upper bounds on the gain, by weak duality: for every omega and every split x - omega = g1 + g2 with g2 >= 0

@@ -123,10 +123,11 @@ void nadir_lmo_group_run(const nadir_lmo_group *group, nadir_lmo_row_work functi
 typedef struct nadir_lmo_common {
     double step, tau;
 } nadir_lmo_common;
-nadir_lmo_common nadir_lmo_l1(const nadir_lmo_group *group);
+typedef nadir_lmo_common (*nadir_lmo_norm_solver)(const nadir_lmo_group *group, double start);
+nadir_lmo_common nadir_lmo_l1(const nadir_lmo_group *group, double start);
 nadir_lmo_common nadir_lmo_l2(const nadir_lmo_group *group, double start);
 nadir_lmo_common nadir_lmo_lp(const nadir_lmo_group *group, double start);
-nadir_lmo_common nadir_lmo_linf(const nadir_lmo_group *group);
+nadir_lmo_common nadir_lmo_linf(const nadir_lmo_group *group, double start);
 
 /* One row with its step given, finite and positive: omega, share, gain and norm. */
 void nadir_lmo_l2_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadir_lmo_solution *solution);

@@ -159,8 +159,9 @@ static nadir_lmo_common solve_dense_row(const nadir_lmo_group *group)
     return (nadir_lmo_common){2 / key, key / 2};
 }
 
-nadir_lmo_common nadir_lmo_l1(const nadir_lmo_group *group)
+nadir_lmo_common nadir_lmo_l1(const nadir_lmo_group *group, double start)
 {
+    (void)start;
     if (group->end - group->first == 1 && group->lmo->model->dense != NULL && group->lmo->costs == NULL) {
         return solve_dense_row(group);
     }
@@ -338,8 +339,9 @@ static void solve_linf_row(const nadir_lmo_group *group, int64_t row, double *wo
     solve_listed_row(lmo->order, &capped, solution, size);
 }
 
-nadir_lmo_common nadir_lmo_linf(const nadir_lmo_group *group)
+nadir_lmo_common nadir_lmo_linf(const nadir_lmo_group *group, double start)
 {
+    (void)start;
     double *sizes = group->scratch;
     double tau = 0;
     nadir_lmo_group_run(group, solve_linf_row, sizes);

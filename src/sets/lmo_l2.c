@@ -321,9 +321,8 @@ static l2_sums sum_states(const nadir_lmo *lmo, double omega)
     return sums;
 }
 
-static void update_row(const nadir_lmo_group *group, int64_t row, double *work, void *data)
+static void update_row(const nadir_lmo_group *group, const group_pass *pass, int64_t row, double *work)
 {
-    const group_pass *pass = data;
     const nadir_lmo *lmo = group->lmo;
     piece *stored = (piece *)group->scratch + (row - group->first);
     nadir_lmo_solution *solution = &group->solutions[row - group->first];
@@ -385,6 +384,21 @@ static bool add_pieces(const nadir_lmo_group *group, double *variance, double *l
     return nadir_lmo_group_largest(group, empty) == 0 && *left > 0 && *variance > 0;
 }
 
+/* Over the rows that can move. */
+static void update_rows(const nadir_lmo_group *group, const group_pass *pass)
+{
+    if (group->threads == 1) {
+        for (int64_t i = 0; i < group->moving_count; i++) {
+            update_row(group, pass, group->moving[i], group->work);
+        }
+        return;
+    }
+#pragma omp parallel for num_threads(group->threads) schedule(dynamic, 64)
+    for (int64_t i = 0; i < group->moving_count; i++) {
+        update_row(group, pass, group->moving[i], group->work + group->work_each * omp_get_thread_num());
+    }
+}
+
 /* Passes until no set changes; false when that does not happen, or the closed forms have no solution. */
 static bool iterate(const nadir_lmo_group *group, group_pass *pass, int limit)
 {
@@ -393,7 +407,7 @@ static bool iterate(const nadir_lmo_group *group, group_pass *pass, int limit)
     double change;
     double last_kappa = INFINITY;
     for (int i = 0; i < limit; i++) {
-        nadir_lmo_group_run(group, update_row, pass);
+        update_rows(group, pass);
         if (!add_pieces(group, &variance, &left, &change)) {
             return false;
         }
