@@ -35,7 +35,7 @@ typedef struct l2_sums {
     double moved;   /* m: sum of Phat over the others */
     double squares; /* Q: sum of Phat^2 over the others */
     double lost;    /* sum of Phat d over the others */
-    double margin;  /* the smallest |Phat - slope d| */
+    double margin;  /* at most the smallest |Phat - slope d| */
 } l2_sums;
 
 /* Entries by fours, in the vector types of GCC and Clang: the order of the sums is the same on every
@@ -154,19 +154,27 @@ static l2_sums sum_entries(const nadir_lmo_row_view *view, double omega, double 
 
 /* ------------------------------------------------------------------------------------ solutions */
 
-enum { WARM_LIMIT = 8, COLD_LIMIT = 2000 };
+enum { WARM_LIMIT = 8, COLD_LIMIT = 2000, RISES = 3 };
 
 #define NO_CLIPPING 0.0 /* the slope at which no entry is clipped */
 
-/* Over all states below omega, along the order, and over the row's own entries above it. */
-static l2_sums sum_with_order(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double omega,
-                              double slope)
+/* Up to so many entries are added one by one, and have no margin. */
+#define SHORT 16
+
+/* Rows with a tail: over all states below omega, along the order, and over the row's own entries above it. */
+static l2_sums sum_at(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double omega, double slope)
 {
-    const nadir_value_order_sums below = nadir_value_order_below(lmo->order, omega);
-    l2_sums sums = {.n = (double)below.count, .first = -below.first, .second = below.second};
+    if (!view->off_support && view->count > SHORT) {
+        return sum_entries(view, omega, slope);
+    }
+    l2_sums sums = {0};
+    if (view->off_support) {
+        const nadir_value_order_sums below = nadir_value_order_below(lmo->order, omega);
+        sums = (l2_sums){.n = (double)below.count, .first = -below.first, .second = below.second};
+    }
     for (int64_t i = 0; i < view->count; i++) {
         const double d = view->x[i] - omega;
-        if (d < 0) {
+        if (view->off_support && d < 0) {
             continue;
         }
         if (view->phat[i] >= slope * d) {
@@ -210,6 +218,17 @@ static double mass_error(const l2_sums *sums, double slope)
     return fabs(slope * sums->first + sums->moved);
 }
 
+/* Phat . x - X . x, and |Delta|_2. */
+static double gain_of(const l2_sums *sums, double slope)
+{
+    return slope * sums->second + sums->lost;
+}
+
+static double norm_of(const l2_sums *sums, double slope)
+{
+    return sqrt(slope * slope * sums->second + sums->squares);
+}
+
 /* Stores the sums at solution->omega and the slope, alpha s; the solution gets gain and norm there. */
 static void store_sums(double alpha, double slope, const l2_sums *sums, piece *stored,
                        nadir_lmo_solution *solution)
@@ -219,17 +238,8 @@ static void store_sums(double alpha, double slope, const l2_sums *sums, piece *s
     const bool exact = same && mass_error(sums, slope) <= MASS_ROUNDING;
     stored->change = exact ? 0 : fmax(stored->change, DBL_MIN);
     stored->sums = *sums;
-    solution->gain = slope * sums->second + sums->lost;
-    solution->norm = sqrt(slope * slope * sums->second + sums->squares) / alpha;
-}
-
-/* A pass over the entries of a row. */
-static void sum_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double slope, piece *stored,
-                    nadir_lmo_solution *solution)
-{
-    const l2_sums sums = view->off_support ? sum_with_order(lmo, view, solution->omega, slope)
-                                           : sum_entries(view, solution->omega, slope);
-    store_sums(view->alpha, slope, &sums, stored, solution);
+    solution->gain = gain_of(sums, slope);
+    solution->norm = norm_of(sums, slope) / alpha;
 }
 
 /*
@@ -277,26 +287,31 @@ static double start_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view)
     return sum / (double)view->count;
 }
 
+/* Newton steps to the level at which the mass of a row is right at this slope, from *omega; returns the sums
+ * there. The mass is convex in omega: from the second on, levels fall to the root, but for rounding. */
+static l2_sums solve_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double slope, double *omega)
+{
+    int rises = 0; /* a level near 0 falls too far by the rounding of the one before */
+    l2_sums sums = sum_at(lmo, view, *omega, slope);
+    if (!(sums.n > 0)) {
+        *omega = start_level(lmo, view);
+        sums = sum_at(lmo, view, *omega, slope);
+    }
+    for (int i = 0; i < COLD_LIMIT && mass_error(&sums, slope) > MASS_ROUNDING && rises <= RISES; i++) {
+        const double next = next_level(&sums, *omega, slope);
+        rises += !(next < *omega);
+        *omega = next;
+        sums = sum_at(lmo, view, next, slope);
+    }
+    return sums;
+}
+
 void nadir_lmo_l2_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadir_lmo_solution *solution)
 {
     const double slope = view->alpha * solution->step;
-    piece stored = {.change = INFINITY};
-    sum_row(lmo, view, slope, &stored, solution);
-    if (!(stored.sums.n > 0)) {
-        solution->omega = start_level(lmo, view);
-        sum_row(lmo, view, NO_CLIPPING, &stored, solution);
-    }
-    /* The mass is convex in omega: from the second on, levels fall to the root. */
-    for (int i = 0; i < COLD_LIMIT; i++) {
-        const double next = next_level(&stored.sums, solution->omega, slope);
-        const bool falls = next < solution->omega;
-        stored.change = fabs(next - solution->omega);
-        solution->omega = next;
-        sum_row(lmo, view, slope, &stored, solution);
-        if (stored.change == 0 || (i > 1 && !falls)) {
-            break;
-        }
-    }
+    const l2_sums sums = solve_level(lmo, view, slope, &solution->omega);
+    solution->gain = gain_of(&sums, slope);
+    solution->norm = norm_of(&sums, slope) / view->alpha;
     solution->upper = solution->omega;
     solution->share = 0;
 }
@@ -351,7 +366,8 @@ static void update_row(const nadir_lmo_group *group, const group_pass *pass, int
         store_sums(alpha, slope, &pass->all, stored, solution);
         return;
     }
-    sum_row(lmo, &view, slope, stored, solution);
+    const l2_sums sums = sum_at(lmo, &view, solution->omega, slope);
+    store_sums(alpha, slope, &sums, stored, solution);
 }
 
 /* sum_r u_r^2 V_r, the rest of beta^2, and the largest change of a level. False: kappa has no closed form. */
@@ -471,72 +487,13 @@ nadir_lmo_common nadir_lmo_l2(const nadir_lmo_group *group, double start)
 
 /* States are split into so many parts, whatever the threads: sums do not depend on their number. */
 enum { PARTS = 64 };
-enum { STREAMED_WARM_LIMIT = 8, STREAMED_COLD_LIMIT = 100, ROW_LIMIT = 2000, RISES = 3 };
-/* Rows of up to so many entries are first tried as if nothing were clipped. */
-#define SHORT 16
+enum { STREAMED_WARM_LIMIT = 8, STREAMED_COLD_LIMIT = 100 };
 /* beta^2 below this would underflow. */
 #define SMALLEST_SQUARE (DBL_MIN / DBL_EPSILON)
 
 bool nadir_lmo_streamed_applies(const nadir_lmo *lmo)
 {
     return lmo->p == 2 && lmo->domain == NADIR_DOMAIN_SUPPORT && lmo->model->dense == NULL;
-}
-
-/* The solution of a row at a slope, alpha s. */
-typedef struct row_solution {
-    double omega;
-    l2_sums sums;
-    double variance; /* V */
-    bool failed;     /* no level was found at which the mass is right */
-} row_solution;
-
-/* Where no entry is clipped at the mean, the mean is the solution. */
-static bool is_interior(const nadir_lmo_row_view *view, double mean, double slope, row_solution *solution)
-{
-    double lowest = 0;
-    double first = 0;
-    double second = 0;
-    for (int64_t i = 0; i < view->count; i++) {
-        const double d = view->x[i] - mean;
-        const double above = view->phat[i] - slope * d;
-        lowest = above < lowest ? above : lowest;
-        first += d;
-        second += d * d;
-    }
-    if (lowest < 0 || !(fabs(slope * first) <= MASS_ROUNDING)) {
-        return false;
-    }
-    *solution = (row_solution){
-        .omega = mean, .sums = {.n = (double)view->count, .second = second}, .variance = second};
-    return true;
-}
-
-static void solve_streamed_row(const nadir_lmo_row_view *view, double slope, row_solution *solution)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < view->count; i++) {
-        sum += view->x[i];
-    }
-    double omega = sum / (double)view->count;
-    if (view->count <= SHORT && is_interior(view, omega, slope, solution)) {
-        return;
-    }
-    int rises = 0; /* a level near 0 falls too far by the rounding of the one before */
-    l2_sums sums = sum_entries(view, omega, slope);
-    for (int i = 0; i < ROW_LIMIT && sums.n > 0; i++) {
-        const double next = next_level(&sums, omega, slope);
-        rises += !(next < omega);
-        if (mass_error(&sums, slope) <= MASS_ROUNDING || rises > RISES) {
-            break;
-        }
-        omega = next;
-        sums = sum_entries(view, omega, slope);
-    }
-    const double allowed = (double)(view->count + 4) * MASS_ROUNDING;
-    *solution = (row_solution){.omega = omega,
-                               .sums = sums,
-                               .variance = variance_of(&sums),
-                               .failed = !(sums.n > 0 && mass_error(&sums, slope) <= allowed)};
 }
 
 /* Sums of a pass, over the rows of a part or all of them. */
@@ -568,19 +525,20 @@ static void add_row(const stream *self, int64_t row, double weight, double *work
     }
     const double step = self->solution.kappa * u;
     const double slope = alpha * step;
-    row_solution solved;
-    solve_streamed_row(&view, slope, &solved);
-    const l2_sums *sums = &solved.sums;
-    to->variance += u * u * solved.variance;
-    to->gain += weight * (slope * sums->second + sums->lost);
-    to->square += step * step * sums->second;
-    if (sums->moved > 0) {
-        const double moved = sums->moved / alpha;
-        const double squares = sums->squares / alpha / alpha;
-        to->spent += moved * moved / sums->n + squares;
+    double omega = start_level(self->lmo, &view);
+    const l2_sums sums = solve_level(self->lmo, &view, slope, &omega);
+    to->variance += u * u * variance_of(&sums);
+    to->gain += weight * gain_of(&sums, slope);
+    to->square += step * step * sums.second;
+    if (sums.moved > 0) {
+        const double moved = sums.moved / alpha;
+        const double squares = sums.squares / alpha / alpha;
+        to->spent += moved * moved / sums.n + squares;
         to->square += squares;
     }
-    to->failed = solved.failed ? 1 : to->failed;
+    if (!(sums.n > 0 && mass_error(&sums, slope) <= (double)(view.count + 4) * MASS_ROUNDING)) {
+        to->failed = 1;
+    }
 }
 
 static totals add_part(const stream *self, int part, double *work)
@@ -719,10 +677,10 @@ static void write_streamed_row(const stream *self, int64_t row, double weight, d
     }
     const nadir_lmo_row_view view = nadir_lmo_row_view_make(self->lmo, row, work);
     double *values = perturbed->values + model->row_starts[row];
-    row_solution solved;
-    solve_streamed_row(&view, slope, &solved);
+    double omega = start_level(self->lmo, &view);
+    (void)solve_level(self->lmo, &view, slope, &omega);
     for (int64_t i = 0; i < view.count; i++) {
-        const double value = view.phat[i] + slope * (solved.omega - view.x[i]);
+        const double value = view.phat[i] + slope * (omega - view.x[i]);
         values[i] = value > 0 ? value : 0;
     }
 }
