@@ -8,7 +8,7 @@
  *     eigenvectors               nadir_spectrum_*, nadir_symmetric_*, nadir_lanczos_top
  *     D and D^T                  nadir_occupancy_solve[_transposed] of solver->occupancy
  *     v, d, kernels              nadir_solver_solve, then solver->value; nadir_worst_kernel
- *     robust evaluation          nadir_problem, nadir_candidate, nadir_evaluation; nadir_evaluate, nadir_sweep
+ *     robust evaluation          nadir_problem, nadir_candidate, nadir_evaluation; nadir_evaluator_for, nadir_sweep
  */
 #ifndef NADIR_PAPER_INSIDE_H
 #define NADIR_PAPER_INSIDE_H

@@ -42,7 +42,8 @@ static nadir_status run_library_method(nadir_context *context, const nadir_probl
     settings.certify = NADIR_CERTIFY_OFF;
     settings.tolerance = use->tolerance;
     settings.iterations_limit = use->samples;
-    NADIR_CHECK(nadir_evaluate(context, problem, &settings, 1, NULL, evaluation));
+    nadir_radius_evaluator *evaluate = nadir_evaluator_for(problem->uncertainty, 1);
+    NADIR_CHECK(evaluate(context, problem, &settings, 1, NULL, evaluation));
     if (evaluation->refused) { /* at or past breakdown; the context holds the error */
         status = NADIR_ERROR_ILL_POSED;
         goto cleanup;

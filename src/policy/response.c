@@ -96,7 +96,8 @@ static nadir_status search(nadir_context *context, nadir_minmax *minmax, const d
         settings.certify = NADIR_CERTIFY_OFF;
         settings.tolerance = FINE;
         settings.iterations_limit = minmax->iterations_limit;
-        NADIR_CHECK(nadir_evaluate(context, problem, &settings, 1, NULL, &response->evaluation));
+        nadir_radius_evaluator *evaluate = nadir_evaluator_for(problem->uncertainty, 1);
+        NADIR_CHECK(evaluate(context, problem, &settings, 1, NULL, &response->evaluation));
         status = response->evaluation.refused ? NADIR_ERROR_ILL_POSED : NADIR_OK;
     }
 cleanup:

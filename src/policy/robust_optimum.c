@@ -262,8 +262,8 @@ static nadir_status evaluate(optimization *self)
     nadir_ascent_release_work(&self->ascent);
     const nadir_warm_start *warm_start = self->warm_start.v != NULL ? &self->warm_start : NULL;
     self->evaluation = (nadir_robust){.size = sizeof self->evaluation};
-    NADIR_CHECK(nadir_robust_run(self->context, self->solver, self->ball, &settings, warm_start,
-                                 &self->evaluation, &self->worst));
+    NADIR_CHECK(nadir_robust_warm(self->context, self->solver, self->ball, &settings, warm_start,
+                                  &self->evaluation, &self->worst));
 cleanup:
     return status;
 }

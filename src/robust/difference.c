@@ -70,8 +70,8 @@ static nadir_status evaluate_alone(comparison *run, const nadir_ball *ball)
         settings.method = NULL;
         settings.optimistic = i == 1;
         run->alone[i].size = sizeof run->alone[i];
-        const nadir_status status = nadir_robust_run(run->context, run->solver[i], ball, &settings, NULL,
-                                                     &run->alone[i], &run->alone_kernel[i]);
+        const nadir_status status = nadir_solver_robust(run->context, run->solver[i], ball, &settings,
+                                                        &run->alone[i], &run->alone_kernel[i]);
         if (status != NADIR_OK &&
             !(status == NADIR_ERROR_NOT_CONVERGED && run->alone[i].stop_reason != NULL)) {
             return status;

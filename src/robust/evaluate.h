@@ -22,9 +22,16 @@ typedef struct nadir_warm_start {
 /* One radius, that of the set times `factor`. evaluation: of zeros. warm_start: NULL: none; used by the
  * non-rectangular ball on the domains simplex and support. A radius past breakdown is refused; the context's
  * error tells why. Used settings: method (NULL: auto), certify, tolerance, width, iterations_limit. */
-nadir_status nadir_evaluate(nadir_context *context, const nadir_problem *problem,
-                            const nadir_robust_settings *settings, double factor,
-                            const nadir_warm_start *warm_start, nadir_evaluation *evaluation);
+typedef nadir_status nadir_radius_evaluator(nadir_context *context, const nadir_problem *problem,
+                                            const nadir_robust_settings *settings, double factor,
+                                            const nadir_warm_start *warm_start, nadir_evaluation *evaluation);
+
+/* The one for a set. */
+nadir_radius_evaluator *nadir_evaluator_for(const nadir_uncertainty *set, double factor);
+
+nadir_radius_evaluator nadir_evaluate_nominal; /* sets that hold the nominal kernel alone */
+nadir_radius_evaluator nadir_evaluate_rectangular;
+nadir_radius_evaluator nadir_evaluate_valid; /* non-rectangular ball on the domains simplex and support */
 
 /* `count` radii, those of the set times factors[i]. evaluations: [count] of zeros. With more than one radius
  * kernels need not be kept. */
@@ -91,14 +98,6 @@ nadir_status nadir_valid_certify(nadir_valid_run *run);
 nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *problem, double beta,
                                const nadir_candidate *candidate, nadir_certify effort, double wanted,
                                nadir_certificate *certificate);
-
-/* Rows of nadir_proof_table. Each adds to run->proof what it can prove of the candidate. */
-nadir_status nadir_prove_free(nadir_valid_run *run);
-nadir_status nadir_prove_kappa_path(nadir_valid_run *run);
-nadir_status nadir_prove_by_norms(nadir_valid_run *run);
-nadir_status nadir_prove_second_order(nadir_valid_run *run);
-nadir_status nadir_prove_large(nadir_valid_run *run);
-nadir_status nadir_prove_lagrangian(nadir_valid_run *run);
 
 /* ------------------------------------------------------------------------------------ free domain */
 

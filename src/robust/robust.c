@@ -1,4 +1,4 @@
-/* robust.c: robust evaluation: reads the settings, sets up the problem, has it evaluated (evaluate.c, sweep.c)
+/* robust.c: robust evaluation: reads the settings, sets up the problem, has it evaluated (evaluate_*.c, sweep.c)
  * and turns evaluations into results. */
 #include "robust/robust.h"
 #include "core/context.h"
@@ -113,24 +113,6 @@ nadir_status nadir_robust_check_distributed(nadir_context *context, const nadir_
                      "free or of a norm other than 2 and inf on domain support");
 }
 
-/* The same for one problem; further: by a method of another table. */
-static nadir_status check_spread(nadir_context *context, const nadir_problem *problem, bool further)
-{
-    return further ? nadir_model_check_one_process(context, problem->model, "methods of the literature")
-                   : nadir_robust_check_distributed(context, problem->model, problem->uncertainty);
-}
-
-/* Whether nothing but refusals came out; the context's error is that of the last. */
-static nadir_status check_refusals(int64_t count, const nadir_evaluation *evaluations)
-{
-    for (int64_t i = 0; i < count; i++) {
-        if (!evaluations[i].refused) {
-            return NADIR_OK;
-        }
-    }
-    return count > 0 ? NADIR_ERROR_ILL_POSED : NADIR_OK;
-}
-
 /* ---------------------------------------------------------------------------------------- results */
 
 /* Of a radius at or past breakdown: the return is unbounded. */
@@ -232,13 +214,21 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *s
     };
 }
 
+/* NADIR_ERROR_ILL_POSED where nothing but refusals came out; the context's error is that of the last. */
 static nadir_status give_results(nadir_context *context, const nadir_solver *solver, const nadir_setup *setup,
                                  const nadir_robust_settings *settings, int64_t count, const double *factors,
                                  const nadir_evaluation *evaluations, nadir_robust *results)
 {
     nadir_status status = NADIR_OK;
     double valid_radius;
+    int64_t refusals = 0;
     const char *short_of = NULL; /* why a search stopped before its tolerance; NULL: none did */
+    for (int64_t i = 0; i < count; i++) {
+        refusals += evaluations[i].refused;
+    }
+    if (refusals > 0 && refusals == count) {
+        return NADIR_ERROR_ILL_POSED;
+    }
     NADIR_CHECK(nadir_model_valid_radius_scaled(context, solver->model, setup->uncertainty.scales,
                                                 setup->uncertainty.p, &valid_radius));
     for (int64_t i = 0; i < count; i++) {
@@ -287,62 +277,115 @@ static nadir_status check_factors(nadir_context *context, double radius, int64_t
     return NADIR_OK;
 }
 
+/* ----------------------------------------------------------------------------------- evaluations */
+
+static nadir_status evaluate_free(nadir_context *context, const nadir_problem *problem,
+                                  const nadir_robust_settings *settings, double factor,
+                                  const nadir_warm_start *warm_start, nadir_evaluation *evaluation)
+{
+    (void)warm_start;
+    return nadir_free_evaluate(context, problem, settings, 1, &factor, evaluation);
+}
+
+nadir_radius_evaluator *nadir_evaluator_for(const nadir_uncertainty *set, double factor)
+{
+    return set->idle || factor == 0           ? nadir_evaluate_nominal
+           : set->domain == NADIR_DOMAIN_FREE ? evaluate_free
+           : set->set == NADIR_SET_NONRECT    ? nadir_evaluate_valid
+                                              : nadir_evaluate_rectangular;
+}
+
+/* What is asked: settings and problem. A struct of zeros holds nothing. */
+typedef struct request {
+    nadir_robust_settings settings;
+    nadir_evaluator *further; /* of a further method that the settings name; NULL: none */
+    nadir_setup setup;
+} request;
+
+static nadir_status make_request(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                                 const nadir_robust_settings *settings, request *asked)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_CHECK(settle_settings(context, settings, &asked->settings, &asked->further));
+    NADIR_CHECK(nadir_setup_make(context, solver, ball, asked->settings.optimistic, &asked->setup));
+    const nadir_problem *problem = &asked->setup.problem;
+    NADIR_CHECK(asked->further != NULL
+                    ? nadir_model_check_one_process(context, problem->model, "methods of the literature")
+                    : nadir_robust_check_distributed(context, problem->model, problem->uncertainty));
+cleanup:
+    return status;
+}
+
 nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
                                       const nadir_robust_settings *settings, int64_t count,
                                       const double *factors, nadir_robust *results)
 {
     nadir_status status = NADIR_OK;
     nadir_evaluation *evaluations = NULL;
-    nadir_setup setup = {0};
-    nadir_robust_settings use;
-    nadir_evaluator *evaluator;
-    NADIR_CHECK(settle_settings(context, settings, &use, &evaluator));
-    NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
-    NADIR_CHECK(check_spread(context, &setup.problem, evaluator != NULL));
-    NADIR_CHECK(check_factors(context, setup.uncertainty.radius, count, factors));
+    request asked = {0};
+    NADIR_CHECK(make_request(context, solver, ball, settings, &asked));
+    NADIR_CHECK(check_factors(context, asked.setup.uncertainty.radius, count, factors));
     NADIR_NEW_ZERO(context, evaluations, count);
-    evaluator = evaluator != NULL ? evaluator : nadir_sweep;
-    NADIR_CHECK(evaluator(context, &setup.problem, &use, count, factors, evaluations));
-    NADIR_CHECK(check_refusals(count, evaluations));
-    NADIR_CHECK(give_results(context, solver, &setup, &use, count, factors, evaluations, results));
+    nadir_evaluator *evaluate = asked.further != NULL ? asked.further : nadir_sweep;
+    NADIR_CHECK(evaluate(context, &asked.setup.problem, &asked.settings, count, factors, evaluations));
+    NADIR_CHECK(
+        give_results(context, solver, &asked.setup, &asked.settings, count, factors, evaluations, results));
 cleanup:
     nadir_evaluations_clear(context, count, evaluations);
     nadir_release(context, evaluations);
-    nadir_setup_clear(context, &setup);
+    nadir_setup_clear(context, &asked.setup);
     return status;
 }
 
-nadir_status nadir_robust_run(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
-                              const nadir_robust_settings *settings, const nadir_warm_start *warm_start,
-                              nadir_robust *result, nadir_worst **worst)
+/* The result of one evaluation and, unless worst is NULL, its kernel. */
+static nadir_status give_result(nadir_context *context, const nadir_solver *solver, const request *asked,
+                                nadir_evaluation *evaluation, nadir_robust *result, nadir_worst **worst)
 {
-    nadir_status status = NADIR_OK;
-    nadir_evaluation evaluation = {0};
-    nadir_setup setup = {0};
-    nadir_robust_settings use;
     const double factor = 1;
-    nadir_evaluator *evaluator;
-    NADIR_CHECK(settle_settings(context, settings, &use, &evaluator));
-    NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
-    NADIR_CHECK(check_spread(context, &setup.problem, evaluator != NULL));
-    NADIR_CHECK(evaluator != NULL
-                    ? evaluator(context, &setup.problem, &use, 1, &factor, &evaluation)
-                    : nadir_evaluate(context, &setup.problem, &use, factor, warm_start, &evaluation));
-    NADIR_CHECK(check_refusals(1, &evaluation));
-    status = give_results(context, solver, &setup, &use, 1, &factor, &evaluation, result);
-    if (worst != NULL && (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED)) {
-        const nadir_status made = nadir_worst_make(context, &setup.problem, result, &evaluation, worst);
-        status = made != NADIR_OK ? made : status;
+    const nadir_status status =
+        give_results(context, solver, &asked->setup, &asked->settings, 1, &factor, evaluation, result);
+    if (worst == NULL || (status != NADIR_OK && status != NADIR_ERROR_NOT_CONVERGED)) {
+        return status;
     }
-cleanup:
-    nadir_evaluation_clear(context, &evaluation);
-    nadir_setup_clear(context, &setup);
-    return status;
+    const nadir_status made = nadir_worst_make(context, &asked->setup.problem, result, evaluation, worst);
+    return made != NADIR_OK ? made : status;
 }
 
 nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
                                  const nadir_robust_settings *settings, nadir_robust *result,
                                  nadir_worst **worst)
 {
-    return nadir_robust_run(context, solver, ball, settings, NULL, result, worst);
+    nadir_status status = NADIR_OK;
+    nadir_evaluation evaluation = {0};
+    request asked = {0};
+    const double factor = 1;
+    NADIR_CHECK(make_request(context, solver, ball, settings, &asked));
+    const nadir_problem *problem = &asked.setup.problem;
+    nadir_radius_evaluator *evaluate = nadir_evaluator_for(problem->uncertainty, factor);
+    NADIR_CHECK(asked.further != NULL
+                    ? asked.further(context, problem, &asked.settings, 1, &factor, &evaluation)
+                    : evaluate(context, problem, &asked.settings, factor, NULL, &evaluation));
+    NADIR_CHECK(give_result(context, solver, &asked, &evaluation, result, worst));
+cleanup:
+    nadir_evaluation_clear(context, &evaluation);
+    nadir_setup_clear(context, &asked.setup);
+    return status;
+}
+
+nadir_status nadir_robust_warm(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                               const nadir_robust_settings *settings, const nadir_warm_start *warm_start,
+                               nadir_robust *result, nadir_worst **worst)
+{
+    nadir_status status = NADIR_OK;
+    nadir_evaluation evaluation = {0};
+    request asked = {0};
+    NADIR_CHECK(make_request(context, solver, ball, settings, &asked));
+    const nadir_problem *problem = &asked.setup.problem;
+    nadir_radius_evaluator *evaluate = nadir_evaluator_for(problem->uncertainty, 1);
+    NADIR_CHECK(evaluate(context, problem, &asked.settings, 1, warm_start, &evaluation));
+    NADIR_CHECK(give_result(context, solver, &asked, &evaluation, result, worst));
+cleanup:
+    nadir_evaluation_clear(context, &evaluation);
+    nadir_setup_clear(context, &asked.setup);
+    return status;
 }

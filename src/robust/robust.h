@@ -22,10 +22,10 @@ extern const nadir_method *const nadir_further_methods[];
 /* NULL: there is none of this name. */
 const nadir_method *nadir_method_find(const char *name);
 
-/* nadir_solver_robust from a warm start; NULL: none. */
-nadir_status nadir_robust_run(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
-                              const nadir_robust_settings *settings, const nadir_warm_start *warm_start,
-                              nadir_robust *result, nadir_worst **worst);
+/* nadir_solver_robust from a warm start, NULL: none, by a method of the library. */
+nadir_status nadir_robust_warm(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                               const nadir_robust_settings *settings, const nadir_warm_start *warm_start,
+                               nadir_robust *result, nadir_worst **worst);
 
 /* NADIR_ERROR_UNSUPPORTED where the model is spread over processes and nothing is known of such sets yet. */
 nadir_status nadir_robust_check_distributed(nadir_context *context, const nadir_model *model,

@@ -15,21 +15,21 @@
  * order and the Lagrangian bound on a garnet of 50 states with radius 2, domain simplex; large on a garnet of
  * 600 states, domain support; many radii: one of 10 on a garnet of 50 states, less the set-up, which costs 1. */
 const nadir_proof_row nadir_proof_table[] = {
-    {"free domain, cold", NADIR_STAGE_BEFORE, 0, 0.1, nadir_prove_free},
+    {"free domain, cold", NADIR_STAGE_BEFORE, 0, 0.1, NADIR_PROVE_FREE},
     {"kappa of many radii", NADIR_STAGE_ROUGH_RADII | NADIR_STAGE_FINE,
-     NADIR_NEEDS_KAPPA_PATH | NADIR_NEEDS_SECOND_ORDER, 0.1, nadir_prove_kappa_path},
+     NADIR_NEEDS_KAPPA_PATH | NADIR_NEEDS_SECOND_ORDER, 0.1, NADIR_PROVE_KAPPA_PATH},
     {"kappa by norms", NADIR_STAGE_ROUGH_WARM | NADIR_STAGE_ROUGH_RADII | NADIR_STAGE_FINE,
      NADIR_NEEDS_AUTO | NADIR_NEEDS_SECOND_ORDER | NADIR_NEEDS_COLUMNS | NADIR_NEEDS_HOPE, 0.2,
-     nadir_prove_by_norms},
-    {"free domain, warm", NADIR_STAGE_ROUGH_WARM, NADIR_NEEDS_NO_HOPE, 0.1, nadir_prove_free},
+     NADIR_PROVE_BY_NORMS},
+    {"free domain, warm", NADIR_STAGE_ROUGH_WARM, NADIR_NEEDS_NO_HOPE, 0.1, NADIR_PROVE_FREE},
     {"second order", NADIR_STAGE_ROUGH_RADII | NADIR_STAGE_FINE,
-     NADIR_NEEDS_SECOND_ORDER | NADIR_NEEDS_COLUMNS, 1.3, nadir_prove_second_order},
+     NADIR_NEEDS_SECOND_ORDER | NADIR_NEEDS_COLUMNS, 1.3, NADIR_PROVE_SECOND_ORDER},
     {"second order, large", NADIR_STAGE_FINE,
-     NADIR_NEEDS_SECOND_ORDER | NADIR_NEEDS_LARGE | NADIR_NEEDS_LISTED_ROWS, 2, nadir_prove_large},
+     NADIR_NEEDS_SECOND_ORDER | NADIR_NEEDS_LARGE | NADIR_NEEDS_LISTED_ROWS, 2, NADIR_PROVE_LARGE},
     {"lagrangian", NADIR_STAGE_ROUGH_RADII | NADIR_STAGE_FINE, NADIR_NEEDS_ONE_PROCESS, 0.4,
-     nadir_prove_lagrangian},
-    {"free domain, last", NADIR_STAGE_AFTER, 0, 0.1, nadir_prove_free},
-    {NULL, 0, 0, 0, NULL},
+     NADIR_PROVE_LAGRANGIAN},
+    {"free domain, last", NADIR_STAGE_AFTER, 0, 0.1, NADIR_PROVE_FREE},
+    {NULL, 0, 0, 0, NADIR_PROVE_FREE},
 };
 
 const nadir_free_row *nadir_free_row_find(const nadir_uncertainty *set)

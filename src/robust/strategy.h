@@ -101,13 +101,22 @@ enum {
     NADIR_NEEDS_NO_HOPE = 256,   /* it is */
 };
 
+typedef enum nadir_proof_method {
+    NADIR_PROVE_FREE,         /* nadir_valid_ask_free: the free domain */
+    NADIR_PROVE_KAPPA_PATH,   /* nadir_kappa_path_search */
+    NADIR_PROVE_BY_NORMS,     /* nadir_derivation_by_norms */
+    NADIR_PROVE_SECOND_ORDER, /* nadir_second_order_search */
+    NADIR_PROVE_LARGE,        /* nadir_derivation_large */
+    NADIR_PROVE_LAGRANGIAN,   /* nadir_lagrangian_tau_best, nadir_derivation_lagrangian */
+} nadir_proof_method;
+
 /* A proof for the non-rectangular ball, domains simplex and support. */
 typedef struct nadir_proof_row {
     const char *name;
     int stages; /* in which it is tried: a sum of nadir_proof_stage */
     int needs;  /* a sum of NADIR_NEEDS_ */
     double cost;
-    nadir_status (*prove)(nadir_valid_run *run);
+    nadir_proof_method method;
 } nadir_proof_row;
 
 /* In the order in which they are tried; name NULL ends the table. */

@@ -191,7 +191,8 @@ static nadir_status evaluate_each(nadir_context *context, const nadir_problem *p
 {
     nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < count; i++) {
-        NADIR_CHECK(nadir_evaluate(context, problem, settings, factors[i], NULL, &evaluations[i]));
+        nadir_radius_evaluator *evaluate = nadir_evaluator_for(problem->uncertainty, factors[i]);
+        NADIR_CHECK(evaluate(context, problem, settings, factors[i], NULL, &evaluations[i]));
     }
 cleanup:
     return status;

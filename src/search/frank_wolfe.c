@@ -117,7 +117,7 @@ cleanup:
 /* The linear step, and the gap. */
 static nadir_status find_gap(nadir_context *context, nadir_frank_wolfe *self)
 {
-    const nadir_status status = nadir_frank_wolfe_lmo(context, self);
+    const nadir_status status = nadir_frank_wolfe_lmo(context, self, false);
     return status == NADIR_OK ? nadir_frank_wolfe_gap(context, self, self->current.kernel) : status;
 }
 
@@ -352,7 +352,7 @@ nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *f
     }
     memcpy(frank_wolfe->current.v, v, (size_t)states * sizeof *v);
     memcpy(frank_wolfe->current.d, d, (size_t)states * sizeof *d);
-    NADIR_CHECK(nadir_frank_wolfe_lmo(context, frank_wolfe));
+    NADIR_CHECK(nadir_frank_wolfe_lmo(context, frank_wolfe, false));
     NADIR_CHECK(nadir_frank_wolfe_write(context, frank_wolfe, &frank_wolfe->next.kernel));
     NADIR_CHECK(nadir_frank_wolfe_evaluate(context, frank_wolfe, &frank_wolfe->current, &frank_wolfe->next));
     nadir_frank_wolfe_point_swap(&frank_wolfe->current, &frank_wolfe->next);
@@ -383,29 +383,22 @@ cleanup:
 
 /* --------------------------------------------------------------------- linear problem of a step */
 
-/* Row by row, from the last answer of each. */
-static nadir_status lmo_each_row(nadir_context *context, nadir_frank_wolfe *self,
-                                 const nadir_lmo_weights *weights)
-{
-    nadir_status status = NADIR_OK;
-    double *each = NULL;
-    if (self->solutions == NULL) {
-        NADIR_NEW_ZERO(context, self->solutions, self->problem->rows);
-    }
-    NADIR_NEW(context, each, self->problem->rows);
-    nadir_lmo_weights_fill(self->rows.model, weights, each);
-    NADIR_CHECK(nadir_lmo_solve_all(context, &self->rows, each, self->beta, self->solutions, &self->budget));
-cleanup:
-    nadir_release(context, each);
-    return status;
-}
-
-static nadir_status lmo_here(nadir_context *context, nadir_frank_wolfe *self)
+/* The smallest value is subtracted from all, so that their common part costs the gap no digits. */
+nadir_status nadir_frank_wolfe_lmo(nadir_context *context, nadir_frank_wolfe *self, bool host)
 {
     nadir_status status = NADIR_OK;
     const nadir_lmo_weights weights = nadir_frank_wolfe_weights(self);
+    double *each = NULL;
     self->on_device = false;
     self->is_streamed = false;
+    NADIR_CHECK(nadir_value_order_make(context, self->problem->states, self->current.v, &self->order));
+    if (self->device_lmo.step != NULL && !host) {
+        NADIR_CHECK(nadir_lmo_device_solve(context, &self->device_lmo, &self->order, self->current.d,
+                                           self->beta, &self->budget, &self->on_device));
+    }
+    if (self->on_device) {
+        goto cleanup;
+    }
     if (self->device_lmo.step != NULL && self->device_lmo.off_support &&
         self->order.unsorted) { /* from now on sorted */
         nadir_value_order_clear(context, &self->order);
@@ -415,28 +408,17 @@ static nadir_status lmo_here(nadir_context *context, nadir_frank_wolfe *self)
         NADIR_CHECK(nadir_lmo_streamed_solve(context, &self->rows, &weights, self->beta, self->budget.step,
                                              &self->streamed, &self->budget, &self->is_streamed));
     }
-    if (!self->is_streamed) {
-        NADIR_CHECK(lmo_each_row(context, self, &weights));
+    if (!self->is_streamed) { /* row by row, from the last answer of each */
+        if (self->solutions == NULL) {
+            NADIR_NEW_ZERO(context, self->solutions, self->problem->rows);
+        }
+        NADIR_NEW(context, each, self->problem->rows);
+        nadir_lmo_weights_fill(self->rows.model, &weights, each);
+        NADIR_CHECK(
+            nadir_lmo_solve_all(context, &self->rows, each, self->beta, self->solutions, &self->budget));
     }
 cleanup:
-    return status;
-}
-
-/* The smallest value is subtracted from all, so that their common part costs the gap no digits. */
-nadir_status nadir_frank_wolfe_lmo(nadir_context *context, nadir_frank_wolfe *self)
-{
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_value_order_make(context, self->problem->states, self->current.v, &self->order));
-    self->on_device = false;
-    self->is_streamed = false;
-    if (self->device_lmo.step != NULL) {
-        NADIR_CHECK(nadir_lmo_device_solve(context, &self->device_lmo, &self->order, self->current.d,
-                                           self->beta, &self->budget, &self->on_device));
-    }
-    if (!self->on_device) {
-        NADIR_CHECK(lmo_here(context, self));
-    }
-cleanup:
+    nadir_release(context, each);
     return status;
 }
 
@@ -450,7 +432,7 @@ nadir_status nadir_frank_wolfe_write(nadir_context *context, nadir_frank_wolfe *
         if (status != NADIR_ERROR_MEMORY) {
             return status;
         }
-        NADIR_CHECK(lmo_here(context, self));
+        NADIR_CHECK(nadir_frank_wolfe_lmo(context, self, true));
     }
     NADIR_CHECK(self->is_streamed
                     ? nadir_lmo_streamed_kernel(context, &self->rows, &weights, &self->streamed, kernel)

@@ -65,13 +65,10 @@ nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe
  *
  * is at most `wanted`, or three steps did not make it smaller. Rows of states that are not visited become
  * nominal. The candidate becomes the kernel with the smallest sum. p = 2; nothing is done for other norms.
+ * search: the one whose last result the candidate is, at this beta; NULL: none.
  */
 nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
-                                      double wanted, nadir_candidate *candidate);
-
-/* The same with the search whose last result the candidate is. */
-nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wolfe *frank_wolfe,
-                                         double wanted, nadir_candidate *candidate);
+                                      nadir_frank_wolfe *search, double wanted, nadir_candidate *candidate);
 
 /* -------------------------------------------------- state of a search, for frank_wolfe*.c alone */
 
@@ -116,8 +113,8 @@ nadir_status nadir_frank_wolfe_evaluate(nadir_context *context, nadir_frank_wolf
                                         const nadir_frank_wolfe_point *warm_start,
                                         nadir_frank_wolfe_point *point);
 
-/* Solves the linear problem at `current`: row solutions and budget. */
-nadir_status nadir_frank_wolfe_lmo(nadir_context *context, nadir_frank_wolfe *self);
+/* Solves the linear problem at `current`: row solutions and budget. host: not by the device. */
+nadir_status nadir_frank_wolfe_lmo(nadir_context *context, nadir_frank_wolfe *self, bool host);
 
 /* The weights gamma d pi of the rows at `current`. */
 static inline nadir_lmo_weights nadir_frank_wolfe_weights(const nadir_frank_wolfe *self)

@@ -149,7 +149,7 @@ static nadir_status full_step(nadir_context *context, nadir_frank_wolfe *self, d
     NADIR_CHECK(nadir_frank_wolfe_write(context, self, &self->next.kernel));
     NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, &self->current, &self->next));
     nadir_frank_wolfe_point_swap(&self->current, &self->next);
-    NADIR_CHECK(nadir_frank_wolfe_lmo(context, self));
+    NADIR_CHECK(nadir_frank_wolfe_lmo(context, self, false));
 cleanup:
     return status;
 }
@@ -174,7 +174,7 @@ static nadir_status measure(nadir_context *context, nadir_frank_wolfe *self, boo
     nadir_status status = NADIR_OK;
     if (passed) {
         NADIR_CHECK(resume(context, self, candidate));
-        NADIR_CHECK(nadir_frank_wolfe_lmo(context, self));
+        NADIR_CHECK(nadir_frank_wolfe_lmo(context, self, false));
     }
     NADIR_CHECK(nadir_frank_wolfe_gap(context, self, candidate->kernel));
     candidate->gap = self->gap;
@@ -182,11 +182,12 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wolfe *frank_wolfe,
-                                         double wanted, nadir_candidate *candidate)
+nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
+                                      nadir_frank_wolfe *search, double wanted, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
-    const nadir_problem *problem = frank_wolfe->problem;
+    nadir_frank_wolfe own = {0};
+    nadir_frank_wolfe *self = search != NULL ? search : &own;
     double least;
     double tau = candidate->tau;
     bool taken = false;
@@ -194,15 +195,20 @@ nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wol
     if (problem->uncertainty->p != 2) {
         return NADIR_OK;
     }
-    NADIR_CHECK(resume(context, frank_wolfe, candidate));
-    NADIR_CHECK(total_slack(context, frank_wolfe, candidate->kernel, tau, &least));
+    if (search == NULL) {
+        NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, self));
+    }
+    NADIR_CHECK(resume(context, self, candidate));
+    if (search == NULL) {
+        NADIR_CHECK(nadir_frank_wolfe_lmo(context, self, false));
+    }
+    NADIR_CHECK(total_slack(context, self, candidate->kernel, tau, &least));
     for (int worse = 0; worse < WORSE && least > wanted;) {
         double slack;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
-        frank_wolfe->rough =
-            problem->model->dense != NULL; /* steps make v and d better than one solve does */
-        NADIR_CHECK(full_step(context, frank_wolfe, &tau));
-        NADIR_CHECK(total_slack(context, frank_wolfe, frank_wolfe->current.kernel, tau, &slack));
+        self->rough = problem->model->dense != NULL; /* steps make v and d better than one solve does */
+        NADIR_CHECK(full_step(context, self, &tau));
+        NADIR_CHECK(total_slack(context, self, self->current.kernel, tau, &slack));
         /* the error of the solves does not change from step to step */
         const bool still = fabs(slack - least) <= STILL * least;
         passed = !(slack < least);
@@ -210,30 +216,14 @@ nadir_status nadir_frank_wolfe_polish_on(nadir_context *context, nadir_frank_wol
         if (!passed) {
             least = slack;
             taken = true;
-            take_point(frank_wolfe, tau, candidate);
+            take_point(self, tau, candidate);
         }
         candidate->iterations++;
     }
-    NADIR_CHECK(taken ? measure(context, frank_wolfe, passed, candidate) : NADIR_OK);
+    NADIR_CHECK(taken ? measure(context, self, passed, candidate) : NADIR_OK);
     NADIR_CHECK(nadir_kernel_device_fetch(context, candidate->kernel));
 cleanup:
-    return status;
-}
-
-nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
-                                      double wanted, nadir_candidate *candidate)
-{
-    nadir_status status = NADIR_OK;
-    nadir_frank_wolfe self = {0};
-    if (problem->uncertainty->p != 2) {
-        return NADIR_OK;
-    }
-    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, &self));
-    NADIR_CHECK(resume(context, &self, candidate));
-    NADIR_CHECK(nadir_frank_wolfe_lmo(context, &self));
-    NADIR_CHECK(nadir_frank_wolfe_polish_on(context, &self, wanted, candidate));
-cleanup:
-    nadir_frank_wolfe_finish(context, &self);
+    nadir_frank_wolfe_finish(context, &own);
     return status;
 }
 
@@ -303,7 +293,7 @@ nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe
     memcpy(current->d, d, bytes);
     memcpy(next->v, v, bytes);
     memcpy(next->d, d, bytes);
-    NADIR_CHECK(nadir_frank_wolfe_lmo(context, frank_wolfe));
+    NADIR_CHECK(nadir_frank_wolfe_lmo(context, frank_wolfe, false));
     NADIR_CHECK(nadir_frank_wolfe_write(context, frank_wolfe, &next->kernel));
     NADIR_CHECK(nadir_kernel_solver_set(context, &frank_wolfe->solver, next->kernel));
     NADIR_CHECK(nadir_kernel_device_fetch(context, next->kernel));

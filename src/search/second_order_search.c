@@ -31,7 +31,6 @@ typedef struct search {
     bool half_suffices; /* any kappa of 1/2 at most will do */
     bool nominal;       /* occupancies have been bounded around the nominal kernel */
     double before[2];   /* kappa by slopes, two passes ago and one */
-    nadir_lagrangian lagrangian;
 } search;
 
 static nadir_status begin(nadir_context *context, search *self)
@@ -143,14 +142,13 @@ cleanup:
 
 /* The Lagrangian bound of the kernels below the level, and passes around its answer for the tau that holds
  * them best. */
-static nadir_status bound_by_lagrangian(nadir_context *context, search *self)
+static nadir_status bound_by_lagrangian(nadir_context *context, search *self, nadir_lagrangian *found)
 {
     nadir_status status = NADIR_OK;
     nadir_derivation *derivation = self->derivation;
     const nadir_problem *problem = derivation->problem;
     const double beta = derivation->beta;
     const double *high = derivation->below.high;
-    nadir_lagrangian *found = &self->lagrangian;
     NADIR_CHECK(nadir_lagrangian_tau_best(context, problem, beta, high, derivation->star.kkt.tau, EVALUATIONS,
                                           found));
     NADIR_CHECK(nadir_derivation_lagrangian_below(context, derivation, found->tau, found->v));
@@ -173,13 +171,14 @@ static double largest_high(const nadir_occupancy_bounds *bounds)
     return nadir_vector_largest(bounds->states, bounds->high);
 }
 
-/* One round: Lagrangian bound, passes, radius, kappa. *again: it is worth another. */
-static nadir_status run_round(nadir_context *context, search *self, bool *again)
+/* One round: Lagrangian bound, passes, radius, kappa. found: of the round before, or zeros. *again: it is worth
+ * another. */
+static nadir_status run_round(nadir_context *context, search *self, nadir_lagrangian *found, bool *again)
 {
     nadir_status status = NADIR_OK;
     const nadir_occupancy_bounds *below = &self->derivation->below;
     const double before = largest_high(below);
-    NADIR_CHECK(bound_by_lagrangian(context, self));
+    NADIR_CHECK(bound_by_lagrangian(context, self, found));
     NADIR_CHECK(tighten(context, self));
     NADIR_CHECK(conclude(context, self));
     *again = !below->empty && largest_high(below) < (1 - WORTH) * before;
@@ -228,6 +227,7 @@ static nadir_status prove_fully(nadir_context *context, search *self, int rounds
     nadir_status status = NADIR_OK;
     nadir_derivation *derivation = self->derivation;
     const nadir_certificate *certificate = derivation->certificate;
+    nadir_lagrangian found = {0};
     bool again = true;
     NADIR_CHECK(
         nadir_derivation_set_passes(context, derivation, NADIR_OCCUPANCY_PASSES, NADIR_OCCUPANCY_SETTLED));
@@ -244,9 +244,10 @@ static nadir_status prove_fully(nadir_context *context, search *self, int rounds
         NADIR_CHECK(conclude(context, self));
     }
     for (int i = 0; i < rounds && again && certificate->lower < wanted; i++) {
-        NADIR_CHECK(run_round(context, self, &again));
+        NADIR_CHECK(run_round(context, self, &found, &again));
     }
 cleanup:
+    nadir_lagrangian_clear(context, &found);
     return status;
 }
 
@@ -264,7 +265,6 @@ nadir_status nadir_second_order_search(nadir_context *context, nadir_derivation 
         NADIR_CHECK(prove_fully(context, &self, strict ? ROUNDS_STRICT : ROUNDS, wanted));
     }
 cleanup:
-    nadir_lagrangian_clear(context, &self.lagrangian);
     return status;
 }
 
@@ -314,10 +314,11 @@ static bool holds(bisection *self, double k)
 }
 
 /* Where it is at most 1/2, a rough number does unless a sharp one is asked for. */
-static void bisect(bisection *self, bool sharp)
+void nadir_kappa_bisect(const nadir_context *context, nadir_kappa_matrix *matrix, bool sharp)
 {
+    bisection self = {.context = context, .matrix = matrix};
     double high = 0.5;
-    for (int step = 0; !holds(self, high); step++) {
+    for (int step = 0; !holds(&self, high); step++) {
         if (step == DOUBLINGS) {
             return;
         }
@@ -327,18 +328,12 @@ static void bisect(bisection *self, bool sharp)
     const int halvings = sharp || high > 0.5 ? HALVINGS : HALVINGS_FEW;
     for (int step = 0; step < halvings; step++) {
         const double k = (low + high) / 2;
-        if (holds(self, k)) {
+        if (holds(&self, k)) {
             high = k;
         } else {
             low = k;
         }
     }
-}
-
-void nadir_kappa_bisect(const nadir_context *context, nadir_kappa_matrix *matrix, bool sharp)
-{
-    bisection self = {.context = context, .matrix = matrix};
-    bisect(&self, sharp);
 }
 
 /* ------------------------------------------------------------------------ hope for kappa <= 1/2 */

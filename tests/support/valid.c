@@ -47,7 +47,7 @@ nadir_candidate test_descend(nadir_context *context, const nadir_problem *proble
     nadir_candidate attack = {0};
     assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, NULL, 1e-13, 500, &attack));
     const double penalty = problem->J - attack.J;
-    assert_ok(context, nadir_frank_wolfe_polish(context, problem, beta, 1e-10 * penalty, &attack));
+    assert_ok(context, nadir_frank_wolfe_polish(context, problem, beta, NULL, 1e-10 * penalty, &attack));
     return attack;
 }
 

@@ -63,7 +63,8 @@ static void attack_set(fight *made)
         nadir_kernel *start = test_entries_kernel(context, problem->model, entries);
         attack = (nadir_candidate){0};
         assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, 1e-12, 100, &attack));
-        assert_ok(context, nadir_frank_wolfe_polish(context, problem, beta, 1e-12 * made->scale, &attack));
+        assert_ok(context,
+                  nadir_frank_wolfe_polish(context, problem, beta, NULL, 1e-12 * made->scale, &attack));
         keep(made, &attack);
         nadir_kernel_free(start);
     }

@@ -1,0 +1,545 @@
+/*
+ * evaluate_valid.c: robust evaluation of one radius, non-rectangular ball on the domains simplex and support:
+ * the search, then the proofs of strategy.c in one loop.
+ *
+ * The free domain comes first where it can help: its worst kernel is found and proven at the cost of a few
+ * solves. If that kernel lies in the domain it is the worst here too, since this set is a part of the free
+ * one; if not, its return is still a lower bound.
+ *
+ * No number of the search is trusted: bounds follow from the kernel and a witness by the steps of
+ * proof/derivation.h. All proofs of a candidate add steps to one derivation. A proof that fails may show a
+ * better start for the search.
+ */
+#include "core/context.h"
+#include "linalg/distributed.h"
+#include "proof/free_bounds.h"
+#include "proof/membership.h"
+#include "robust/strategy.h"
+#include "search/frank_wolfe.h"
+#include "search/lagrangian_search.h"
+#include "search/second_order_search.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+nadir_valid_run nadir_valid_run_make(nadir_context *context, const nadir_problem *problem,
+                                     const nadir_robust_settings *settings, double factor,
+                                     nadir_evaluation *evaluation)
+{
+    return (nadir_valid_run){
+        .context = context,
+        .problem = problem,
+        .settings = settings,
+        .beta = factor * problem->uncertainty->radius,
+        .factor = factor,
+        .evaluation = evaluation,
+        .free = {.refused = true},
+    };
+}
+
+static void clear_proofs(nadir_valid_run *run)
+{
+    nadir_derivation_clear(run->context, &run->derivation);
+    nadir_certificate_clear(run->context, &run->proof);
+    run->proof = (nadir_certificate){.lower = -INFINITY, .kappa = NAN};
+}
+
+void nadir_valid_run_clear(nadir_valid_run *run)
+{
+    clear_proofs(run);
+    nadir_evaluation_clear(run->context, &run->free);
+}
+
+/* ------------------------------------------------------------------- the free domain, where it helps */
+
+/* Whether the worst kernel of the free domain may lie in this domain and is cheap to prove. At p = 2 it
+ * changes every entry of a row, so that the model must be full. */
+static bool free_may_help(const nadir_context *context, const nadir_problem *problem)
+{
+    const nadir_uncertainty *set = problem->uncertainty;
+    const nadir_model *model = problem->model;
+    if (model->exchange != NULL || /* kernels of rank one have no rows to check there */
+        !nadir_free_rewards_fit(context, problem)) {
+        return false;
+    }
+    return set->p == 1 || (set->p == 2 && model->nonzeros == model->rows * model->states);
+}
+
+/* Evaluates the free domain; NADIR_ERROR_NOT_CONVERGED where that cannot help. */
+static nadir_status evaluate_free(const nadir_valid_run *first, int64_t count, const double *factors,
+                                  nadir_evaluation *evaluations)
+{
+    nadir_uncertainty set = *first->problem->uncertainty;
+    nadir_problem problem = *first->problem;
+    nadir_robust_settings settings = *first->settings;
+    set.domain = NADIR_DOMAIN_FREE;
+    problem.uncertainty = &set;
+    settings.certify = NADIR_CERTIFY_AUTO;
+    return free_may_help(first->context, first->problem)
+               ? nadir_free_evaluate(first->context, &problem, &settings, count, factors, evaluations)
+               : NADIR_ERROR_NOT_CONVERGED;
+}
+
+nadir_status nadir_valid_ask_free(int64_t count, nadir_valid_run *runs)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = runs->context;
+    nadir_evaluation *evaluations = NULL;
+    double *factors = NULL;
+    NADIR_NEW_ZERO(context, evaluations, count);
+    NADIR_NEW(context, factors, count);
+    for (int64_t i = 0; i < count; i++) {
+        factors[i] = runs[i].factor;
+    }
+    const nadir_status made = evaluate_free(runs, count, factors, evaluations);
+    for (int64_t i = 0; i < count; i++) {
+        runs[i].free = evaluations[i];
+        runs[i].free.refused = evaluations[i].refused || made != NADIR_OK;
+        runs[i].free_is_known = true;
+    }
+    status = made == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : made;
+cleanup:
+    nadir_release(context, evaluations);
+    nadir_release(context, factors);
+    return status;
+}
+
+nadir_status nadir_valid_take_free(nadir_valid_run *run, bool *done)
+{
+    nadir_status status = NADIR_OK;
+    nadir_evaluation *free = &run->free;
+    nadir_evaluation *evaluation = run->evaluation;
+    nadir_membership membership;
+    *done = false;
+    evaluation->robust_time += free->robust_time;
+    evaluation->certify_time += free->certify_time;
+    if (free->refused || free->candidate.c == NULL || !(free->minimum >= 0) ||
+        !nadir_evaluation_is_close(run->problem, run->settings, free)) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(nadir_rank_one_candidate_kernel(run->context, run->problem, &free->candidate));
+    NADIR_CHECK(nadir_membership_measure(run->context, free->candidate.kernel, run->problem->uncertainty,
+                                         run->factor, &membership));
+    *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;
+    if (*done) {
+        *evaluation = *free;
+        *free = (nadir_evaluation){.refused = true};
+        evaluation->breakdown = NAN;
+        evaluation->breakdown_proof = NADIR_BREAKDOWN_NONE;
+    }
+cleanup:
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------- needs */
+
+/* The lower bound that certifies the candidate. */
+static double wanted_lower(const nadir_valid_run *run)
+{
+    const double J = run->evaluation->candidate.J;
+    return J - 0.5 * run->settings->width * (run->problem->J - J);
+}
+
+static bool is_iterative(const nadir_valid_run *run)
+{
+    return nadir_occupancy_iterates(run->problem->occupancy);
+}
+
+static bool has_second_order(const nadir_valid_run *run)
+{
+    const double tau = run->evaluation->candidate.tau;
+    return run->problem->uncertainty->p == 2 && tau > 0 && isfinite(tau);
+}
+
+static bool has_columns(const nadir_valid_run *run)
+{
+    const bool few = run->problem->states <= NADIR_PROOF_STATES;
+    return run->problem->model->exchange == NULL && (few || run->settings->certify == NADIR_CERTIFY_STRICT);
+}
+
+static bool is_sparse(const nadir_problem *problem)
+{
+    return problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT && problem->model->dense == NULL;
+}
+
+static bool can_list_rows(const nadir_valid_run *run)
+{
+    const double dense = (double)run->problem->rows * (double)run->problem->states;
+    return is_sparse(run->problem) || nadir_allreduce_maximum(run->context, dense) <= NADIR_PROOF_ENTRIES;
+}
+
+static bool has_needs(const nadir_valid_run *run, int needs)
+{
+    return (!(needs & NADIR_NEEDS_AUTO) || run->settings->certify == NADIR_CERTIFY_AUTO) &&
+           (!(needs & NADIR_NEEDS_SECOND_ORDER) || has_second_order(run)) &&
+           (!(needs & NADIR_NEEDS_COLUMNS) || has_columns(run)) &&
+           (!(needs & NADIR_NEEDS_LARGE) || !has_columns(run)) &&
+           (!(needs & NADIR_NEEDS_LISTED_ROWS) || can_list_rows(run)) &&
+           (!(needs & NADIR_NEEDS_ONE_PROCESS) || run->problem->model->exchange == NULL) &&
+           (!(needs & NADIR_NEEDS_KAPPA_PATH) || run->kappa_path != NULL) &&
+           (!(needs & NADIR_NEEDS_HOPE) || !run->proof.hopeless) &&
+           (!(needs & NADIR_NEEDS_NO_HOPE) || run->proof.hopeless);
+}
+
+/* ---------------------------------------------------------------------------------------- proofs */
+
+/* At tau = 0 where the ball does not matter, which proves kernels inside the ball; then at the best tau. With
+ * columns but without a second order, bounds on the occupancies around the nominal kernel come first; without
+ * columns a kappa of at most 1/2 is better than this bound. */
+static nadir_status prove_lagrangian(nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_lagrangian found = {0};
+    nadir_context *context = run->context;
+    const nadir_problem *problem = run->problem;
+    const double tau = run->evaluation->candidate.tau;
+    if (has_columns(run) && !has_second_order(run)) {
+        NADIR_CHECK(nadir_derivation_set_passes(context, &run->derivation, NADIR_OCCUPANCY_PASSES,
+                                                NADIR_OCCUPANCY_SETTLED));
+    }
+    if ((!has_columns(run) && run->proof.kappa <= 0.5) || !isfinite(tau) ||
+        !(pow(run->beta, problem->uncertainty->p) > 0)) { /* p so large that beta^p underflows */
+        return NADIR_OK;
+    }
+    if (!(tau > 0)) {
+        NADIR_CHECK(nadir_lagrangian_solve(context, problem, run->beta, run->proof.d_bar, 0, &found));
+        NADIR_CHECK(nadir_derivation_lagrangian(context, &run->derivation, found.tau, found.v));
+        nadir_lagrangian_clear(context, &found);
+    }
+    if (run->proof.lower < run->wanted) {
+        NADIR_CHECK(nadir_lagrangian_tau_best(context, problem, run->beta, run->proof.d_bar, tau,
+                                              NADIR_PROOF_TAU_EVALUATIONS, &found));
+        NADIR_CHECK(nadir_derivation_lagrangian(context, &run->derivation, found.tau, found.v));
+    }
+cleanup:
+    nadir_lagrangian_clear(context, &found);
+    return status;
+}
+
+/* Adds to run->proof what one proof shows of the candidate. */
+static nadir_status prove_by(nadir_valid_run *run, nadir_proof_method method)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = run->context;
+    const nadir_candidate *candidate = &run->evaluation->candidate;
+    const nadir_kappa_path *path = run->kappa_path;
+    const bool derives = method != NADIR_PROVE_FREE && method != NADIR_PROVE_KAPPA_PATH;
+    if (derives && run->derivation.problem == NULL) {
+        nadir_certificate_clear(context, &run->proof);
+        NADIR_CHECK(nadir_derivation_make(context, run->problem, run->beta, candidate,
+                                          path != NULL ? &path->bounds : NULL, &run->proof,
+                                          &run->derivation));
+    }
+    switch (method) {
+    case NADIR_PROVE_FREE:
+        return run->free_is_known ? NADIR_OK : nadir_valid_ask_free(1, run);
+    case NADIR_PROVE_KAPPA_PATH:
+        nadir_certificate_clear(context, &run->proof);
+        return nadir_kappa_path_search(context, path, run->beta, candidate, &run->proof);
+    case NADIR_PROVE_BY_NORMS:
+        return nadir_derivation_by_norms(context, &run->derivation);
+    case NADIR_PROVE_SECOND_ORDER:
+        return nadir_second_order_search(context, &run->derivation, run->settings->certify, run->wanted);
+    case NADIR_PROVE_LARGE:
+        return nadir_derivation_large(context, &run->derivation);
+    case NADIR_PROVE_LAGRANGIAN:
+        return prove_lagrangian(run);
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_valid_try(nadir_valid_run *run, int stage)
+{
+    nadir_status status = NADIR_OK;
+    for (const nadir_proof_row *row = nadir_proof_table; row->name != NULL; row++) {
+        if ((row->stages & stage) && has_needs(run, row->needs)) {
+            NADIR_CHECK(prove_by(run, row->method));
+            if (run->proof.lower >= run->wanted) {
+                break;
+            }
+        }
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *problem, double beta,
+                               const nadir_candidate *candidate, nadir_certify effort, double wanted,
+                               nadir_certificate *certificate)
+{
+    nadir_evaluation evaluation = {.candidate = *candidate}; /* owns nothing */
+    const nadir_robust_settings settings = {.certify = effort};
+    nadir_valid_run run = {.context = context,
+                           .problem = problem,
+                           .settings = &settings,
+                           .beta = beta,
+                           .evaluation = &evaluation,
+                           .wanted = wanted};
+    clear_proofs(&run);
+    const nadir_status status = nadir_valid_try(&run, NADIR_STAGE_FINE);
+    *certificate = (nadir_certificate){0};
+    if (status == NADIR_OK) {
+        *certificate = run.proof;
+        run.proof = (nadir_certificate){0};
+    }
+    nadir_valid_run_clear(&run);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------ one candidate */
+
+/* Makes the candidate stationary to a share of the width, where entries can be checked one by one. */
+static nadir_status polish(nadir_valid_run *run, double share)
+{
+    const nadir_problem *problem = run->problem;
+    nadir_candidate *candidate = &run->evaluation->candidate;
+    const bool small = problem->states <= NADIR_PROOF_STATES;
+    if (!small && !is_sparse(problem) && run->settings->certify != NADIR_CERTIFY_STRICT) {
+        return NADIR_OK;
+    }
+    const double wanted = fmax(share * run->settings->width * (problem->J - candidate->J),
+                               is_iterative(run) ? NADIR_STATIONARY_VISIBLE * fabs(candidate->J) : 0);
+    nadir_frank_wolfe *frank_wolfe = run->frank_wolfe;
+    run->frank_wolfe = NULL;
+    return nadir_frank_wolfe_polish(run->context, problem, run->beta, frank_wolfe, wanted, candidate);
+}
+
+/* Polishes the candidate, and tries the proofs of a stage. With a warm start norms may prove a rough candidate
+ * at once. Where they are far from that, the bound of the free domain is the best there is. */
+static nadir_status prove_stage(nadir_valid_run *run, int stage)
+{
+    nadir_status status = NADIR_OK;
+    const bool warm = stage == NADIR_STAGE_ROUGH_WARM;
+    const bool large =
+        is_iterative(run) && nadir_model_total(run->problem->model) > NADIR_POLISH_AT_ONCE_STATES;
+    bool hopeless = false;
+    if (warm) {
+        NADIR_CHECK(nadir_kappa_foresee(run->context, run->problem, run->beta, &run->evaluation->candidate,
+                                        &hopeless));
+    }
+    clear_proofs(run);
+    if (!warm || (!hopeless && !large)) {
+        NADIR_CHECK(polish(run, stage == NADIR_STAGE_FINE ? NADIR_STATIONARY : NADIR_STATIONARY_ROUGHLY));
+    }
+    run->proof.hopeless = hopeless;
+    run->wanted = wanted_lower(run);
+    NADIR_CHECK(nadir_valid_try(run, stage));
+cleanup:
+    return status;
+}
+
+/* Rough stationarity suffices for most shared proofs of many radii, and for proofs by norms from a warm
+ * start. Other proofs get more, so that bounds do not depend on the roundings of the search. */
+static nadir_status prove(nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    const bool warm = !run->free_is_known && run->settings->certify == NADIR_CERTIFY_AUTO;
+    int stage = run->kappa_path != NULL ? NADIR_STAGE_ROUGH_RADII
+                : warm                  ? NADIR_STAGE_ROUGH_WARM
+                                        : NADIR_STAGE_FINE;
+    for (bool done = false; !done; stage = NADIR_STAGE_FINE) {
+        NADIR_CHECK(prove_stage(run, stage));
+        done = stage == NADIR_STAGE_FINE || run->proof.lower >= run->wanted ||
+               (stage == NADIR_STAGE_ROUGH_RADII ? !(run->proof.kappa <= 0.5) : !run->free.refused);
+    }
+cleanup:
+    return status;
+}
+
+/* Searches from the kernel of the Lagrangian bound that the proof has found. */
+static nadir_status search_again(nadir_valid_run *run, bool *better)
+{
+    nadir_status status = NADIR_OK;
+    nadir_lagrangian lagrangian = {0};
+    const nadir_robust_settings *settings = run->settings;
+    const nadir_certificate *proof = &run->proof;
+    NADIR_NEW(run->context, lagrangian.v, run->problem->states);
+    memcpy(lagrangian.v, proof->v_tau, (size_t)run->problem->states * sizeof *lagrangian.v);
+    NADIR_CHECK(
+        nadir_lagrangian_solve(run->context, run->problem, run->beta, proof->d_bar, proof->tau, &lagrangian));
+    NADIR_CHECK(nadir_multistart_again(run->context, run->problem, run->beta, &lagrangian,
+                                       settings->tolerance, settings->iterations_limit,
+                                       &run->evaluation->candidate, better));
+cleanup:
+    nadir_lagrangian_clear(run->context, &lagrangian);
+    return status;
+}
+
+/* Proofs, and further searches from where they fail. */
+static nadir_status prove_and_search(nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_evaluation *evaluation = run->evaluation;
+    const int attempts = nadir_rewards_underflow(run->context, run->problem) ? 0 : NADIR_PROOF_ATTEMPTS;
+    bool better = true;
+    for (int attempt = 0; attempt < attempts && better; attempt++) {
+        better = false;
+        NADIR_CHECK(prove(run));
+        if (run->proof.lower < wanted_lower(run) && run->proof.v_tau != NULL) {
+            NADIR_CHECK(search_again(run, &better));
+        }
+    }
+    NADIR_CHECK(nadir_evaluation_check_valid(run->context, run->problem, run->factor, evaluation));
+    nadir_evaluation_take_bound(evaluation, run->proof.lower, run->proof.proof, run->proof.bound);
+    if (nadir_evaluation_is_close(run->problem, run->settings, evaluation)) { /* rewards alone may prove it */
+        evaluation->proof = evaluation->proof == NADIR_PROOF_NONE ? NADIR_PROOF_RIGOROUS : evaluation->proof;
+    }
+    nadir_evaluation_take_certificate(run->context, &run->proof, evaluation);
+cleanup:
+    clear_proofs(run);
+    return status;
+}
+
+/* The bound of the free domain, and the pair (c, k) that proves it at p = 2. */
+static nadir_status take_free_bound(nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_evaluation *free = &run->free;
+    if (free->refused) {
+        return NADIR_OK;
+    }
+    nadir_evaluation_take_bound(run->evaluation, free->lower, free->proof, NADIR_BOUND_FREE_DOMAIN);
+    if (run->problem->uncertainty->p == 2 && free->candidate.c != NULL &&
+        run->evaluation->enclosing == NULL) {
+        NADIR_CHECK(nadir_evaluation_keep_pair(run->context, run->problem->states, free->candidate.c,
+                                               free->candidate.k, run->evaluation));
+    }
+cleanup:
+    return status;
+}
+
+nadir_status nadir_valid_certify(nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_evaluation *evaluation = run->evaluation;
+    const double begun = nadir_clock_seconds();
+    evaluation->breakdown = NAN;
+    evaluation->kappa = NAN;
+    clear_proofs(run);
+    if (run->settings->certify != NADIR_CERTIFY_OFF) {
+        NADIR_CHECK(prove_and_search(run));
+    } else {
+        NADIR_CHECK(nadir_evaluation_check_valid(run->context, run->problem, run->factor, evaluation));
+    }
+    if (!nadir_evaluation_is_close(run->problem, run->settings, evaluation)) {
+        NADIR_CHECK(nadir_valid_try(run, NADIR_STAGE_AFTER));
+    }
+    NADIR_CHECK(take_free_bound(run));
+    evaluation->certify_time += nadir_clock_seconds() - begun;
+cleanup:
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------ one radius */
+
+nadir_status nadir_valid_search_cold(const nadir_valid_run *run, nadir_candidate *candidate)
+{
+    return nadir_multistart_run(run->context, run->problem, run->beta, run->settings->tolerance,
+                                run->settings->iterations_limit, candidate);
+}
+
+bool nadir_valid_is_worse(const nadir_valid_run *run, const nadir_candidate *candidate,
+                          const nadir_candidate *than)
+{
+    const double rounding = 64 * DBL_EPSILON * (fabs(candidate->J) + fabs(run->problem->J));
+    return candidate->J < than->J - run->settings->tolerance * fabs(run->problem->J - than->J) - rounding;
+}
+
+nadir_status nadir_valid_take_worse(nadir_valid_run *run, nadir_candidate *candidate)
+{
+    const nadir_candidate before = run->evaluation->candidate;
+    run->evaluation->candidate = *candidate;
+    *candidate = before;
+    return nadir_valid_certify(run);
+}
+
+void nadir_valid_drop_transpose(const nadir_valid_run *run)
+{
+    nadir_occupancy *occupancy = run->problem->occupancy;
+    const bool large = nadir_model_total(run->problem->model) > NADIR_PROOF_STATES;
+    if (large && nadir_occupancy_iterates(occupancy)) {
+        nadir_average_forget_transpose(run->context, nadir_occupancy_average(occupancy));
+    }
+}
+
+/* Starts from v and d of the warm start. check_cold_start restarts cold unless the result is certified. */
+static nadir_status search_warm(nadir_valid_run *run, nadir_frank_wolfe **frank_wolfe)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_warm_start *warm_start = run->warm_start;
+    NADIR_CHECK(nadir_frank_wolfe_create(run->context, run->problem, frank_wolfe));
+    NADIR_CHECK(nadir_frank_wolfe_from(run->context, *frank_wolfe, run->beta, warm_start->v, warm_start->d,
+                                       run->settings->tolerance, run->settings->iterations_limit,
+                                       &run->evaluation->candidate));
+    run->frank_wolfe = *frank_wolfe;
+cleanup:
+    return status;
+}
+
+/* Where a result from a warm start is not certified, a cold start may find a worse kernel. */
+static nadir_status check_cold_start(nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_candidate other = {0};
+    if (nadir_evaluation_is_close(run->problem, run->settings, run->evaluation)) {
+        return NADIR_OK;
+    }
+    const double begun = nadir_clock_seconds();
+    NADIR_CHECK(nadir_valid_search_cold(run, &other));
+    run->evaluation->robust_time += nadir_clock_seconds() - begun;
+    if (nadir_valid_is_worse(run, &other, &run->evaluation->candidate)) {
+        run->frank_wolfe = NULL;
+        NADIR_CHECK(nadir_valid_take_worse(run, &other));
+    }
+cleanup:
+    nadir_candidate_clear(run->context, &other);
+    return status;
+}
+
+/* Search and proofs, where the free domain has not settled it. */
+static nadir_status search_and_certify(nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_frank_wolfe *frank_wolfe = NULL;
+    const double begun = nadir_clock_seconds();
+    nadir_valid_drop_transpose(run);
+    NADIR_CHECK(run->warm_start != NULL ? search_warm(run, &frank_wolfe)
+                                        : nadir_valid_search_cold(run, &run->evaluation->candidate));
+    run->evaluation->robust_time += nadir_clock_seconds() - begun;
+    NADIR_CHECK(nadir_valid_certify(run));
+    NADIR_CHECK(run->warm_start != NULL ? check_cold_start(run) : NADIR_OK);
+cleanup:
+    nadir_frank_wolfe_free(run->context, frank_wolfe);
+    return status;
+}
+
+nadir_status nadir_evaluate_check_method(nadir_context *context, const nadir_robust_settings *settings)
+{
+    return settings->method == NULL || strcmp(settings->method, "auto") == 0
+               ? NADIR_OK
+               : nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                            "method %s is for the free domain; leave the method to auto here",
+                            settings->method);
+}
+
+nadir_status nadir_evaluate_valid(nadir_context *context, const nadir_problem *problem,
+                                  const nadir_robust_settings *settings, double factor,
+                                  const nadir_warm_start *warm_start, nadir_evaluation *evaluation)
+{
+    nadir_status status = NADIR_OK;
+    nadir_valid_run run = nadir_valid_run_make(context, problem, settings, factor, evaluation);
+    bool done = false;
+    run.warm_start = warm_start;
+    NADIR_CHECK(nadir_evaluate_check_method(context, settings));
+    NADIR_CHECK(nadir_progress(context, "worst kernels", 0));
+    if (warm_start == NULL) { /* else the worst kernel is known, or nearly so */
+        NADIR_CHECK(nadir_valid_try(&run, NADIR_STAGE_BEFORE));
+        NADIR_CHECK(nadir_valid_take_free(&run, &done));
+    }
+    NADIR_CHECK(done ? NADIR_OK : search_and_certify(&run));
+cleanup:
+    nadir_valid_run_clear(&run);
+    return status;
+}
