@@ -28,7 +28,6 @@
 #include "proof/certificate.h"
 #include "proof/rank_one_check.h"
 #include "robust/robust.h"
-#include "robust/worst.h"
 #include "search/free_search.h"
 #include "search/kernel_solver.h"
 #include "sets/lmo.h"

@@ -9,7 +9,7 @@
 #include "io/format.h"
 #include "io/npz.h"
 #include "proof/verify.h"
-#include "robust/worst.h"
+#include "robust/evaluation.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,7 @@
  * The two ways share no solve, so that each can be checked by the other.
  */
 #include "linalg/vector.h"
-#include "robust/worst.h"
+#include "robust/evaluation.h"
 #include "solve/value.h"
 
 #include <math.h>

@@ -5,7 +5,6 @@
 #include "policy/ascent.h"
 #include "policy/rectangular_optimum.h"
 #include "robust/robust.h"
-#include "robust/worst.h"
 #include "solve/nominal_optimum.h"
 
 #include <math.h>

@@ -18,7 +18,6 @@
 #include "proof/certificate.h"
 #include "robust/robust.h"
 #include "robust/strategy.h"
-#include "robust/worst.h"
 #include "search/difference_search.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* evaluation.c: the answer for one radius. */
+/* evaluation.c: the answer for one radius, and the worst kernel as the user holds it. */
 #include "robust/evaluation.h"
 #include "linalg/distributed.h"
 #include "proof/bellman_bound.h"
@@ -138,4 +138,164 @@ nadir_status nadir_evaluation_check_nominal(nadir_context *context, const nadir_
 cleanup:
     nadir_release(context, v);
     return status;
+}
+
+/* ----------------------------------------------------------------------------------- worst kernel */
+
+void nadir_worst_free(nadir_worst *worst)
+{
+    if (worst == NULL) {
+        return;
+    }
+    nadir_memory *memory = worst->memory;
+    /* The context it was created with may be gone; to free takes nothing but its memory. */
+    nadir_context context = {.memory = memory};
+    nadir_evaluation_clear(&context, &worst->evaluation);
+    nadir_uncertainty_clear(&context, &worst->uncertainty);
+    nadir_release(&context, worst->d);
+    nadir_policy_free(worst->policy);
+    nadir_model_free(worst->model);
+    nadir_memory_release(memory, worst);
+    nadir_memory_free(memory);
+}
+
+nadir_status nadir_worst_make(nadir_context *context, const nadir_problem *problem,
+                              const nadir_robust *result, nadir_evaluation *evaluation, nadir_worst **worst)
+{
+    nadir_status status = NADIR_OK;
+    nadir_worst *made = NULL;
+    NADIR_NEW_ZERO(context, made, 1);
+    made->memory = nadir_memory_retain(context->memory);
+    made->model = nadir_model_retain(problem->model);
+    NADIR_CHECK(nadir_policy_share(context, problem->model, problem->policy, &made->policy));
+    NADIR_CHECK(nadir_uncertainty_copy(context, problem->uncertainty, &made->uncertainty));
+    NADIR_NEW(context, made->d, problem->states);
+    memcpy(made->d, problem->d, (size_t)problem->states * sizeof *made->d);
+    if (result != NULL) {
+        made->result = *result;
+    }
+    made->optimistic = problem->sign < 0;
+    made->evaluation = *evaluation;
+    *evaluation = (nadir_evaluation){0};
+    *worst = made;
+    made = NULL;
+cleanup:
+    nadir_worst_free(made);
+    return status;
+}
+
+/* Of all processes. */
+static int64_t radius_count(const nadir_context *context, const nadir_worst *worst)
+{
+    const nadir_uncertainty *set = &worst->uncertainty;
+    if (set->radii == NULL) {
+        return 1;
+    }
+    return set->set == NADIR_SET_S ? nadir_model_total(worst->model)
+                                   : nadir_global_count(context, worst->model->rows);
+}
+
+static const double *radius_of(const nadir_worst *worst)
+{
+    const nadir_uncertainty *set = &worst->uncertainty;
+    return set->radii != NULL ? set->radii : &set->radius;
+}
+
+nadir_status nadir_worst_parameters(nadir_context *context, const nadir_worst *worst,
+                                    nadir_kernel_parameters *parameters)
+{
+    nadir_status status = NADIR_OK;
+    *parameters = (nadir_kernel_parameters){
+        .set = worst->uncertainty.asked,
+        .domain = worst->uncertainty.domain,
+        .norm = worst->uncertainty.p,
+        .radius = radius_of(worst),
+        .radius_count = radius_count(context, worst),
+        .scales = worst->uncertainty.scales,
+        .gamma = worst->model->discount,
+        .optimistic = worst->optimistic,
+    };
+    NADIR_CHECK(nadir_model_digest(context, worst->model, parameters->model_sha256));
+    NADIR_CHECK(nadir_policy_digest(context, worst->policy, parameters->policy_sha256));
+    memcpy(parameters->model_file_sha256, worst->model_file_sha256, sizeof worst->model_file_sha256);
+    memcpy(parameters->policy_file_sha256, worst->policy_file_sha256, sizeof worst->policy_file_sha256);
+cleanup:
+    return status;
+}
+
+/* What the proof of the bound goes by, and nothing else: whatever a witness says is checked. */
+static void set_proof(const nadir_worst *worst, nadir_witness *witness)
+{
+    const nadir_evaluation *evaluation = &worst->evaluation;
+    const nadir_candidate *candidate = &evaluation->candidate;
+    const nadir_uncertainty *set = &worst->uncertainty;
+    const bool rectangular = set->set != NADIR_SET_NONRECT;
+    const bool second_order = evaluation->bound == NADIR_BOUND_SECOND_ORDER;
+    if (set->domain == NADIR_DOMAIN_FREE) {
+        witness->lambda = candidate->lambda;
+        witness->breakdown_low = evaluation->breakdown;
+        witness->breakdown_proof = nadir_breakdown_proof_name(evaluation->breakdown_proof);
+    } else if (second_order || evaluation->bound == NADIR_BOUND_LAGRANGIAN) {
+        witness->tau = candidate->tau;
+        witness->d_bar = evaluation->d_bar;
+        witness->steps = evaluation->steps;
+        witness->steps_count = evaluation->steps_count;
+        witness->kappa = second_order ? evaluation->kappa : NAN;
+    }
+    if (evaluation->bound == NADIR_BOUND_SPECTRAL) {
+        witness->c = candidate->c;
+        witness->k = candidate->k;
+    }
+    witness->c2 = evaluation->enclosing;
+    witness->k2 = evaluation->enclosing != NULL ? evaluation->enclosing + worst->model->states : NULL;
+    witness->v = rectangular ? candidate->v : NULL;
+}
+
+nadir_status nadir_worst_witness(nadir_context *context, const nadir_worst *worst, nadir_witness *witness)
+{
+    nadir_status status = NADIR_OK;
+    if (worst->result.size == 0) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "the kernel is that of the difference of two policies, which has no witness");
+    }
+    nadir_witness_default(witness);
+    NADIR_CHECK(nadir_model_check_one_process(context, worst->model, "witnesses"));
+    NADIR_CHECK(nadir_model_digest(context, worst->model, witness->model_sha256));
+    NADIR_CHECK(nadir_policy_digest(context, worst->policy, witness->policy_sha256));
+    memcpy(witness->model_file_sha256, worst->model_file_sha256, sizeof worst->model_file_sha256);
+    memcpy(witness->policy_file_sha256, worst->policy_file_sha256, sizeof worst->policy_file_sha256);
+    memcpy(witness->kernel_sha256, worst->kernel_sha256, sizeof worst->kernel_sha256);
+    witness->set = worst->uncertainty.asked;
+    witness->domain = worst->uncertainty.domain;
+    witness->norm = worst->uncertainty.p;
+    witness->radius = radius_of(worst);
+    witness->radius_count = radius_count(context, worst);
+    witness->optimistic = worst->optimistic;
+    witness->nominal_return = worst->result.nominal_return;
+    witness->robust_return = worst->result.robust_return;
+    witness->lower_bound = worst->result.lower_bound;
+    witness->upper_bound = worst->result.upper_bound;
+    witness->certificate = worst->result.certificate;
+    witness->bound = worst->result.bound;
+    set_proof(worst, witness);
+cleanup:
+    return status;
+}
+
+const nadir_kernel *nadir_worst_kernel(const nadir_worst *worst)
+{
+    return worst->evaluation.candidate.kernel;
+}
+
+void nadir_worst_multiply(nadir_context *context, const nadir_worst *worst, const double *x, double *y)
+{
+    nadir_kernel_multiply(context, worst->evaluation.candidate.kernel, x, y);
+}
+
+nadir_status nadir_worst_model(nadir_context *context, const nadir_worst *worst, nadir_model **model)
+{
+    const nadir_status status =
+        nadir_model_check_one_process(context, worst->model, "models with the worst kernel");
+    return status != NADIR_OK ? status
+                              : nadir_kernel_to_model(context, worst->evaluation.candidate.kernel, model);
 }

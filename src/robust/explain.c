@@ -7,7 +7,7 @@
  *
  * a sum over rows. Rows of Phat - P sum to zero, so v_P is centred first: nothing is lost to cancellation.
  */
-#include "robust/worst.h"
+#include "robust/evaluation.h"
 
 #include "linalg/vector.h"
 #include "model/kernel.h"

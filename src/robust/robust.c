@@ -4,7 +4,6 @@
 #include "core/context.h"
 #include "proof/certificate.h"
 #include "robust/strategy.h"
-#include "robust/worst.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 #include "support/support.h"
 
 #include "model/kernel.h"
-#include "robust/worst.h"
+#include "robust/evaluation.h"
 #include "solve/occupancy.h"
 #include "support/generated.h"
 #include "support/reference.h"
