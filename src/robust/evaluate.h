@@ -6,13 +6,10 @@
 #ifndef NADIR_ROBUST_EVALUATE_H
 #define NADIR_ROBUST_EVALUATE_H
 
-#include "proof/breakdown.h"
 #include "proof/derivation.h"
 #include "proof/second_order.h"
 #include "robust/evaluation.h"
 #include "search/frank_wolfe.h"
-#include "search/free_search.h"
-#include "search/spectral.h"
 
 /* What an earlier search of a similar problem found: where the search for the worst kernel may start. */
 typedef struct nadir_warm_start {
@@ -101,40 +98,7 @@ nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *prob
 
 /* ------------------------------------------------------------------------------------ free domain */
 
-/* Radii whose linear systems are solved together. */
-typedef struct nadir_free_run {
-    nadir_context *context;
-    const nadir_problem *problem;
-    const nadir_robust_settings *settings;
-    nadir_spectral_method method; /* of spectral searches */
-    int64_t count;
-    const double *factors; /* [count] */
-    double *radii;         /* [count] */
-    nadir_evaluation *evaluations;
-    nadir_candidate *candidates;               /* [count] of the search */
-    nadir_known_breakdown known;               /* p > 1: of the ball, or of the L_2 ball that contains it */
-    nadir_uncertainty two;                     /* that ball, */
-    nadir_problem enclosing;                   /* its problem, */
-    double wider;                              /* and by which factor it is wider */
-    nadir_l1_enumeration_bounds *enumerated;   /* [count] p = 1 */
-    nadir_solve_basis basis, basis_transposed; /* of the right-hand sides of all radii */
-    double limit; /* where breakdown is, once a radius was refused; infinity: not known */
-} nadir_free_run;
-
 /* One radius, or many in rising order. Those at or past breakdown are refused. */
 nadir_evaluator nadir_free_evaluate;
-
-/* Of the table of nadir_free_row_find: breakdown before the search, candidates, and breakdown radii and lower
- * bounds of the evaluations. */
-nadir_status nadir_free_settle_spectral(nadir_free_run *run);
-nadir_status nadir_free_settle_enclosing(nadir_free_run *run);
-nadir_status nadir_free_search_spectral(nadir_free_run *run);
-nadir_status nadir_free_search_l1(nadir_free_run *run);
-nadir_status nadir_free_search_best_response(nadir_free_run *run);
-nadir_status nadir_free_search_rectangular(nadir_free_run *run);
-nadir_status nadir_free_bound_spectral(nadir_free_run *run);
-nadir_status nadir_free_bound_l1(nadir_free_run *run);
-nadir_status nadir_free_bound_enclosing(nadir_free_run *run);
-nadir_status nadir_free_bound_rectangular(nadir_free_run *run);
 
 #endif

@@ -24,6 +24,26 @@
 #include <math.h>
 #include <string.h>
 
+/* Radii whose linear systems are solved together. */
+typedef struct free_run {
+    nadir_context *context;
+    const nadir_problem *problem;
+    const nadir_robust_settings *settings;
+    nadir_spectral_method method; /* of spectral searches */
+    int64_t count;
+    const double *factors; /* [count] */
+    double *radii;         /* [count] */
+    nadir_evaluation *evaluations;
+    nadir_candidate *candidates;               /* [count] of the search */
+    nadir_known_breakdown known;               /* p > 1: of the ball, or of the L_2 ball that contains it */
+    nadir_uncertainty two;                     /* that ball, */
+    nadir_problem enclosing;                   /* its problem, */
+    double wider;                              /* and by which factor it is wider */
+    nadir_l1_enumeration_bounds enumerated;    /* p = 1 */
+    nadir_solve_basis basis, basis_transposed; /* of the right-hand sides of all radii */
+    double limit; /* where breakdown is, once a radius was refused; infinity: not known */
+} free_run;
+
 static double largest_of(int64_t count, const double *numbers)
 {
     double largest = 0;
@@ -34,7 +54,7 @@ static double largest_of(int64_t count, const double *numbers)
 }
 
 /* In the problem's own norm: the estimate under NADIR_CERTIFY_STRICT, else the proven radius. */
-static void set_breakdown(const nadir_free_run *run, nadir_evaluation *evaluation)
+static void set_breakdown(const free_run *run, nadir_evaluation *evaluation)
 {
     const nadir_problem *problem = run->problem;
     const nadir_known_breakdown *known = &run->known;
@@ -52,7 +72,7 @@ static void set_breakdown(const nadir_free_run *run, nadir_evaluation *evaluatio
 
 /* The candidate becomes that of the evaluation. Proves that its kernel lies in the set, and bounds its return.
  */
-static nadir_status check_kernel(nadir_free_run *run, int64_t i)
+static nadir_status check_kernel(free_run *run, int64_t i)
 {
     nadir_status status = NADIR_OK;
     nadir_evaluation *evaluation = &run->evaluations[i];
@@ -100,7 +120,7 @@ static void set_lower(const nadir_problem *problem, double lambda_high, nadir_pr
 
 /* The bound on the penalty of an L_2 ball from the pair of a candidate. wanted: how far above its lambda the
  * bound may be, as a share. */
-static nadir_status bound_by_pair(nadir_free_run *run, const nadir_problem *problem, double beta,
+static nadir_status bound_by_pair(free_run *run, const nadir_problem *problem, double beta,
                                   const nadir_candidate *candidate, double wanted, nadir_bound name,
                                   nadir_evaluation *evaluation)
 {
@@ -123,7 +143,7 @@ cleanup:
 
 /* ------------------------------------------------------------------------- non-rectangular, p = 2 */
 
-nadir_status nadir_free_settle_spectral(nadir_free_run *run)
+static nadir_status settle_spectral(free_run *run)
 {
     nadir_status status = NADIR_OK;
     const double largest = largest_of(run->count, run->radii);
@@ -139,22 +159,23 @@ cleanup:
     return status;
 }
 
-static nadir_status search_spectral(nadir_free_run *run, const nadir_problem *problem, int64_t count,
-                                    const double *radii, nadir_candidate *candidates)
+/* An L_2 ball. */
+static nadir_status search_ball(free_run *run, const nadir_problem *problem, int64_t count,
+                                const double *radii, nadir_candidate *candidates)
 {
     const nadir_robust_settings *settings = run->settings;
     return nadir_spectral_solve(run->context, problem, run->method, settings->tolerance,
                                 settings->iterations_limit, count, radii, candidates);
 }
 
-nadir_status nadir_free_search_spectral(nadir_free_run *run)
+static nadir_status search_spectral(free_run *run)
 {
-    return search_spectral(run, run->problem, run->count, run->radii, run->candidates);
+    return search_ball(run, run->problem, run->count, run->radii, run->candidates);
 }
 
 /* Lower bounds from the pairs (c, k) found. A bound within half of the allowed width is good enough. The
  * largest radius, which is the last, needs the best proof of the breakdown radius: it goes first. */
-nadir_status nadir_free_bound_spectral(nadir_free_run *run)
+static nadir_status bound_spectral(free_run *run)
 {
     nadir_status status = NADIR_OK;
     for (int64_t i = run->count - 1; i >= 0 && run->settings->certify != NADIR_CERTIFY_OFF; i--) {
@@ -171,24 +192,20 @@ cleanup:
 
 /* ------------------------------------------------------------------------- non-rectangular, p = 1 */
 
-nadir_status nadir_free_search_l1(nadir_free_run *run)
+static nadir_status search_l1(free_run *run)
 {
-    nadir_status status = NADIR_OK;
     const bool strict = run->settings->certify == NADIR_CERTIFY_STRICT;
-    NADIR_NEW_ZERO(run->context, run->enumerated, run->count);
-    NADIR_CHECK(nadir_l1_enumeration_solve(run->context, run->problem, strict, run->count, run->radii,
-                                           run->candidates, run->enumerated));
-cleanup:
-    return status;
+    return nadir_l1_enumeration_solve(run->context, run->problem, strict, run->count, run->radii,
+                                      run->candidates, &run->enumerated);
 }
 
-nadir_status nadir_free_bound_l1(nadir_free_run *run)
+static nadir_status bound_l1(free_run *run)
 {
     nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < run->count; i++) {
         nadir_evaluation *evaluation = &run->evaluations[i];
         double lambda_high;
-        evaluation->breakdown = run->enumerated[i].breakdown_low;
+        evaluation->breakdown = run->enumerated.breakdown_low;
         evaluation->breakdown_proof = NADIR_BREAKDOWN_ENUMERATION;
         if (run->settings->certify != NADIR_CERTIFY_OFF) {
             NADIR_CHECK(nadir_l1_bound(run->context, run->problem, run->radii[i],
@@ -202,7 +219,7 @@ cleanup:
 
 /* --------------------------------------------------------------------- non-rectangular, other p */
 
-nadir_status nadir_free_settle_enclosing(nadir_free_run *run)
+static nadir_status settle_enclosing(free_run *run)
 {
     nadir_status status = NADIR_OK;
     bool inside;
@@ -215,7 +232,7 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_free_search_best_response(nadir_free_run *run)
+static nadir_status search_best_response(free_run *run)
 {
     return nadir_best_response_solve(run->context, run->problem, run->settings->tolerance,
                                      run->settings->iterations_limit, run->count, run->radii,
@@ -223,11 +240,11 @@ nadir_status nadir_free_search_best_response(nadir_free_run *run)
 }
 
 /* Lower bounds from the L_2 ball that contains the set, for `open` radii: which[j] has radii[j] there. */
-static nadir_status bound_open(nadir_free_run *run, int64_t open, const int64_t *which, const double *radii,
+static nadir_status bound_open(free_run *run, int64_t open, const int64_t *which, const double *radii,
                                nadir_candidate *candidates)
 {
     nadir_status status = NADIR_OK;
-    NADIR_CHECK(search_spectral(run, &run->enclosing, open, radii, candidates));
+    NADIR_CHECK(search_ball(run, &run->enclosing, open, radii, candidates));
     for (int64_t j = open - 1; j >= 0; j--) {
         nadir_evaluation *evaluation = &run->evaluations[which[j]];
         NADIR_CHECK(bound_by_pair(run, &run->enclosing, radii[j], &candidates[j], run->settings->width,
@@ -240,7 +257,7 @@ cleanup:
 }
 
 /* Radii where the enclosing ball is below breakdown have a bound. */
-nadir_status nadir_free_bound_enclosing(nadir_free_run *run)
+static nadir_status bound_enclosing(free_run *run)
 {
     nadir_status status = NADIR_OK;
     double *radii = NULL;
@@ -270,13 +287,13 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------ rectangular */
 
-nadir_status nadir_free_search_rectangular(nadir_free_run *run)
+static nadir_status search_rectangular(free_run *run)
 {
     return nadir_rectangular_free_solve(run->context, run->problem, run->count, run->factors,
                                         run->candidates);
 }
 
-nadir_status nadir_free_bound_rectangular(nadir_free_run *run)
+static nadir_status bound_rectangular(free_run *run)
 {
     nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < run->count; i++) {
@@ -341,24 +358,43 @@ static nadir_status read_method(nadir_context *context, const nadir_problem *pro
         name, best_response ? "a norm between 1 and inf" : "norm 2");
 }
 
-static void clear_run(nadir_free_run *run)
+static void clear_run(free_run *run)
 {
     for (int64_t i = 0; run->candidates != NULL && i < run->count; i++) {
         nadir_candidate_clear(run->context, &run->candidates[i]);
     }
     nadir_release(run->context, run->candidates);
     nadir_release(run->context, run->radii);
-    nadir_release(run->context, run->enumerated);
     nadir_solve_basis_clear(run->context, &run->basis);
     nadir_solve_basis_clear(run->context, &run->basis_transposed);
     nadir_uncertainty_clear(run->context, &run->two);
 }
 
-/* Search, check of kernels and bounds; radii share the time. */
-static nadir_status search_and_prove(nadir_free_run *run)
+/* Search and proof of one class of sets. */
+typedef struct free_row {
+    bool rectangular;
+    double p;                              /* 0: any that no row above has */
+    nadir_status (*settle)(free_run *run); /* breakdown, which may refuse radii; NULL: not needed */
+    nadir_status (*search)(free_run *run);
+    nadir_status (*bound)(free_run *run);
+} free_row;
+
+static const free_row table[] = {
+    {true, 0, NULL, search_rectangular, bound_rectangular},
+    {false, 1, NULL, search_l1, bound_l1},
+    {false, 2, settle_spectral, search_spectral, bound_spectral},
+    {false, 0, settle_enclosing, search_best_response, bound_enclosing},
+};
+
+/* Search, check of kernels and bounds, by the first row that fits; radii share the time. */
+static nadir_status search_and_prove(free_run *run)
 {
     nadir_status status = NADIR_OK;
-    const nadir_free_row *row = nadir_free_row_find(run->problem->uncertainty);
+    const nadir_uncertainty *set = run->problem->uncertainty;
+    const free_row *row = table;
+    while (row->rectangular != (set->set != NADIR_SET_NONRECT) || (row->p != 0 && row->p != set->p)) {
+        row++;
+    }
     const double begun = nadir_clock_seconds();
     NADIR_CHECK(row->settle != NULL ? row->settle(run) : NADIR_OK);
     const double settled = nadir_clock_seconds();
@@ -385,14 +421,14 @@ static nadir_status evaluate_together(nadir_context *context, const nadir_proble
                                       const double *factors, nadir_evaluation *evaluations, double *limit)
 {
     nadir_status status = NADIR_OK;
-    nadir_free_run run = {.context = context,
-                          .problem = problem,
-                          .settings = settings,
-                          .count = count,
-                          .factors = factors,
-                          .evaluations = evaluations,
-                          .wider = 1,
-                          .limit = INFINITY};
+    free_run run = {.context = context,
+                    .problem = problem,
+                    .settings = settings,
+                    .count = count,
+                    .factors = factors,
+                    .evaluations = evaluations,
+                    .wider = 1,
+                    .limit = INFINITY};
     NADIR_CHECK(read_method(context, problem, settings->method, &run.method));
     NADIR_CHECK(check_rewards(context, problem));
     NADIR_NEW_ZERO(context, run.candidates, count);

@@ -16,6 +16,7 @@
 #include "proof/membership.h"
 #include "robust/strategy.h"
 #include "search/frank_wolfe.h"
+#include "search/free_search.h"
 #include "search/lagrangian_search.h"
 #include "search/second_order_search.h"
 

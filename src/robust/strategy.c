@@ -31,20 +31,3 @@ const nadir_proof_row nadir_proof_table[] = {
     {"free domain, last", NADIR_STAGE_AFTER, 0, 0.1, NADIR_PROVE_FREE},
     {NULL, 0, 0, 0, NADIR_PROVE_FREE},
 };
-
-const nadir_free_row *nadir_free_row_find(const nadir_uncertainty *set)
-{
-    static const nadir_free_row table[] = {
-        {"contraction", true, 0, NULL, nadir_free_search_rectangular, nadir_free_bound_rectangular},
-        {"enumeration", false, 1, NULL, nadir_free_search_l1, nadir_free_bound_l1},
-        {"spectral", false, 2, nadir_free_settle_spectral, nadir_free_search_spectral,
-         nadir_free_bound_spectral},
-        {"enclosing ball", false, 0, nadir_free_settle_enclosing, nadir_free_search_best_response,
-         nadir_free_bound_enclosing},
-    };
-    const nadir_free_row *row = table;
-    while (row->rectangular != (set->set != NADIR_SET_NONRECT) || (row->p != 0 && row->p != set->p)) {
-        row++;
-    }
-    return row;
-}

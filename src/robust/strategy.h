@@ -122,17 +122,4 @@ typedef struct nadir_proof_row {
 /* In the order in which they are tried; name NULL ends the table. */
 extern const nadir_proof_row nadir_proof_table[];
 
-/* Search and proof of one class of sets on the free domain. */
-typedef struct nadir_free_row {
-    const char *name;
-    bool rectangular;
-    double p;                                    /* 0: any that no row above has */
-    nadir_status (*settle)(nadir_free_run *run); /* breakdown, which may refuse radii; NULL: not needed */
-    nadir_status (*search)(nadir_free_run *run);
-    nadir_status (*bound)(nadir_free_run *run);
-} nadir_free_row;
-
-/* The first row that fits. */
-const nadir_free_row *nadir_free_row_find(const nadir_uncertainty *set);
-
 #endif

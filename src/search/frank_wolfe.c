@@ -36,8 +36,7 @@ enum {
 /* The search is slow where the least gap shrinks by less than this factor in a stretch. */
 #define SHRUNK 0.9
 
-nadir_status nadir_frank_wolfe_point_make(nadir_context *context, int64_t states,
-                                          nadir_frank_wolfe_point *made)
+static nadir_status point_make(nadir_context *context, int64_t states, nadir_frank_wolfe_point *made)
 {
     nadir_status status = NADIR_OK;
     double *d = NULL;
@@ -58,33 +57,40 @@ static void point_clear(nadir_context *context, nadir_frank_wolfe_point *made)
     *made = (nadir_frank_wolfe_point){0};
 }
 
-nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem *problem, double beta,
-                                     nadir_frank_wolfe *self)
+nadir_status nadir_frank_wolfe_create(nadir_context *context, const nadir_problem *problem,
+                                      nadir_frank_wolfe **frank_wolfe)
 {
     nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
+    nadir_frank_wolfe *self = NULL;
+    NADIR_NEW_ZERO(context, self, 1);
     self->problem = problem;
-    self->beta = beta;
     self->order.exchange = problem->model->exchange;
     self->order.unsorted =
         problem->model->exchange != NULL ||
         (set->domain == NADIR_DOMAIN_SUPPORT && (set->p == 2 || problem->model->dense == NULL));
     self->solver = (nadir_kernel_solver){.problem = problem};
     self->rows = nadir_lmo_make(problem->model, &self->order, set);
-    NADIR_CHECK(nadir_frank_wolfe_point_make(context, problem->states, &self->current));
-    NADIR_CHECK(nadir_frank_wolfe_point_make(context, problem->states, &self->next));
+    NADIR_CHECK(point_make(context, problem->states, &self->current));
+    NADIR_CHECK(point_make(context, problem->states, &self->next));
     NADIR_CHECK(nadir_lmo_device_open(context, &self->rows, NADIR_DEVICE_ALL_ROWS, problem->gamma,
                                       problem->policy->probabilities, &self->device_lmo));
     /* the device sorts for itself: see nadir_frank_wolfe_lmo */
     self->order.unsorted =
         self->order.unsorted || (self->device_lmo.step != NULL && self->device_lmo.off_support);
     NADIR_NEW(context, self->work, 2 * problem->states);
+    *frank_wolfe = self;
+    self = NULL;
 cleanup:
+    nadir_frank_wolfe_free(context, self);
     return status;
 }
 
-void nadir_frank_wolfe_finish(nadir_context *context, nadir_frank_wolfe *self)
+void nadir_frank_wolfe_free(nadir_context *context, nadir_frank_wolfe *self)
 {
+    if (self == NULL) {
+        return;
+    }
     nadir_lmo_device_close(&self->device_lmo);
     nadir_kernel_solver_clear(context, &self->solver);
     point_clear(context, &self->current);
@@ -92,6 +98,20 @@ void nadir_frank_wolfe_finish(nadir_context *context, nadir_frank_wolfe *self)
     nadir_value_order_clear(context, &self->order);
     nadir_release(context, self->solutions);
     nadir_release(context, self->work);
+    nadir_release(context, self);
+}
+
+nadir_status nadir_frank_wolfe_place(nadir_context *context, nadir_frank_wolfe_point *point, int64_t states,
+                                     const double *v, const double *d)
+{
+    nadir_status status = NADIR_OK;
+    if (point->v == NULL) { /* handed over */
+        NADIR_CHECK(point_make(context, states, point));
+    }
+    memcpy(point->v, v, (size_t)states * sizeof *v);
+    memcpy(point->d, d, (size_t)states * sizeof *d);
+cleanup:
+    return status;
 }
 
 nadir_status nadir_frank_wolfe_evaluate(nadir_context *context, nadir_frank_wolfe *self,
@@ -102,8 +122,8 @@ nadir_status nadir_frank_wolfe_evaluate(nadir_context *context, nadir_frank_wolf
     double error;
     NADIR_CHECK(nadir_kernel_solver_set(context, &self->solver, point->kernel));
     if (warm_start != NULL) {
-        memcpy(point->v, warm_start->v, (size_t)self->problem->states * sizeof *point->v);
-        memcpy(point->d, warm_start->d, (size_t)self->problem->states * sizeof *point->d);
+        NADIR_CHECK(
+            nadir_frank_wolfe_place(context, point, self->problem->states, warm_start->v, warm_start->d));
         if (self->rough) {
             return nadir_kernel_solver_approach(context, &self->solver, point->v, point->d, &point->J);
         }
@@ -274,47 +294,26 @@ nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *
                                    nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
-    nadir_frank_wolfe self = {0};
-    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, &self));
-    self.rough = tolerance >= ROUGH && problem->model->dense != NULL;
+    nadir_frank_wolfe *self = NULL;
+    NADIR_CHECK(nadir_frank_wolfe_create(context, problem, &self));
+    self->beta = beta;
+    self->rough = tolerance >= ROUGH && problem->model->dense != NULL;
     if (start != NULL) {
-        NADIR_CHECK(nadir_kernel_mix(context, problem->model, start, start, 0, &self.current.kernel));
-        NADIR_CHECK(nadir_frank_wolfe_evaluate(context, &self, NULL, &self.current));
+        NADIR_CHECK(nadir_kernel_mix(context, problem->model, start, start, 0, &self->current.kernel));
+        NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, NULL, &self->current));
     } else {
-        NADIR_CHECK(nadir_kernel_create(context, problem->model, &self.current.kernel));
-        memcpy(self.current.v, problem->v, (size_t)problem->states * sizeof *self.current.v);
-        memcpy(self.current.d, problem->d, (size_t)problem->states * sizeof *self.current.d);
-        self.current.J = problem->J;
+        NADIR_CHECK(nadir_kernel_create(context, problem->model, &self->current.kernel));
+        NADIR_CHECK(
+            nadir_frank_wolfe_place(context, &self->current, problem->states, problem->v, problem->d));
+        self->current.J = problem->J;
     }
-    NADIR_CHECK(iterate(context, &self, tolerance, iterations_limit, candidate));
+    NADIR_CHECK(iterate(context, self, tolerance, iterations_limit, candidate));
 cleanup:
-    nadir_frank_wolfe_finish(context, &self);
+    nadir_frank_wolfe_free(context, self);
     if (status != NADIR_OK) {
         nadir_candidate_clear(context, candidate);
     }
     return status;
-}
-
-nadir_status nadir_frank_wolfe_create(nadir_context *context, const nadir_problem *problem,
-                                      nadir_frank_wolfe **frank_wolfe)
-{
-    nadir_status status = NADIR_OK;
-    nadir_frank_wolfe *made = NULL;
-    NADIR_NEW_ZERO(context, made, 1);
-    NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, 0, made));
-    *frank_wolfe = made;
-    made = NULL;
-cleanup:
-    nadir_frank_wolfe_free(context, made);
-    return status;
-}
-
-void nadir_frank_wolfe_free(nadir_context *context, nadir_frank_wolfe *frank_wolfe)
-{
-    if (frank_wolfe != NULL) {
-        nadir_frank_wolfe_finish(context, frank_wolfe);
-        nadir_release(context, frank_wolfe);
-    }
 }
 
 void nadir_frank_wolfe_exchange_kernels(nadir_frank_wolfe *frank_wolfe, nadir_kernel **spare)
@@ -346,14 +345,9 @@ nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *f
                                     int64_t iterations_limit, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
-    const int64_t states = frank_wolfe->problem->states;
     scale_steps(frank_wolfe, beta);
     frank_wolfe->beta = beta;
-    if (frank_wolfe->current.v == NULL) { /* handed over */
-        NADIR_CHECK(nadir_frank_wolfe_point_make(context, states, &frank_wolfe->current));
-    }
-    memcpy(frank_wolfe->current.v, v, (size_t)states * sizeof *v);
-    memcpy(frank_wolfe->current.d, d, (size_t)states * sizeof *d);
+    NADIR_CHECK(nadir_frank_wolfe_place(context, &frank_wolfe->current, frank_wolfe->problem->states, v, d));
     NADIR_CHECK(nadir_frank_wolfe_lmo(context, frank_wolfe, false));
     NADIR_CHECK(nadir_frank_wolfe_write(context, frank_wolfe, &frank_wolfe->next.kernel));
     NADIR_CHECK(nadir_frank_wolfe_evaluate(context, frank_wolfe, &frank_wolfe->current, &frank_wolfe->next));

@@ -99,13 +99,9 @@ struct nadir_frank_wolfe {
     bool rough; /* low accuracy of v and d suffices: later steps correct it */
 };
 
-/* rows.order points into the struct: it must stay where it is. A struct of zeros holds nothing. */
-nadir_status nadir_frank_wolfe_begin(nadir_context *context, const nadir_problem *problem, double beta,
-                                     nadir_frank_wolfe *self);
-void nadir_frank_wolfe_finish(nadir_context *context, nadir_frank_wolfe *self);
-
-nadir_status nadir_frank_wolfe_point_make(nadir_context *context, int64_t states,
-                                          nadir_frank_wolfe_point *made);
+/* Copies v and d: [states], into a point, which has lost its own where it was handed over. */
+nadir_status nadir_frank_wolfe_place(nadir_context *context, nadir_frank_wolfe_point *point, int64_t states,
+                                     const double *v, const double *d);
 void nadir_frank_wolfe_point_swap(nadir_frank_wolfe_point *a, nadir_frank_wolfe_point *b);
 
 /* v, d and J of a point's kernel; warm_start: a point that may be close to it, or NULL. */

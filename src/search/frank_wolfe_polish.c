@@ -122,21 +122,6 @@ cleanup:
     return status;
 }
 
-/* v, d and J of a candidate as `current`: steps need no kernel to start from. */
-static nadir_status resume(nadir_context *context, nadir_frank_wolfe *self, const nadir_candidate *candidate)
-{
-    nadir_status status = NADIR_OK;
-    const int64_t states = self->problem->states;
-    if (self->current.v == NULL) { /* handed over */
-        NADIR_CHECK(nadir_frank_wolfe_point_make(context, states, &self->current));
-    }
-    memcpy(self->current.v, candidate->v, (size_t)states * sizeof *candidate->v);
-    memcpy(self->current.d, candidate->d, (size_t)states * sizeof *candidate->d);
-    self->current.J = candidate->J;
-cleanup:
-    return status;
-}
-
 /* A full step, even where the return does not fall. *tau: the multiplier of its kernel. */
 static nadir_status full_step(nadir_context *context, nadir_frank_wolfe *self, double *tau)
 {
@@ -173,7 +158,8 @@ static nadir_status measure(nadir_context *context, nadir_frank_wolfe *self, boo
 {
     nadir_status status = NADIR_OK;
     if (passed) {
-        NADIR_CHECK(resume(context, self, candidate));
+        NADIR_CHECK(nadir_frank_wolfe_place(context, &self->current, self->problem->states, candidate->v,
+                                            candidate->d));
         NADIR_CHECK(nadir_frank_wolfe_lmo(context, self, false));
     }
     NADIR_CHECK(nadir_frank_wolfe_gap(context, self, candidate->kernel));
@@ -186,8 +172,8 @@ nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_proble
                                       nadir_frank_wolfe *search, double wanted, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
-    nadir_frank_wolfe own = {0};
-    nadir_frank_wolfe *self = search != NULL ? search : &own;
+    nadir_frank_wolfe *own = NULL;
+    nadir_frank_wolfe *self = search;
     double least;
     double tau = candidate->tau;
     bool taken = false;
@@ -196,9 +182,12 @@ nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_proble
         return NADIR_OK;
     }
     if (search == NULL) {
-        NADIR_CHECK(nadir_frank_wolfe_begin(context, problem, beta, self));
+        NADIR_CHECK(nadir_frank_wolfe_create(context, problem, &own));
+        self = own;
+        self->beta = beta;
     }
-    NADIR_CHECK(resume(context, self, candidate));
+    NADIR_CHECK(
+        nadir_frank_wolfe_place(context, &self->current, problem->states, candidate->v, candidate->d));
     if (search == NULL) {
         NADIR_CHECK(nadir_frank_wolfe_lmo(context, self, false));
     }
@@ -223,7 +212,7 @@ nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_proble
     NADIR_CHECK(taken ? measure(context, self, passed, candidate) : NADIR_OK);
     NADIR_CHECK(nadir_kernel_device_fetch(context, candidate->kernel));
 cleanup:
-    nadir_frank_wolfe_finish(context, &own);
+    nadir_frank_wolfe_free(context, own);
     return status;
 }
 
@@ -282,17 +271,12 @@ nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe
                                        const double *v, const double *d, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
-    const size_t bytes = (size_t)frank_wolfe->problem->states * sizeof *v;
+    const int64_t states = frank_wolfe->problem->states;
     nadir_frank_wolfe_point *current = &frank_wolfe->current;
     nadir_frank_wolfe_point *next = &frank_wolfe->next;
     frank_wolfe->beta = beta;
-    if (next->v == NULL) { /* handed over */
-        NADIR_CHECK(nadir_frank_wolfe_point_make(context, frank_wolfe->problem->states, next));
-    }
-    memcpy(current->v, v, bytes);
-    memcpy(current->d, d, bytes);
-    memcpy(next->v, v, bytes);
-    memcpy(next->d, d, bytes);
+    NADIR_CHECK(nadir_frank_wolfe_place(context, current, states, v, d));
+    NADIR_CHECK(nadir_frank_wolfe_place(context, next, states, v, d));
     NADIR_CHECK(nadir_frank_wolfe_lmo(context, frank_wolfe, false));
     NADIR_CHECK(nadir_frank_wolfe_write(context, frank_wolfe, &next->kernel));
     NADIR_CHECK(nadir_kernel_solver_set(context, &frank_wolfe->solver, next->kernel));

@@ -25,7 +25,7 @@ typedef struct nadir_l1_enumeration_bounds {
 
 /* exact: the breakdown radius to rounding, at the price of more columns. NADIR_ERROR_ILL_POSED, with the
  * number, when a radius is at or past breakdown. radii: [count], which share the columns; candidates: [count] of
- * zeros, filled with kernel, c, k, lambda, J and the rest but v; bounds: [count]. */
+ * zeros, filled with kernel, c, k, lambda, J and the rest but v. */
 nadir_status nadir_l1_enumeration_solve(nadir_context *context, const nadir_problem *problem, bool exact,
                                         int64_t count, const double *radii, nadir_candidate *candidates,
                                         nadir_l1_enumeration_bounds *bounds);

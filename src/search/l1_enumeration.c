@@ -363,9 +363,7 @@ static void set_bounds(const search *self, nadir_l1_enumeration_bounds *bounds)
     for (int64_t s = 0; s < self->states; s++) {
         most = fmax(most, self->weight[s] * self->reach[s]);
     }
-    for (int64_t i = 0; i < self->count; i++) {
-        bounds[i] = (nadir_l1_enumeration_bounds){1 / nadir_round_up(most, 8), self->solved};
-    }
+    *bounds = (nadir_l1_enumeration_bounds){1 / nadir_round_up(most, 8), self->solved};
 }
 
 nadir_status nadir_l1_enumeration_solve(nadir_context *context, const nadir_problem *problem, bool exact,

@@ -171,9 +171,9 @@ static void compare_with_truth(nadir_context *context, const nadir_problem *prob
                                const double *radii, bool exact)
 {
     nadir_candidate attacks[RADII] = {{0}};
-    nadir_l1_enumeration_bounds facts[RADII];
+    nadir_l1_enumeration_bounds facts;
     const double breakdown = (double)(1 / of->widest);
-    assert_ok(context, nadir_l1_enumeration_solve(context, problem, exact, RADII, radii, attacks, facts));
+    assert_ok(context, nadir_l1_enumeration_solve(context, problem, exact, RADII, radii, attacks, &facts));
     for (int i = 0; i < RADII; i++) {
         const double penalty = find_penalty(of, radii[i]);
         double *entries = test_kernel_entries(context, attacks[i].kernel);
@@ -185,12 +185,12 @@ static void compare_with_truth(nadir_context *context, const nadir_problem *prob
         assert_close(attacks[i].lambda, penalty, 1e-10);
         assert_close(attacks[i].J, (double)test_return(problem, entries), 1e-10);
         test_assert_in_set(&ball, entries, 1);
-        assert_true(facts[i].breakdown_low <= breakdown * (1 + 1e-15));
-        assert_that(!exact || facts[i].breakdown_low >= breakdown * (1 - 1e-10),
-                    "breakdown is %.17g, not %.17g", facts[i].breakdown_low, breakdown);
+        assert_true(facts.breakdown_low <= breakdown * (1 + 1e-15));
+        assert_that(!exact || facts.breakdown_low >= breakdown * (1 - 1e-10), "breakdown is %.17g, not %.17g",
+                    facts.breakdown_low, breakdown);
         for (int wrong = 0; wrong < 2; wrong++) { /* what was found is proven again, a wrong claim is not */
             double low;
-            const double claimed = wrong ? 1.5 * breakdown : facts[i].breakdown_low;
+            const double claimed = wrong ? 1.5 * breakdown : facts.breakdown_low;
             assert_ok(context, nadir_l1_breakdown_low(context, problem, claimed, &low));
             assert_that(low <= breakdown * (1 + 1e-15) && (wrong || low >= claimed * (1 - 1e-10)),
                         "breakdown is %.17g, proven %.17g, claimed %.17g", breakdown, low, claimed);
@@ -352,14 +352,14 @@ static void test_skipped_columns(void **state)
     test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);
     nadir_candidate attacks[60] = {{0}};
-    nadir_l1_enumeration_bounds facts[60];
+    nadir_l1_enumeration_bounds facts;
     double radii[60];
     double previous = INFINITY;
     truth of = find_truth(problem);
     for (int i = 0; i < 60; i++) {
         radii[i] = 0.016 * (60 - i) / (double)of.widest;
     }
-    assert_ok(context, nadir_l1_enumeration_solve(context, problem, false, 60, radii, attacks, facts));
+    assert_ok(context, nadir_l1_enumeration_solve(context, problem, false, 60, radii, attacks, &facts));
     for (int i = 0; i < 60; i++) {
         nadir_candidate alone = {0};
         nadir_l1_enumeration_bounds alone_facts;
@@ -372,7 +372,7 @@ static void test_skipped_columns(void **state)
         nadir_candidate_clear(context, &alone);
         nadir_candidate_clear(context, &attacks[i]);
     }
-    assert_that(facts[59].columns < 40, "%lld columns", (long long)facts[59].columns);
+    assert_that(facts.columns < 40, "%lld columns", (long long)facts.columns);
     clear_truth(&of);
     test_problem_clear(&made);
 }
@@ -466,10 +466,10 @@ static void test_scarce_memory(void **state)
     const nadir_problem *problem = test_problem_view(&made);
     const double radii[2] = {0.1, 0.2};
     nadir_candidate attacks[2] = {{0}};
-    nadir_l1_enumeration_bounds facts[2];
+    nadir_l1_enumeration_bounds facts;
     nadir_status status = NADIR_ERROR_MEMORY;
     while (test_scarce_again(&scarce, status)) {
-        status = nadir_l1_enumeration_solve(context, problem, false, 2, radii, attacks, facts);
+        status = nadir_l1_enumeration_solve(context, problem, false, 2, radii, attacks, &facts);
         assert_true(status == NADIR_OK || attacks[0].kernel == NULL);
     }
     assert_true(scarce.tries > 10);
