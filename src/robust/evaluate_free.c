@@ -19,7 +19,6 @@
 #include "proof/free_bounds.h"
 #include "proof/rank_one_check.h"
 #include "search/free_search.h"
-#include "search/spectral.h"
 
 #include <math.h>
 #include <string.h>

@@ -160,10 +160,9 @@ enum { NADIR_RADIUS_PATH_POINTS = 5 };
 typedef struct nadir_radius_path {
     const nadir_problem *problem;
     int count;
-    double beta[NADIR_RADIUS_PATH_POINTS]; /* rising */
-    double *v[NADIR_RADIUS_PATH_POINTS];   /* [states] each */
-    double *d[NADIR_RADIUS_PATH_POINTS];
-    nadir_frank_wolfe *frank_wolfe; /* along the path; NULL: none yet */
+    double beta[NADIR_RADIUS_PATH_POINTS];                    /* rising */
+    nadir_frank_wolfe_point points[NADIR_RADIUS_PATH_POINTS]; /* v and d */
+    nadir_frank_wolfe *frank_wolfe;                           /* along the path; NULL: none yet */
 } nadir_radius_path;
 
 void nadir_radius_path_clear(nadir_context *context, nadir_radius_path *path);

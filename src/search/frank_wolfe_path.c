@@ -10,75 +10,39 @@
 void nadir_radius_path_clear(nadir_context *context, nadir_radius_path *path)
 {
     for (int i = 0; i < path->count; i++) {
-        nadir_release(context, path->v[i]);
-        nadir_release(context, path->d[i]);
+        nadir_release(context, path->points[i].v);
+        nadir_release(context, path->points[i].d);
     }
     nadir_frank_wolfe_free(context, path->frank_wolfe);
-    path->frank_wolfe = NULL;
-    path->count = 0;
-}
-
-/* The arrays of the oldest point become those of the newest. */
-static void rotate(nadir_radius_path *path)
-{
-    double *v = path->v[0];
-    double *d = path->d[0];
-    for (int i = 0; i + 1 < path->count; i++) {
-        path->beta[i] = path->beta[i + 1];
-        path->v[i] = path->v[i + 1];
-        path->d[i] = path->d[i + 1];
-    }
-    path->v[path->count - 1] = v;
-    path->d[path->count - 1] = d;
-}
-
-/* Makes room for one more point. */
-static nadir_status extend(nadir_context *context, nadir_radius_path *path)
-{
-    nadir_status status = NADIR_OK;
-    double *more_v = NULL;
-    double *more_d = NULL;
-    if (path->count == NADIR_RADIUS_PATH_POINTS) {
-        rotate(path);
-        return NADIR_OK;
-    }
-    NADIR_NEW(context, more_v, path->problem->states);
-    NADIR_NEW(context, more_d, path->problem->states);
-    path->v[path->count] = more_v;
-    path->d[path->count++] = more_d;
-    more_v = NULL;
-    more_d = NULL;
-cleanup:
-    nadir_release(context, more_v);
-    nadir_release(context, more_d);
-    return status;
+    *path = (nadir_radius_path){.problem = path->problem};
 }
 
 nadir_status nadir_radius_path_add(nadir_context *context, nadir_radius_path *path, double beta,
                                    const double *v, const double *d)
 {
-    nadir_status status = NADIR_OK;
-    const size_t bytes = (size_t)path->problem->states * sizeof *v;
     const double newest = path->count > 0 ? path->beta[path->count - 1] : -INFINITY;
+    const int last = NADIR_RADIUS_PATH_POINTS - 1;
     if (beta < newest) {
         return NADIR_OK;
     }
-    if (beta > newest) {
-        NADIR_CHECK(extend(context, path));
+    if (beta > newest && path->count <= last) {
+        path->count++;
+    } else if (beta > newest) { /* the arrays of the oldest point become those of the newest */
+        const nadir_frank_wolfe_point oldest = path->points[0];
+        memmove(path->points, path->points + 1, (size_t)last * sizeof oldest);
+        memmove(path->beta, path->beta + 1, (size_t)last * sizeof beta);
+        path->points[last] = oldest;
     }
     path->beta[path->count - 1] = beta;
-    memcpy(path->v[path->count - 1], v, bytes);
-    memcpy(path->d[path->count - 1], d, bytes);
-cleanup:
-    return status;
+    return nadir_frank_wolfe_place(context, &path->points[path->count - 1], path->problem->states, v, d);
 }
 
 /*
- * Extrapolates f to beta by Newton's form from the newest point on. Terms are added as long as they get
+ * Extrapolates v, or d, to beta by Newton's form from the newest point on. Terms are added as long as they get
  * smaller: across a kink, or at the rounding level, older points are of no use. table: [count * states] work
  * space.
  */
-static void extrapolate(const nadir_context *context, const nadir_radius_path *path, double *const *f,
+static void extrapolate(const nadir_context *context, const nadir_radius_path *path, bool occupancy,
                         double beta, double *table, double *guess)
 {
     const int64_t states = path->problem->states;
@@ -86,7 +50,8 @@ static void extrapolate(const nadir_context *context, const nadir_radius_path *p
     double product = 1;
     double before = INFINITY;
     for (int i = 0; i <= last; i++) {
-        memcpy(table + i * states, f[last - i], (size_t)states * sizeof *table);
+        const nadir_frank_wolfe_point *point = &path->points[last - i];
+        memcpy(table + i * states, occupancy ? point->d : point->v, (size_t)states * sizeof *table);
     }
     memcpy(guess, table, (size_t)states * sizeof *guess);
     for (int k = 1; k <= last; k++) {
@@ -121,8 +86,8 @@ nadir_status nadir_radius_path_follow(nadir_context *context, nadir_radius_path 
     if (path->frank_wolfe == NULL) {
         NADIR_CHECK(nadir_frank_wolfe_create(context, path->problem, &path->frank_wolfe));
     }
-    extrapolate(context, path, path->v, beta, work + 2 * states, v);
-    extrapolate(context, path, path->d, beta, work + 2 * states, d);
+    extrapolate(context, path, false, beta, work + 2 * states, v);
+    extrapolate(context, path, true, beta, work + 2 * states, d);
     NADIR_CHECK(nadir_frank_wolfe_from(context, path->frank_wolfe, beta, v, d, tolerance, iterations_limit,
                                        candidate));
 cleanup:

@@ -1,7 +1,6 @@
 /*
- * free_search.h: searches for the worst kernel of balls on the free domain, all but that of the
- * non-rectangular L_2 ball, which is in spectral.h. Many radii are searched together. A candidate that is
- * found proves nothing.
+ * free_search.h: searches for the worst kernel of balls on the free domain. Many radii are searched together. A
+ * candidate that is found proves nothing.
  */
 #ifndef NADIR_SEARCH_FREE_SEARCH_H
 #define NADIR_SEARCH_FREE_SEARCH_H
@@ -9,6 +8,25 @@
 #include "core/context.h"
 #include "proof/certificate.h"
 #include "sets/uncertainty.h"
+
+/* ------------------------------------------------------------------------- non-rectangular, p = 2
+ *
+ * F(lambda) = beta sigma_max(E_lambda), exactly solvable: see spectral.c. Many radii share one subspace.
+ */
+
+typedef enum nadir_spectral_method {
+    NADIR_SPECTRAL_NEWTON,       /* the default: the root of f on a growing subspace, in closed form there */
+    NADIR_SPECTRAL_BISECT,       /* bisection on f(lambda) = F(lambda) - lambda */
+    NADIR_SPECTRAL_BEST_RESPONSE /* nadir_best_response_solve */
+} nadir_spectral_method;
+
+/* candidates: [count] of zeros; filled with c, k, lambda, J, method, stop_reason, converged, iterations, and
+ * with the kernel where there is one radius only: nadir_rank_one_candidate_kernel makes those of many that
+ * are wanted. radii: [count], each below breakdown. tolerance: of the penalty, relative. A limit that is
+ * reached is not an error: `converged` is false. */
+nadir_status nadir_spectral_solve(nadir_context *context, const nadir_problem *problem,
+                                  nadir_spectral_method method, double tolerance, int64_t iterations_limit,
+                                  int64_t count, const double *radii, nadir_candidate *candidates);
 
 /* ------------------------------------------------------------------------- non-rectangular, p = 1
  *

@@ -1,5 +1,5 @@
 /* spectral.c: problems and solutions of the L_2 ball on the free domain; see spectral.h. */
-#include "search/spectral.h"
+#include "search/free_search.h"
 #include "support/support.h"
 
 #include "linalg/vector.h"

@@ -3,7 +3,7 @@
 #define NADIR_TESTS_SPECTRAL_H
 
 #include "core/random.h"
-#include "search/spectral.h"
+#include "search/free_search.h"
 #include "support/problem.h"
 
 #define TEST_SPECTRAL_SEED      20240

@@ -6,7 +6,6 @@
 
 #include "linalg/vector.h"
 #include "search/free_search.h"
-#include "search/spectral.h"
 #include "support/families.h"
 #include "support/golden.h"
 #include "support/norms.h"

@@ -2,7 +2,6 @@
 #include "support/support.h"
 
 #include "search/free_search.h"
-#include "search/spectral.h"
 
 #include "support/families.h"
 #include "support/free_reference.h"

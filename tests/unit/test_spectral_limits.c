@@ -1,5 +1,5 @@
 /* The L_2 ball on the free domain: sizes, tolerances, degenerate cases, work and memory. */
-#include "search/spectral.h"
+#include "search/free_search.h"
 #include "support/support.h"
 
 #include "support/families.h"
