@@ -88,8 +88,11 @@ static nadir_status search(nadir_context *context, nadir_minmax *minmax, const d
         NADIR_CHECK(nadir_frank_wolfe_warm(context, problem, problem->uncertainty->radius, warm_v, warm_d,
                                            tolerance, minmax->iterations_limit, minmax->spare, candidate));
     } else if (can_start_warm(problem->uncertainty)) {
-        NADIR_CHECK(nadir_multistart_run(context, problem, problem->uncertainty->radius, tolerance,
-                                         minmax->iterations_limit, candidate));
+        const double beta = problem->uncertainty->radius;
+        NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, NULL, tolerance, minmax->iterations_limit,
+                                          candidate));
+        NADIR_CHECK(
+            nadir_multistart_missed(context, problem, beta, tolerance, minmax->iterations_limit, candidate));
     } else {
         nadir_robust_settings settings;
         nadir_robust_settings_default(&settings);

@@ -6,6 +6,7 @@
 #ifndef NADIR_ROBUST_EVALUATE_H
 #define NADIR_ROBUST_EVALUATE_H
 
+#include "core/context.h"
 #include "proof/derivation.h"
 #include "proof/second_order.h"
 #include "robust/evaluation.h"
@@ -77,8 +78,18 @@ nadir_status nadir_valid_try(nadir_valid_run *run, int stage);
  * operators of their own. */
 void nadir_valid_drop_transpose(const nadir_valid_run *run);
 
-/* From the nominal kernel. */
-nadir_status nadir_valid_search_cold(const nadir_valid_run *run, nadir_candidate *candidate);
+/* The search from the nominal kernel. */
+static inline nadir_status nadir_valid_search_cold(const nadir_valid_run *run, nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_robust_settings *use = run->settings;
+    NADIR_CHECK(nadir_frank_wolfe_run(run->context, run->problem, run->beta, NULL, use->tolerance,
+                                      use->iterations_limit, candidate));
+    NADIR_CHECK(nadir_multistart_missed(run->context, run->problem, run->beta, use->tolerance,
+                                        use->iterations_limit, candidate));
+cleanup:
+    return status;
+}
 
 /* Whether a candidate is worse for the policy than another one by more than the tolerance. */
 bool nadir_valid_is_worse(const nadir_valid_run *run, const nadir_candidate *candidate,

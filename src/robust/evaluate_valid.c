@@ -435,12 +435,6 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------ one radius */
 
-nadir_status nadir_valid_search_cold(const nadir_valid_run *run, nadir_candidate *candidate)
-{
-    return nadir_multistart_run(run->context, run->problem, run->beta, run->settings->tolerance,
-                                run->settings->iterations_limit, candidate);
-}
-
 bool nadir_valid_is_worse(const nadir_valid_run *run, const nadir_candidate *candidate,
                           const nadir_candidate *than)
 {

@@ -294,25 +294,11 @@ nadir_radius_evaluator *nadir_evaluator_for(const nadir_uncertainty *set, double
                                               : nadir_evaluate_rectangular;
 }
 
-/* What is asked: settings and problem. A struct of zeros holds nothing. */
-typedef struct request {
-    nadir_robust_settings settings;
-    nadir_evaluator *further; /* of a further method that the settings name; NULL: none */
-    nadir_setup setup;
-} request;
-
-static nadir_status make_request(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
-                                 const nadir_robust_settings *settings, request *asked)
+/* Whether models that are spread over processes can be evaluated so; further: by a method of another table. */
+static nadir_status check_spread(nadir_context *context, const nadir_problem *problem, bool further)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(settle_settings(context, settings, &asked->settings, &asked->further));
-    NADIR_CHECK(nadir_setup_make(context, solver, ball, asked->settings.optimistic, &asked->setup));
-    const nadir_problem *problem = &asked->setup.problem;
-    NADIR_CHECK(asked->further != NULL
-                    ? nadir_model_check_one_process(context, problem->model, "methods of the literature")
-                    : nadir_robust_check_distributed(context, problem->model, problem->uncertainty));
-cleanup:
-    return status;
+    return further ? nadir_model_check_one_process(context, problem->model, "methods of the literature")
+                   : nadir_robust_check_distributed(context, problem->model, problem->uncertainty);
 }
 
 nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
@@ -321,32 +307,36 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
 {
     nadir_status status = NADIR_OK;
     nadir_evaluation *evaluations = NULL;
-    request asked = {0};
-    NADIR_CHECK(make_request(context, solver, ball, settings, &asked));
-    NADIR_CHECK(check_factors(context, asked.setup.uncertainty.radius, count, factors));
+    nadir_setup setup = {0};
+    nadir_robust_settings use;
+    nadir_evaluator *further;
+    NADIR_CHECK(settle_settings(context, settings, &use, &further));
+    NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
+    NADIR_CHECK(check_spread(context, &setup.problem, further != NULL));
+    NADIR_CHECK(check_factors(context, setup.uncertainty.radius, count, factors));
     NADIR_NEW_ZERO(context, evaluations, count);
-    nadir_evaluator *evaluate = asked.further != NULL ? asked.further : nadir_sweep;
-    NADIR_CHECK(evaluate(context, &asked.setup.problem, &asked.settings, count, factors, evaluations));
-    NADIR_CHECK(
-        give_results(context, solver, &asked.setup, &asked.settings, count, factors, evaluations, results));
+    nadir_evaluator *evaluate = further != NULL ? further : nadir_sweep;
+    NADIR_CHECK(evaluate(context, &setup.problem, &use, count, factors, evaluations));
+    NADIR_CHECK(give_results(context, solver, &setup, &use, count, factors, evaluations, results));
 cleanup:
     nadir_evaluations_clear(context, count, evaluations);
     nadir_release(context, evaluations);
-    nadir_setup_clear(context, &asked.setup);
+    nadir_setup_clear(context, &setup);
     return status;
 }
 
 /* The result of one evaluation and, unless worst is NULL, its kernel. */
-static nadir_status give_result(nadir_context *context, const nadir_solver *solver, const request *asked,
-                                nadir_evaluation *evaluation, nadir_robust *result, nadir_worst **worst)
+static nadir_status give_result(nadir_context *context, const nadir_solver *solver, const nadir_setup *setup,
+                                const nadir_robust_settings *settings, nadir_evaluation *evaluation,
+                                nadir_robust *result, nadir_worst **worst)
 {
     const double factor = 1;
     const nadir_status status =
-        give_results(context, solver, &asked->setup, &asked->settings, 1, &factor, evaluation, result);
+        give_results(context, solver, setup, settings, 1, &factor, evaluation, result);
     if (worst == NULL || (status != NADIR_OK && status != NADIR_ERROR_NOT_CONVERGED)) {
         return status;
     }
-    const nadir_status made = nadir_worst_make(context, &asked->setup.problem, result, evaluation, worst);
+    const nadir_status made = nadir_worst_make(context, &setup->problem, result, evaluation, worst);
     return made != NADIR_OK ? made : status;
 }
 
@@ -356,18 +346,20 @@ nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, c
 {
     nadir_status status = NADIR_OK;
     nadir_evaluation evaluation = {0};
-    request asked = {0};
+    nadir_setup setup = {0};
+    nadir_robust_settings use;
+    nadir_evaluator *further;
     const double factor = 1;
-    NADIR_CHECK(make_request(context, solver, ball, settings, &asked));
-    const nadir_problem *problem = &asked.setup.problem;
-    nadir_radius_evaluator *evaluate = nadir_evaluator_for(problem->uncertainty, factor);
-    NADIR_CHECK(asked.further != NULL
-                    ? asked.further(context, problem, &asked.settings, 1, &factor, &evaluation)
-                    : evaluate(context, problem, &asked.settings, factor, NULL, &evaluation));
-    NADIR_CHECK(give_result(context, solver, &asked, &evaluation, result, worst));
+    NADIR_CHECK(settle_settings(context, settings, &use, &further));
+    NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
+    NADIR_CHECK(check_spread(context, &setup.problem, further != NULL));
+    nadir_radius_evaluator *evaluate = nadir_evaluator_for(&setup.uncertainty, factor);
+    NADIR_CHECK(further != NULL ? further(context, &setup.problem, &use, 1, &factor, &evaluation)
+                                : evaluate(context, &setup.problem, &use, factor, NULL, &evaluation));
+    NADIR_CHECK(give_result(context, solver, &setup, &use, &evaluation, result, worst));
 cleanup:
     nadir_evaluation_clear(context, &evaluation);
-    nadir_setup_clear(context, &asked.setup);
+    nadir_setup_clear(context, &setup);
     return status;
 }
 
@@ -377,14 +369,17 @@ nadir_status nadir_robust_warm(nadir_context *context, nadir_solver *solver, con
 {
     nadir_status status = NADIR_OK;
     nadir_evaluation evaluation = {0};
-    request asked = {0};
-    NADIR_CHECK(make_request(context, solver, ball, settings, &asked));
-    const nadir_problem *problem = &asked.setup.problem;
-    nadir_radius_evaluator *evaluate = nadir_evaluator_for(problem->uncertainty, 1);
-    NADIR_CHECK(evaluate(context, problem, &asked.settings, 1, warm_start, &evaluation));
-    NADIR_CHECK(give_result(context, solver, &asked, &evaluation, result, worst));
+    nadir_setup setup = {0};
+    nadir_robust_settings use;
+    nadir_evaluator *further;
+    NADIR_CHECK(settle_settings(context, settings, &use, &further));
+    NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
+    NADIR_CHECK(check_spread(context, &setup.problem, further != NULL));
+    nadir_radius_evaluator *evaluate = nadir_evaluator_for(&setup.uncertainty, 1);
+    NADIR_CHECK(evaluate(context, &setup.problem, &use, 1, warm_start, &evaluation));
+    NADIR_CHECK(give_result(context, solver, &setup, &use, &evaluation, result, worst));
 cleanup:
     nadir_evaluation_clear(context, &evaluation);
-    nadir_setup_clear(context, &asked.setup);
+    nadir_setup_clear(context, &setup);
     return status;
 }

@@ -254,7 +254,7 @@ static void hand_over(nadir_frank_wolfe *self, nadir_candidate *candidate)
     self->current.d = NULL;
 }
 
-/* Steps from `current`, whose kernel, v, d and J are known. */
+/* Steps from `current`, whose kernel, v, d, J and gap are known. */
 static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, double tolerance,
                             int64_t iterations_limit, nadir_candidate *candidate)
 {
@@ -263,7 +263,6 @@ static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, dou
     bool moved = true;
     bool slow = false;
     int idle = 0;
-    NADIR_CHECK(find_gap(context, self));
     double least = self->gap;
     stretch begun = {candidate->iterations, self->current.J, least};
     while ((reason = reason_to_stop(context, self, tolerance)) == NULL && moved && !slow &&
@@ -307,6 +306,7 @@ nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *
             nadir_frank_wolfe_place(context, &self->current, problem->states, problem->v, problem->d));
         self->current.J = problem->J;
     }
+    NADIR_CHECK(find_gap(context, self));
     NADIR_CHECK(iterate(context, self, tolerance, iterations_limit, candidate));
 cleanup:
     nadir_frank_wolfe_free(context, self);
@@ -353,6 +353,7 @@ nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *f
     NADIR_CHECK(nadir_frank_wolfe_evaluate(context, frank_wolfe, &frank_wolfe->current, &frank_wolfe->next));
     nadir_frank_wolfe_point_swap(&frank_wolfe->current, &frank_wolfe->next);
     candidate->iterations = 1;
+    NADIR_CHECK(find_gap(context, frank_wolfe));
     NADIR_CHECK(iterate(context, frank_wolfe, tolerance, iterations_limit, candidate));
 cleanup:
     if (status != NADIR_OK) {
@@ -554,14 +555,13 @@ static double price_scale(const nadir_problem *problem, double beta)
     return problem->gamma * (high - low) / (1 - problem->gamma) / (p * pow(beta, p - 1));
 }
 
-nadir_status nadir_multistart_run(nadir_context *context, const nadir_problem *problem, double beta,
-                                  double tolerance, int64_t iterations_limit, nadir_candidate *candidate)
+nadir_status nadir_multistart_missed(nadir_context *context, const nadir_problem *problem, double beta,
+                                     double tolerance, int64_t iterations_limit, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
     double *d_bar = NULL;
     bool misses;
     bool better;
-    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, NULL, tolerance, iterations_limit, candidate));
     NADIR_CHECK(misses_states(context, problem, candidate->d, &misses));
     if (!misses) {
         goto cleanup;

@@ -133,10 +133,10 @@ nadir_status nadir_frank_wolfe_gap(nadir_context *context, nadir_frank_wolfe *se
  * not; a search from there, moved into the ball, finds what the other one misses.
  */
 
-/* From the nominal kernel and, where the result does not visit a state that some kernel of the set reaches,
- * from kernels of Lagrangian bounds. candidate: of zeros. */
-nadir_status nadir_multistart_run(nadir_context *context, const nadir_problem *problem, double beta,
-                                  double tolerance, int64_t iterations_limit, nadir_candidate *candidate);
+/* After a search: where the candidate does not visit a state that some kernel of the set reaches, searches from
+ * kernels of Lagrangian bounds, too. The candidate becomes the worst result. */
+nadir_status nadir_multistart_missed(nadir_context *context, const nadir_problem *problem, double beta,
+                                     double tolerance, int64_t iterations_limit, nadir_candidate *candidate);
 
 /* From the kernel of a Lagrangian bound. The candidate becomes the result if that is worse for the policy by
  * more than the tolerance; *better says so. */
