@@ -48,7 +48,7 @@
  * down. Only the worst kernel of the subspace can be found: b^T T^-1 b has no other stationary points.
  */
 
-enum { LIMIT = 40 };
+enum { LIMIT = NADIR_SPECTRAL_SUBSPACE_LIMIT };
 
 typedef struct spectral_subspace {
     const nadir_problem *problem;
