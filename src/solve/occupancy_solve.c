@@ -198,7 +198,7 @@ static bool wants_more(const refinement *self, int64_t j)
     return self->r_norm[j] > 0 && (near_breakdown || self->r_norm[j] > goal(self, j));
 }
 
-/* One round. *target: how small the residual of A e = r / |r| must be. Columns that are good enough are left
+/* The next x. target: how small the residual of A e = r / |r| must be. Columns that are good enough are left
  * alone. */
 static nadir_status refine(refinement *self, bool first)
 {
@@ -227,7 +227,7 @@ static nadir_status refine(refinement *self, bool first)
         }
         self->previous[j] = self->r_norm[j];
     }
-    return measure_residuals(self);
+    return NADIR_OK;
 }
 
 /* Columns that the last round made worse get back what they had. */
@@ -328,7 +328,7 @@ static nadir_status reserve(refinement *self, size_t vectors)
     NADIR_RESERVE(self->context, occupancy->work, (vectors + aliased) * size, occupancy->capacity);
     NADIR_RESERVE(self->context, occupancy->norms, 6 * self->count, occupancy->norms_capacity);
     self->r = occupancy->work;
-    self->e = occupancy->work + size;
+    self->e = vectors > 0 ? occupancy->work + size : NULL;
     if (aliased) {
         self->b = memcpy(occupancy->work + vectors * size, self->b, size * sizeof *self->b);
     }
@@ -350,20 +350,19 @@ static void start_from_zero(refinement *self, int64_t j)
     self->x_norm[j] = 0;
 }
 
-/* The residuals of a guess; a column where it is worse than none, or not better than a coarse solve would
- * make it, needs to learn how large x is. *known: none does. */
-static nadir_status start_from_guess(refinement *self, bool *known)
+/* After the residuals of a guess: a column where it is worse than none, or not better than a coarse solve would
+ * make it, needs to learn how large x is. Returns whether none does. */
+static bool accept_guess(refinement *self)
 {
-    const nadir_status status = measure_residuals(self);
-    *known = true;
+    bool known = true;
     for (int64_t j = 0; j < self->count; j++) {
         if (!(self->r_norm[j] <= self->b_norm[j])) {
             start_from_zero(self, j);
         }
-        *known = *known && (self->r_norm[j] <= COARSE * self->b_norm[j]);
+        known = known && (self->r_norm[j] <= COARSE * self->b_norm[j]);
         self->previous[j] = INFINITY;
     }
-    return status;
+    return known;
 }
 
 /* From x = 0 or a guess, round after round until the goal is reached or nothing is won any more. */
@@ -371,7 +370,6 @@ static nadir_status run(refinement *self, bool guessed, nadir_accuracy *accuracy
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->occupancy->average.states;
-    bool known = false;
     for (int64_t j = 0; j < self->count; j++) {
         self->b_norm[j] = norm_of(self->context, self->transposed, n, self->b + j * n);
         if (!isfinite(self->b_norm[j])) {
@@ -381,14 +379,20 @@ static nadir_status run(refinement *self, bool guessed, nadir_accuracy *accuracy
             start_from_zero(self, j);
         }
     }
-    if (guessed) {
-        NADIR_CHECK(start_from_guess(self, &known));
-    }
-    for (int round = known; round < ROUNDS && (round == 0 || worth_another(self)); round++) {
-        NADIR_CHECK(refine(self, round == 0 && nadir_occupancy_iterates(self->occupancy)));
-        if (round > 0) {
+    for (int rounds = 0;; rounds++) { /* a good guess counts as the first */
+        if (guessed || rounds > 0) {
+            NADIR_CHECK(measure_residuals(self));
+        }
+        if (guessed) {
+            rounds = accept_guess(self);
+            guessed = false;
+        } else if (rounds > 1) {
             undo_worse(self);
         }
+        if (rounds == ROUNDS || (rounds > 0 && !worth_another(self))) {
+            break;
+        }
+        NADIR_CHECK(refine(self, rounds == 0 && nadir_occupancy_iterates(self->occupancy)));
     }
     NADIR_CHECK(assess(self, accuracy));
 cleanup:
