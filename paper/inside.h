@@ -5,7 +5,7 @@
  *     random streams             nadir_random_*
  *     threads                    nadir_threads_for, nadir_progress_team, nadir_blas_threads
  *     vectors and norms          nadir_vector_*, nadir_norm_p, nadir_gstd_compute (sigma_q, omega_q, u_q)
- *     eigenvectors               nadir_spectrum_*, nadir_symmetric_*, nadir_lanczos_top
+ *     eigenvectors               nadir_symmetric_eigen, nadir_lanczos_top
  *     D and D^T                  nadir_occupancy_solve[_transposed] of solver->occupancy
  *     v, d, kernels              nadir_solver_solve, then solver->value; nadir_worst_kernel
  *     robust evaluation          nadir_problem, nadir_candidate, nadir_evaluation; nadir_evaluator_for, nadir_sweep

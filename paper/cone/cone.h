@@ -9,6 +9,28 @@
 
 #include "trajectory.h"
 
+/* ------------------------------ leading eigenpairs of a dense symmetric matrix, or those above a threshold */
+
+#define NADIR_SPECTRUM_LARGEST 30000
+
+/* A struct of zeros holds nothing. */
+typedef struct nadir_spectrum {
+    int64_t count;   /* of eigenpairs */
+    double *values;  /* [count] falling */
+    double *vectors; /* [size * count] orthonormal, one after another */
+} nadir_spectrum;
+
+void nadir_spectrum_close(nadir_context *context, nadir_spectrum *spectrum);
+
+/* The `count` largest eigenvalues, or, where that is 0, those above the threshold, with their vectors, in place
+ * of what the spectrum held. matrix: [size * size] finite, its lower triangle column after column; destroyed;
+ * for a threshold the squares of its entries neither overflow nor vanish. size: at most NADIR_SPECTRUM_LARGEST,
+ * past which LAPACK's lengths are no 32-bit numbers. */
+nadir_status nadir_spectrum_find(nadir_context *context, int64_t size, double *matrix, int64_t count,
+                                 double threshold, nadir_spectrum *spectrum);
+
+/* ---------------------------------------------------------------------------------------- the problem */
+
 typedef struct nadir_cone {
     int64_t rows, columns; /* m, n */
     int exponent;          /* A = B 2^exponent */

@@ -58,7 +58,7 @@ nadir_status nadir_cone_random(nadir_context *context, const nadir_cone *cone, n
         }
         NADIR_CHECK(nadir_trajectory_record(context, trajectory, first + count,
                                             ldexp(sqrt(highest), cone->exponent)));
-    } while (nadir_trajectory_stop_reason(trajectory) == NULL);
+    } while (nadir_trajectory_stop(trajectory) == NADIR_STOP_NONE);
     NADIR_CHECK(nadir_trajectory_finish(context, trajectory));
     nadir_cone_draw(key, best, n, x);
 cleanup:

@@ -1,5 +1,5 @@
 /*
- * eigen.h: eigenpairs of dense symmetric matrices, and proven upper bounds on the 2-norm of dense matrices.
+ * eigen.h: eigenpairs of small symmetric matrices, and proven upper bounds on the 2-norm of dense matrices.
  */
 #ifndef NADIR_LINALG_EIGEN_H
 #define NADIR_LINALG_EIGEN_H
@@ -15,26 +15,6 @@
  * after column; out: the eigenvectors, one after another. values: [size]; work: [NADIR_SYMMETRIC_WORK(size)].
  * False when they were not found: a number is not finite. On one thread. */
 bool nadir_symmetric_eigen(int size, double *matrix, double *values, double *work);
-
-/* ------------------------------- the leading eigenpairs, or those above a threshold */
-
-#define NADIR_SPECTRUM_LARGEST 30000
-
-/* A struct of zeros holds nothing. */
-typedef struct nadir_spectrum {
-    int64_t count;   /* of eigenpairs */
-    double *values;  /* [count] falling */
-    double *vectors; /* [size * count] orthonormal, one after another */
-} nadir_spectrum;
-
-void nadir_spectrum_close(nadir_context *context, nadir_spectrum *spectrum);
-
-/* The `count` largest eigenvalues, or, where that is 0, those above the threshold, with their vectors, in place
- * of what the spectrum held. matrix: [size * size] finite, its lower triangle column after column; destroyed;
- * for a threshold the squares of its entries neither overflow nor vanish. size: at most NADIR_SPECTRUM_LARGEST,
- * past which LAPACK's lengths are no 32-bit numbers. */
-nadir_status nadir_spectrum_find(nadir_context *context, int64_t size, double *matrix, int64_t count,
-                                 double threshold, nadir_spectrum *spectrum);
 
 /* --------------------------------------------------- bounds on the 2-norm, rounding included */
 

@@ -1,7 +1,7 @@
 /* test_eigen.c: eigenpairs of symmetric matrices: residuals, orthogonality, how many and which. */
 #include "support/support.h"
 
-#include "linalg/eigen.h"
+#include "cone/cone.h"
 #include "support/reference.h"
 
 #include <math.h>
