@@ -70,12 +70,13 @@ int64_t nadir_trajectory_next_block(const nadir_trajectory *trajectory, int64_t 
     return left < block ? left : block;
 }
 
-const char *nadir_trajectory_stop_reason(const nadir_trajectory *trajectory)
+nadir_stop nadir_trajectory_stop(const nadir_trajectory *trajectory)
 {
     if (trajectory->samples >= trajectory->budget.samples) {
-        return "samples";
+        return NADIR_STOP_SAMPLES;
     }
-    return nadir_trajectory_seconds(trajectory) >= trajectory->budget.seconds ? "time" : NULL;
+    return nadir_trajectory_seconds(trajectory) >= trajectory->budget.seconds ? NADIR_STOP_TIME
+                                                                              : NADIR_STOP_NONE;
 }
 
 void nadir_trajectory_free(nadir_context *context, nadir_trajectory_point *points)

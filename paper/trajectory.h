@@ -44,7 +44,7 @@ nadir_status nadir_trajectory_finish(nadir_context *context, nadir_trajectory *t
  */
 int64_t nadir_trajectory_next_block(const nadir_trajectory *trajectory, int64_t most);
 
-/* "time" or "samples" when the budget is spent, otherwise NULL. */
-const char *nadir_trajectory_stop_reason(const nadir_trajectory *trajectory);
+/* By time or samples when the budget is spent. */
+nadir_stop nadir_trajectory_stop(const nadir_trajectory *trajectory);
 
 #endif

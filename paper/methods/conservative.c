@@ -164,9 +164,9 @@ static nadir_status search_free(nadir_context *context, const nadir_problem *pro
     const double rounding = DBL_EPSILON * nadir_vector_largest(problem->states, problem->v);
     NADIR_CHECK(start(context, &self));
     linearize(&self);
-    while ((candidate->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
+    while ((candidate->stop = nadir_trajectory_stop(trajectory)) == NADIR_STOP_NONE) {
         if (self.gap <= fmax(trajectory->budget.tolerance * (problem->J - self.J), rounding)) {
-            candidate->stop_reason = "tolerance";
+            candidate->stop = NADIR_STOP_TOLERANCE;
             candidate->converged = true;
             break;
         }

@@ -114,9 +114,9 @@ nadir_status nadir_conservative_valid(nadir_context *context, const nadir_proble
     const double rounding = DBL_EPSILON * nadir_vector_largest(problem->states, problem->v);
     NADIR_CHECK(start(context, &self));
     NADIR_CHECK(linearize(context, &self));
-    while ((candidate->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
+    while ((candidate->stop = nadir_trajectory_stop(trajectory)) == NADIR_STOP_NONE) {
         if (self.gap <= fmax(trajectory->budget.tolerance * (problem->J - self.J), rounding)) {
-            candidate->stop_reason = "tolerance";
+            candidate->stop = NADIR_STOP_TOLERANCE;
             candidate->converged = true;
             break;
         }

@@ -19,7 +19,7 @@
 
 /* Searches for the worst kernel within the budget of the trajectory.
  * problem: of a non-rectangular ball with p = 2. beta: the radius, > 0, below breakdown on the free domain.
- * attack: zeros, or with a guess of tau. The search fills in kernel, J, stop_reason, converged, iterations
+ * attack: zeros, or with a guess of tau. The search fills in kernel, J, stop, converged, iterations
  * and, unless the kernel is Phat - b k^T, v and d. The same seed of the context gives the same kernel. */
 typedef nadir_status nadir_search(nadir_context *context, const nadir_problem *problem, double beta,
                                   nadir_trajectory *trajectory, nadir_candidate *candidate);

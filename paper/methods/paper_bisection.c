@@ -188,11 +188,11 @@ static nadir_status search(nadir_context *context, bisection *self, nadir_trajec
     }
     NADIR_CHECK(start(context, self));
     NADIR_CHECK(find_upper_end(context, self, &high));
-    while ((candidate->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
+    while ((candidate->stop = nadir_trajectory_stop(trajectory)) == NADIR_STOP_NONE) {
         const double lambda = low + (high - low) / 2;
         double F;
         if (high - low <= fmax(trajectory->budget.tolerance * high, rounding)) {
-            candidate->stop_reason = "tolerance";
+            candidate->stop = NADIR_STOP_TOLERANCE;
             candidate->converged = true;
             break;
         }

@@ -162,7 +162,7 @@ static nadir_status search(nadir_context *context, sampling *self, nadir_traject
     int64_t best = -1;
     double highest = 0;
     NADIR_CHECK(start(context, problem, self));
-    while ((candidate->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
+    while ((candidate->stop = nadir_trajectory_stop(trajectory)) == NADIR_STOP_NONE) {
         const int64_t first = trajectory->samples;
         const int64_t count = nadir_trajectory_next_block(trajectory, self->block);
         evaluate_samples(context, self, first, count);

@@ -77,7 +77,7 @@ nadir_status nadir_search_random_rank_one(nadir_context *context, const nadir_pr
     int64_t best = 0;
     double highest = 0;
     NADIR_CHECK(start(context, problem, beta, &self));
-    while ((candidate->stop_reason = nadir_trajectory_stop_reason(trajectory)) == NULL) {
+    while ((candidate->stop = nadir_trajectory_stop(trajectory)) == NADIR_STOP_NONE) {
         const int64_t first = trajectory->samples;
         const int64_t count = nadir_trajectory_next_block(trajectory, self.block);
         NADIR_CHECK(evaluate_samples(context, &self, first, count));

@@ -265,17 +265,17 @@ static bool is_worthwhile(const program *self)
            DBL_EPSILON * nadir_vector_largest(n, problem->v);
 }
 
-static const char *reason_of(nlopt_result result)
+static nadir_stop reason_of(nlopt_result result)
 {
     switch (result) {
     case NLOPT_MAXEVAL_REACHED:
-        return "samples";
+        return NADIR_STOP_SAMPLES;
     case NLOPT_MAXTIME_REACHED:
-        return "time";
+        return NADIR_STOP_TIME;
     case NLOPT_ROUNDOFF_LIMITED:
-        return "stable";
+        return NADIR_STOP_STABLE;
     default:
-        return result > 0 ? "tolerance" : "failed";
+        return result > 0 ? NADIR_STOP_TOLERANCE : NADIR_STOP_FAILED;
     }
 }
 
@@ -309,7 +309,7 @@ static nadir_status search(nadir_context *context, const nadir_problem *problem,
     }
     NADIR_CHECK(
         nadir_rank_one_pair_attack(context, problem, beta, self.b, self.best + problem->rows, candidate));
-    candidate->stop_reason = reason_of(result);
+    candidate->stop = reason_of(result);
     candidate->converged = result > 0 && result != NLOPT_MAXEVAL_REACHED && result != NLOPT_MAXTIME_REACHED;
     candidate->iterations = self.evaluations;
 cleanup:

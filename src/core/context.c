@@ -474,3 +474,26 @@ bool nadir_result_copy(void *into, const void *found, size_t known)
     nadir_settings_give(into, size, found, known);
     return true;
 }
+
+const char *nadir_stop_name(nadir_stop stop)
+{
+    static const char *const names[] = {
+        [NADIR_STOP_NONE] = NULL,
+        [NADIR_STOP_TOLERANCE] = "tolerance",
+        [NADIR_STOP_STABLE] = "stable",
+        [NADIR_STOP_STALLED] = "stalled",
+        [NADIR_STOP_SLOW] = "slow",
+        [NADIR_STOP_ITERATIONS] = "iterations",
+        [NADIR_STOP_SOLVED] = "solved",
+        [NADIR_STOP_GAP] = "gap",
+        [NADIR_STOP_STATIONARY] = "stationary",
+        [NADIR_STOP_EVALUATIONS] = "evaluations",
+        [NADIR_STOP_TIME] = "time",
+        [NADIR_STOP_SAMPLES] = "samples",
+        [NADIR_STOP_FAILED] = "failed",
+        [NADIR_STOP_INTERRUPTED] = "interrupted",
+        [NADIR_STOP_BREAKDOWN] = "breakdown",
+        [NADIR_STOP_DOMAIN] = "domain",
+    };
+    return names[stop];
+}

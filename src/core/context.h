@@ -115,4 +115,27 @@ bool nadir_settings_copy(void *into, size_t known, const void *from);
  * when that size is not set. */
 bool nadir_result_copy(void *into, const void *found, size_t known);
 
+/* Why an iteration ended. */
+typedef enum nadir_stop {
+    NADIR_STOP_NONE, /* it has not */
+    NADIR_STOP_TOLERANCE,
+    NADIR_STOP_STABLE, /* what is left is rounding */
+    NADIR_STOP_STALLED,
+    NADIR_STOP_SLOW,
+    NADIR_STOP_ITERATIONS,
+    NADIR_STOP_SOLVED, /* nothing had to be iterated */
+    NADIR_STOP_GAP,
+    NADIR_STOP_STATIONARY,
+    NADIR_STOP_EVALUATIONS,
+    NADIR_STOP_TIME,
+    NADIR_STOP_SAMPLES,
+    NADIR_STOP_FAILED,
+    NADIR_STOP_INTERRUPTED,
+    NADIR_STOP_BREAKDOWN,
+    NADIR_STOP_DOMAIN,
+} nadir_stop;
+
+/* As results call it; NULL for NADIR_STOP_NONE. */
+const char *nadir_stop_name(nadir_stop stop);
+
 #endif

@@ -185,19 +185,18 @@ static nadir_status report(nadir_ascent *self)
     nadir_status status = NADIR_OK;
     const nadir_checkpoint checkpoint = nadir_ascent_checkpoint(self);
     NADIR_CHECK(nadir_search_report(&self->search, &checkpoint, self->state.iterations,
-                                    self->state.evaluations, self->current->J, self->advantage,
-                                    &self->stop_reason));
+                                    self->state.evaluations, self->current->J, self->advantage, &self->stop));
     NADIR_CHECK(nadir_progress(self->context, "improving the policy", -1));
-    if (self->stop_reason == NULL && self->state.idle > IDLE_STEPS && self->kind != NADIR_ASCENT_PAPER) {
-        self->stop_reason = "stationary";
+    if (self->stop == NADIR_STOP_NONE && self->state.idle > IDLE_STEPS && self->kind != NADIR_ASCENT_PAPER) {
+        self->stop = NADIR_STOP_STATIONARY;
     }
 cleanup:
     return status;
 }
 
-static void stop(nadir_ascent *self, const char *reason)
+static void stop(nadir_ascent *self, nadir_stop reason)
 {
-    self->stop_reason = reason;
+    self->stop = reason;
     keep_best(self);
 }
 
@@ -218,9 +217,9 @@ static nadir_status try_dual_bound(nadir_ascent *self)
                                                 self->current->q));
     }
     if (self->dual_bound.upper - (self->current->J - self->current->error) <= wanted) {
-        stop(self, "gap");
+        stop(self, NADIR_STOP_GAP);
     } else if (self->advantage <= ZERO_ADVANTAGE * wanted) {
-        stop(self, "stationary");
+        stop(self, NADIR_STOP_STATIONARY);
     }
     self->state.dual_advantage = 0.25 * self->advantage;
 cleanup:
@@ -368,11 +367,11 @@ static nadir_status climb(nadir_ascent *self)
         double slope;
         bool moved = false;
         NADIR_CHECK(try_dual_bound(self));
-        if (self->stop_reason == NULL) {
+        if (self->stop == NADIR_STOP_NONE) {
             NADIR_CHECK(report(self));
         }
-        if (self->stop_reason != NULL) {
-            NADIR_CHECK(strcmp(self->stop_reason, "stationary") == 0 ? add_both_kernels(self) : NADIR_OK);
+        if (self->stop != NADIR_STOP_NONE) {
+            NADIR_CHECK(self->stop == NADIR_STOP_STATIONARY ? add_both_kernels(self) : NADIR_OK);
             break;
         }
         self->state.tolerance = next_tolerance(self);
@@ -396,7 +395,7 @@ static nadir_status climb(nadir_ascent *self)
             }
             accept(self);
         } else if (self->minmax.evaluations >= self->search.settings->evaluations_limit) {
-            self->stop_reason = "evaluations";
+            self->stop = NADIR_STOP_EVALUATIONS;
         } else if (self->state.inexact_steps != 0) {
             NADIR_CHECK(switch_to_exact(self));
         } else {
@@ -405,7 +404,7 @@ static nadir_status climb(nadir_ascent *self)
                 self->lbfgs.count = 0;
                 self->state.alpha = 0;
             } else {
-                stop(self, "stationary");
+                stop(self, NADIR_STOP_STATIONARY);
             }
         }
     }
@@ -420,11 +419,11 @@ nadir_status nadir_ascent_run(nadir_ascent *ascent, nadir_policy *start)
     NADIR_CHECK(begin(ascent, start));
     status = climb(ascent);
     if (status == NADIR_ERROR_INTERRUPTED) {
-        ascent->stop_reason = "interrupted";
+        ascent->stop = NADIR_STOP_INTERRUPTED;
     }
     /* an interrupted process must not wait for the others: the last checkpoint stays */
     const bool alone = status == NADIR_ERROR_INTERRUPTED && ascent->context->communication->members > 1;
-    if (ascent->stop_reason != NULL && strcmp(ascent->stop_reason, "gap") != 0 && !alone) {
+    if (ascent->stop != NADIR_STOP_NONE && ascent->stop != NADIR_STOP_GAP && !alone) {
         const nadir_checkpoint checkpoint = nadir_ascent_checkpoint(ascent);
         const nadir_status saved = nadir_search_save(&ascent->search, &checkpoint, true);
         status = saved != NADIR_OK ? saved : status;
@@ -436,7 +435,7 @@ cleanup:
 nadir_status nadir_ascent_restart(nadir_ascent *ascent)
 {
     nadir_status status = NADIR_OK;
-    ascent->stop_reason = NULL;
+    ascent->stop = NADIR_STOP_NONE;
     ascent->lbfgs.count = 0;
     ascent->state.iterations = 0;
     ascent->state.alpha = 0;
@@ -451,7 +450,7 @@ nadir_status nadir_ascent_restart(nadir_ascent *ascent)
     NADIR_CHECK(climb(ascent));
 cleanup:
     if (status != NADIR_OK) { /* the best policy so far remains */
-        ascent->stop_reason = status == NADIR_ERROR_INTERRUPTED ? "interrupted" : "stationary";
+        ascent->stop = status == NADIR_ERROR_INTERRUPTED ? NADIR_STOP_INTERRUPTED : NADIR_STOP_STATIONARY;
     }
     return status;
 }

@@ -110,7 +110,7 @@ typedef struct nadir_ascent {
     double *metric;                 /* [states] */
     nadir_lbfgs lbfgs;
     double advantage; /* of the current policy */
-    const char *stop_reason;
+    nadir_stop stop;
 } nadir_ascent;
 
 /* Runs from the policy `start` (retained), or from the store's checkpoint, to the end: stop_reason says why

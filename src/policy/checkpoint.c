@@ -108,7 +108,7 @@ nadir_status nadir_search_save(nadir_search *search, const nadir_checkpoint *che
 }
 
 nadir_status nadir_search_report(nadir_search *search, const nadir_checkpoint *checkpoint, int64_t iteration,
-                                 int64_t evaluations, double J, double gap, const char **stop_reason)
+                                 int64_t evaluations, double J, double gap, nadir_stop *stop)
 {
     nadir_status status = NADIR_OK;
     const nadir_robust_optimum_settings *settings = search->settings;
@@ -127,9 +127,9 @@ nadir_status nadir_search_report(nadir_search *search, const nadir_checkpoint *c
         NADIR_CHECK(nadir_fail(search->context, NADIR_ERROR_INTERRUPTED, "interrupted"));
     }
     if (evaluations >= settings->evaluations_limit) {
-        *stop_reason = "evaluations";
+        *stop = NADIR_STOP_EVALUATIONS;
     } else if (seconds >= settings->time_limit) {
-        *stop_reason = "time";
+        *stop = NADIR_STOP_TIME;
     }
 cleanup:
     return status;

@@ -57,7 +57,7 @@ nadir_status nadir_search_save(nadir_search *search, const nadir_checkpoint *che
 /* After an iteration: a checkpoint if it is time for one, the user's watch function, and limits: *stop_reason
  * becomes "evaluations" or "time" at one. gap: of J, absolute. NADIR_ERROR_INTERRUPTED: the user says so. */
 nadir_status nadir_search_report(nadir_search *search, const nadir_checkpoint *checkpoint, int64_t iteration,
-                                 int64_t evaluations, double J, double gap, const char **stop_reason);
+                                 int64_t evaluations, double J, double gap, nadir_stop *stop);
 
 /* A checkpoint with a correct digest may still hold numbers that no search produces. */
 bool nadir_checkpoint_is_count(int64_t number);

@@ -252,7 +252,7 @@ cleanup:
 }
 
 /* Checkpoint, progress and limits. */
-static nadir_status report(optimum *self, const char **reason)
+static nadir_status report(optimum *self, nadir_stop *reason)
 {
     nadir_status status = NADIR_OK;
     NADIR_CHECK(nadir_progress(self->context, "robust policy iteration", -1));
@@ -266,19 +266,18 @@ static nadir_status report(optimum *self, const char **reason)
                                         self->residual / (1 - self->model->discount), reason));
     }
     if (self->state.iterations >= self->settings->iterations_limit) {
-        *reason = "evaluations";
+        *reason = NADIR_STOP_EVALUATIONS;
     }
 cleanup:
     return status;
 }
 
 /* The checkpoint of an iteration that was interrupted or reached a limit. */
-static nadir_status save_unfinished(optimum *self, const char *reason)
+static nadir_status save_unfinished(optimum *self, nadir_stop reason)
 {
     /* other processes may not be interrupted: the last checkpoint stays */
-    const bool alone = strcmp(reason, "interrupted") == 0 && self->model->exchange != NULL;
-    if (self->settings->search == NULL || self->state.iterations == 0 || alone ||
-        strcmp(reason, "gap") == 0) {
+    const bool alone = reason == NADIR_STOP_INTERRUPTED && self->model->exchange != NULL;
+    if (self->settings->search == NULL || self->state.iterations == 0 || alone || reason == NADIR_STOP_GAP) {
         return NADIR_OK;
     }
     const nadir_checkpoint checkpoint = list_parts(self);
@@ -288,40 +287,40 @@ static nadir_status save_unfinished(optimum *self, const char *reason)
 /* ------------------------------------------------------------------------------------- the iteration */
 
 /* Steps until convergence or a limit. */
-static nadir_status iterate(optimum *self, const char **reason)
+static nadir_status iterate(optimum *self, nadir_stop *reason)
 {
     nadir_status status = NADIR_OK;
     rectangular_state *state = &self->state;
     const bool is_free = self->set.domain == NADIR_DOMAIN_FREE;
     const int patience = is_free ? FREE_PATIENCE : NEWTON_PATIENCE;
-    *reason = NULL;
+    *reason = NADIR_STOP_NONE;
     NADIR_CHECK(resume(self));
     NADIR_CHECK(apply(self));
     for (;;) {
         const double before = state->iterations > 0 ? self->residual : INFINITY;
         NADIR_CHECK(report(self, reason));
-        if (*reason != NULL) {
+        if (*reason != NADIR_STOP_NONE) {
             break;
         }
         NADIR_CHECK(step(self));
         NADIR_CHECK(apply(self));
         state->iterations++;
-        *reason = has_converged(self, before) ? "gap" : NULL;
+        *reason = has_converged(self, before) ? NADIR_STOP_GAP : NADIR_STOP_NONE;
         state->waited = self->residual < state->least / 2 ? 0 : state->waited + 1;
         state->least = fmin(state->least, self->residual);
         state->monotone = state->monotone != 0 || state->waited >= patience;
-        if (*reason == NULL && is_free && state->waited >= patience) {
-            *reason = "evaluations";
+        if (*reason == NADIR_STOP_NONE && is_free && state->waited >= patience) {
+            *reason = NADIR_STOP_EVALUATIONS;
         }
-        if (*reason != NULL) {
+        if (*reason != NADIR_STOP_NONE) {
             break;
         }
     }
 cleanup:
     if (status == NADIR_ERROR_INTERRUPTED) {
-        *reason = "interrupted";
+        *reason = NADIR_STOP_INTERRUPTED;
     }
-    const nadir_status saved = *reason != NULL ? save_unfinished(self, *reason) : NADIR_OK;
+    const nadir_status saved = *reason != NADIR_STOP_NONE ? save_unfinished(self, *reason) : NADIR_OK;
     return saved != NADIR_OK ? saved : status;
 }
 
@@ -383,7 +382,7 @@ nadir_status nadir_rectangular_optimum(nadir_context *context, nadir_model *mode
     nadir_rectangular_optimum_result made = {.upper = INFINITY};
     optimum run = {.context = context, .model = model, .ball = ball, .settings = settings};
     NADIR_CHECK(start(&run));
-    status = iterate(&run, &made.stop_reason);
+    status = iterate(&run, &made.stop);
     if (status == NADIR_OK) {
         status = run.set.domain == NADIR_DOMAIN_FREE ? bound_free(&run, &made.upper)
                                                      : bound_valid(&run, &made.upper);
@@ -393,8 +392,7 @@ nadir_status nadir_rectangular_optimum(nadir_context *context, nadir_model *mode
     if (interrupted || status == NADIR_OK) {
         give(&run, &made, policy, result);
     }
-    if (status == NADIR_OK &&
-        (strcmp(made.stop_reason, "evaluations") == 0 || strcmp(made.stop_reason, "time") == 0)) {
+    if (status == NADIR_OK && (made.stop == NADIR_STOP_EVALUATIONS || made.stop == NADIR_STOP_TIME)) {
         status =
             nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
                        "robust policy iteration stopped after %lld steps, with a residual of %g; the best "

@@ -51,7 +51,7 @@ typedef struct nadir_rectangular_optimum_result {
     double J;            /* worst return of the policy, about */
     int64_t evaluations; /* policies whose worst kernel was looked for */
     int64_t iterations;
-    const char *stop_reason; /* "gap", "evaluations", "time", "interrupted" */
+    nadir_stop stop; /* by gap, evaluations, time or interruption */
 } nadir_rectangular_optimum_result;
 
 typedef struct nadir_rectangular_optimum_settings {

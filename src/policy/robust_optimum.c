@@ -38,6 +38,7 @@ typedef struct optimization {
     nadir_robust evaluation;
     nadir_worst *worst;
     nadir_robust_optimum_result result;
+    nadir_stop stop;
 } optimization;
 
 void nadir_robust_optimum_settings_fill(nadir_robust_optimum_settings *settings, size_t size)
@@ -174,7 +175,7 @@ static nadir_status search_bellman(optimization *self)
     self->known_nominal = NAN;
     self->result.iterations = found.iterations;
     self->result.evaluations = found.evaluations;
-    self->result.stop_reason = found.stop_reason;
+    self->stop = found.stop;
     status = status == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : status; /* the evaluation follows */
 cleanup:
     return status;
@@ -211,7 +212,7 @@ static nadir_status search_ascent(optimization *self)
         self->settings.step = default_step(self->context, self->model);
     }
     status = nadir_ascent_run(ascent, self->start);
-    if (ascent->stop_reason != NULL) {
+    if (ascent->stop != NADIR_STOP_NONE) {
         take_best(self);
     }
     self->result.initial_robust_return = ascent->state.initial;
@@ -277,7 +278,7 @@ static nadir_status evaluate_again(optimization *self)
 {
     nadir_status status = NADIR_OK;
     const double wanted = 0.5 * self->settings.gap * scale(self);
-    for (int i = 0; i < RESTARTS && !self->bellman && strcmp(self->ascent.stop_reason, "gap") == 0 &&
+    for (int i = 0; i < RESTARTS && !self->bellman && self->ascent.stop == NADIR_STOP_GAP &&
                     self->evaluation.robust_return < self->ascent.state.best - wanted;
          i++) {
         NADIR_CHECK(nadir_ascent_restart(&self->ascent));
@@ -372,18 +373,17 @@ static void conclude(optimization *self)
     result->certificate = evaluated && valid ? evaluation->certificate : "none";
     result->stochastic_states = nadir_global_count(self->context, count_stochastic(self->model, self->found));
     if (!self->bellman) {
-        result->stop_reason = self->ascent.stop_reason;
+        self->stop = self->ascent.stop;
         result->iterations = self->ascent.state.iterations;
         result->evaluations = self->ascent.minmax.evaluations;
     }
     /* the final bounds decide whether the gap is closed */
     const bool is_met =
         result->optimality_upper_bound - result->robust_return <= self->settings.gap * scale(self);
-    const bool is_done =
-        strcmp(result->stop_reason, "gap") == 0 || strcmp(result->stop_reason, "stationary") == 0;
-    if (evaluated && is_done) {
-        result->stop_reason = is_met ? "gap" : "stationary";
+    if (evaluated && (self->stop == NADIR_STOP_GAP || self->stop == NADIR_STOP_STATIONARY)) {
+        self->stop = is_met ? NADIR_STOP_GAP : NADIR_STOP_STATIONARY;
     }
+    result->stop_reason = nadir_stop_name(self->stop);
 }
 
 static nadir_status run(optimization *self)
@@ -428,12 +428,11 @@ cleanup:
 /* A limit is an error to the caller. */
 static nadir_status status_of_limits(const optimization *self)
 {
-    const char *reason = self->result.stop_reason;
-    if (strcmp(reason, "evaluations") == 0 || strcmp(reason, "time") == 0) {
+    if (self->stop == NADIR_STOP_EVALUATIONS || self->stop == NADIR_STOP_TIME) {
         return nadir_fail(self->context, NADIR_ERROR_NOT_CONVERGED,
                           "the search for the robust policy stopped at its limit of %s before the gap of %g "
                           "was reached; the best policy so far is reported, with bounds that hold for it",
-                          reason, self->settings.gap);
+                          nadir_stop_name(self->stop), self->settings.gap);
     }
     return NADIR_OK;
 }

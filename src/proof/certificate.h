@@ -26,10 +26,10 @@ void nadir_setup_clear(nadir_context *context, nadir_setup *asked);
 /* A kernel of the set that a search has found, with numbers that proofs start from. It proves nothing. A
  * struct of zeros holds nothing. */
 typedef struct nadir_candidate {
-    nadir_kernel *kernel;    /* owned: the worst found */
-    double J;                /* its return, as the problem has signs */
-    const char *method;      /* that found it */
-    const char *stop_reason; /* "tolerance", "stable", "iterations", ... */
+    nadir_kernel *kernel; /* owned: the worst found */
+    double J;             /* its return, as the problem has signs */
+    const char *method;   /* that found it */
+    nadir_stop stop;
     bool converged;
     int64_t iterations;
     /* Kernels Phat - b k^T: b = c(s) times the shape of alpha pi within a state. */

@@ -14,8 +14,8 @@
  */
 #include "core/context.h"
 #include "core/round.h"
-#include "proof/difference_bound.h"
 #include "proof/certificate.h"
+#include "proof/difference_bound.h"
 #include "robust/robust.h"
 #include "robust/strategy.h"
 #include "search/difference_search.h"
@@ -227,7 +227,7 @@ static nadir_status give_result(const comparison *run, bool turned, double searc
         .kappa = run->kappa,
         .stationarity_gap = found->gap,
         .method = "conditional-gradient",
-        .stop_reason = found->stop_reason,
+        .stop_reason = nadir_stop_name(found->stop),
         .iterations = found->iterations,
         .kernel_minimum = run->facts.minimum,
         .seconds_search = searched,
@@ -261,7 +261,7 @@ static nadir_status compare_trivial(comparison *run)
         run->found.point.f = run->lower = run->upper = 0;
     }
     run->found.converged = true;
-    run->found.stop_reason = "solved";
+    run->found.stop = NADIR_STOP_SOLVED;
     run->proof = NADIR_PROOF_RIGOROUS;
     run->bound = same ? "identical" : "nominal";
     run->decoupled = same ? 0 : run->lower;

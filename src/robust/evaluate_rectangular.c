@@ -20,7 +20,7 @@ nadir_status nadir_evaluate_nominal(nadir_context *context, const nadir_problem 
     NADIR_CHECK(nadir_kernel_create(context, problem->model, &evaluation->candidate.kernel));
     evaluation->candidate.J = problem->J;
     evaluation->candidate.method = "nominal";
-    evaluation->candidate.stop_reason = "solved";
+    evaluation->candidate.stop = NADIR_STOP_SOLVED;
     evaluation->candidate.converged = true;
     evaluation->candidate.gap = NAN;
     evaluation->lower = problem->sign > 0 ? check.lower : -check.upper;

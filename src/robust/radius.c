@@ -20,9 +20,6 @@
 #include <float.h>
 #include <math.h>
 
-/* Why the search for the root stopped. */
-typedef enum root_stop { STOP_TOLERANCE, STOP_BREAKDOWN, STOP_DOMAIN, STOP_ITERATIONS } root_stop;
-
 typedef struct inverse {
     nadir_context *context;
     nadir_solver *solver;
@@ -38,7 +35,7 @@ typedef struct inverse {
     double high;   /* of the smallest that does not; infinity: not known */
     bool refused;  /* that one is past breakdown */
     bool converged;
-    root_stop stop;
+    nadir_stop stop;
     nadir_radius made;
 } inverse;
 
@@ -125,11 +122,11 @@ static bool is_done(inverse *self, double g, double need)
     const double limit = fmin(self->whole, NADIR_RADIUS_LARGE / self->unit);
     const bool close = fabs(g) <= 0.1 * self->tolerance * need;
     if (close || (isfinite(self->high) && self->high - self->low <= 0.1 * self->tolerance * self->high)) {
-        self->stop = self->refused && !close ? STOP_BREAKDOWN : STOP_TOLERANCE;
+        self->stop = self->refused && !close ? NADIR_STOP_BREAKDOWN : NADIR_STOP_TOLERANCE;
         return true;
     }
     if (self->low >= limit) {
-        self->stop = STOP_DOMAIN;
+        self->stop = NADIR_STOP_DOMAIN;
         return true;
     }
     return false;
@@ -144,7 +141,7 @@ static nadir_status find_root(inverse *self, double need, double *slope)
     double x[2] = {0, 0};
     double g[2] = {need, need};
     double factor = fmin(NADIR_RADIUS_FIRST / self->unit, self->whole);
-    self->stop = STOP_ITERATIONS;
+    self->stop = NADIR_STOP_ITERATIONS;
     for (int step = 0; step < NADIR_RADIUS_STEPS; step++) {
         NADIR_CHECK(nadir_progress(self->context, "largest radius", -1));
         NADIR_CHECK(evaluate(self, factor, NADIR_CERTIFY_OFF, 0.1 * self->tolerance, &robust, &refused));
@@ -165,7 +162,7 @@ static nadir_status find_root(inverse *self, double need, double *slope)
         }
         factor = next_factor(self, x, g, step);
     }
-    self->made.radius = self->stop == STOP_TOLERANCE             ? x[1]
+    self->made.radius = self->stop == NADIR_STOP_TOLERANCE       ? x[1]
                         : isfinite(self->high) && !self->refused ? self->low + (self->high - self->low) / 2
                                                                  : INFINITY;
     *slope = x[1] != x[0] ? fabs((g[1] - g[0]) / (x[1] - x[0])) : 0;
@@ -230,12 +227,11 @@ cleanup:
 
 static nadir_status answer(inverse *self, double need)
 {
-    static const char *const reasons[] = {"tolerance", "breakdown", "domain", "iterations"};
     nadir_status status = NADIR_OK;
     nadir_radius *made = &self->made;
     double slope;
     NADIR_CHECK(find_root(self, need, &slope));
-    made->stop_reason = reasons[self->stop];
+    made->stop_reason = nadir_stop_name(self->stop);
     const bool bounded = isfinite(made->radius);
     NADIR_CHECK(prove_lower(self, bounded ? made->radius : self->low, slope));
     made->radius_upper = INFINITY;
@@ -319,7 +315,7 @@ nadir_status nadir_solver_radius(nadir_context *context, nadir_solver *solver, c
     NADIR_CHECK(answer(&run, need));
     if (!nadir_result_copy(result, &run.made, sizeof run.made)) {
         status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the radius result is not set");
-    } else if (!run.converged || run.stop == STOP_ITERATIONS) {
+    } else if (!run.converged || run.stop == NADIR_STOP_ITERATIONS) {
         status =
             nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
                        "the radius was not found to the tolerance of %g; the best so far is reported, with "

@@ -134,7 +134,7 @@ static nadir_robust make_refusal(const nadir_setup *setup, double factor, const 
         .norm = set->p,
         .radius = factor * set->radius,
         .method = "none",
-        .stop_reason = "breakdown",
+        .stop_reason = nadir_stop_name(NADIR_STOP_BREAKDOWN),
         .breakdown_radius = evaluation->breakdown,
         .kernel_minimum = NAN,
     };
@@ -197,7 +197,7 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *s
         .norm = set->p,
         .radius = factor * set->radius,
         .method = candidate->method,
-        .stop_reason = candidate->stop_reason,
+        .stop_reason = nadir_stop_name(candidate->stop),
         .iterations = candidate->iterations,
         .solves = statistics.solves,
         .breakdown_radius = evaluation->breakdown,
@@ -221,7 +221,7 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
     nadir_status status = NADIR_OK;
     double valid_radius;
     int64_t refusals = 0;
-    const char *short_of = NULL; /* why a search stopped before its tolerance; NULL: none did */
+    nadir_stop short_of = NADIR_STOP_NONE; /* why a search stopped before its tolerance; NULL: none did */
     for (int64_t i = 0; i < count; i++) {
         refusals += evaluations[i].refused;
     }
@@ -242,17 +242,19 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
                                 ? make_refusal(setup, factors[i], &evaluations[i])
                                 : make_result(solver, setup, factors[i], settings, &evaluations[i]);
         made.valid_radius = valid_radius;
-        short_of = evaluations[i].candidate.converged || evaluations[i].refused ? short_of : made.stop_reason;
+        short_of = evaluations[i].candidate.converged || evaluations[i].refused
+                       ? short_of
+                       : evaluations[i].candidate.stop;
         if (!nadir_result_copy(&results[i], &made, sizeof made)) {
             return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the robust result is not set");
         }
     }
-    if (short_of != NULL) {
+    if (short_of != NADIR_STOP_NONE) {
         status =
             nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
                        "the search for the worst kernel stopped %s before the tolerance of %g was "
                        "reached; the best kernel so far is reported, with bounds that hold for it",
-                       strcmp(short_of, "slow") == 0 ? "where steps gain next to nothing," : "at its limit",
+                       short_of == NADIR_STOP_SLOW ? "where steps gain next to nothing," : "at its limit",
                        settings->tolerance);
     }
 cleanup:

@@ -432,7 +432,7 @@ static nadir_status finish(search *self, nadir_candidate *candidate)
                                          candidate));
     candidate->method = "best-response";
     candidate->converged = none || best->converged;
-    candidate->stop_reason = candidate->converged ? "tolerance" : "iterations";
+    candidate->stop = candidate->converged ? NADIR_STOP_TOLERANCE : NADIR_STOP_ITERATIONS;
     candidate->iterations = none ? 0 : best->sweeps;
 cleanup:
     return status;

@@ -291,31 +291,31 @@ static nadir_status descend(nadir_context *context, nadir_difference_search *sea
     NADIR_CHECK(nadir_difference_point_make(context, search, &self.next));
     NADIR_CHECK(begin(context, search, start, self.current));
     NADIR_CHECK(linear_step(context, search, self.current, &found->gap));
-    while (found->stop_reason == NULL && found->iterations < iterations_limit) {
+    while (found->stop == NADIR_STOP_NONE && found->iterations < iterations_limit) {
         const double enough = tolerance * fabs(nominal - self.current->f);
         if (found->gap <= fmax(enough, rounding_level(search, self.current))) {
-            found->stop_reason = found->gap <= enough ? "tolerance" : "stable";
+            found->stop = found->gap <= enough ? NADIR_STOP_TOLERANCE : NADIR_STOP_STABLE;
         } else if (found->iterations % PATIENCE == 0) {
             /* the longer it takes, the more progress is asked for */
             const double asked = enough * fmax(0.1, 0.01 * (double)found->iterations);
-            found->stop_reason = last_f - self.current->f <= asked ? "stalled" : NULL;
+            found->stop = last_f - self.current->f <= asked ? NADIR_STOP_STALLED : NADIR_STOP_NONE;
             last_f = self.current->f;
         }
-        if (found->stop_reason != NULL) {
+        if (found->stop != NADIR_STOP_NONE) {
             break;
         }
         NADIR_CHECK(nadir_progress(context, "worst kernel of the difference", -1));
         NADIR_CHECK(take_step(context, &self, found->gap, &moved));
         found->iterations++;
         if (moved == 0) {
-            found->stop_reason = "stable";
+            found->stop = NADIR_STOP_STABLE;
             break;
         }
         found->tau = self.tau;
         NADIR_CHECK(linear_step(context, search, self.current, &found->gap));
     }
-    found->converged = found->stop_reason != NULL;
-    found->stop_reason = found->converged ? found->stop_reason : "iterations";
+    found->converged = found->stop != NADIR_STOP_NONE;
+    found->stop = found->converged ? found->stop : NADIR_STOP_ITERATIONS;
 cleanup:
     nadir_difference_point_clear(context, &self.next);
     return status;

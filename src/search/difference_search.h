@@ -47,7 +47,7 @@ typedef struct nadir_difference_found {
     double tau; /* non-rectangular, p = 2: multiplier of the step that led to the kernel; 0: none */
     int64_t iterations;
     bool converged;
-    const char *stop_reason;
+    nadir_stop stop;
 } nadir_difference_found;
 
 /* Searches from the nominal kernel, from worst_a and best_b, kernels of the set that are bad for A and good

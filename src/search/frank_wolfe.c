@@ -206,17 +206,19 @@ cleanup:
     return status;
 }
 
-/* The reason to stop; NULL: none. */
-static const char *reason_to_stop(const nadir_context *context, const nadir_frank_wolfe *self,
-                                  double tolerance)
+/* The reason to stop. */
+static nadir_stop reason_to_stop(const nadir_context *context, const nadir_frank_wolfe *self,
+                                 double tolerance)
 {
     const nadir_problem *problem = self->problem;
     const double penalty = problem->J - self->current.J;
     if (self->gap <= tolerance * penalty) {
-        return "tolerance";
+        return NADIR_STOP_TOLERANCE;
     }
     const double largest = nadir_global_largest(context, problem->states, self->current.v);
-    return self->gap <= 16 * DBL_EPSILON * (largest + fabs(penalty) / (1 - problem->gamma)) ? "stable" : NULL;
+    return self->gap <= 16 * DBL_EPSILON * (largest + fabs(penalty) / (1 - problem->gamma))
+               ? NADIR_STOP_STABLE
+               : NADIR_STOP_NONE;
 }
 
 /* Where a stretch of steps began. */
@@ -259,13 +261,13 @@ static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, dou
                             int64_t iterations_limit, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
-    const char *reason = NULL;
+    nadir_stop reason = NADIR_STOP_NONE;
     bool moved = true;
     bool slow = false;
     int idle = 0;
     double least = self->gap;
     stretch begun = {candidate->iterations, self->current.J, least};
-    while ((reason = reason_to_stop(context, self, tolerance)) == NULL && moved && !slow &&
+    while ((reason = reason_to_stop(context, self, tolerance)) == NADIR_STOP_NONE && moved && !slow &&
            candidate->iterations < iterations_limit) {
         const double before = self->current.J;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
@@ -279,8 +281,11 @@ static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, dou
             slow = is_slow(self, candidate->iterations, least, tolerance, &begun);
         }
     }
-    candidate->converged = reason != NULL || !moved;
-    candidate->stop_reason = reason != NULL ? reason : !moved ? "stable" : slow ? "slow" : "iterations";
+    candidate->converged = reason != NADIR_STOP_NONE || !moved;
+    candidate->stop = reason != NADIR_STOP_NONE ? reason
+                      : !moved                  ? NADIR_STOP_STABLE
+                      : slow                    ? NADIR_STOP_SLOW
+                                                : NADIR_STOP_ITERATIONS;
     candidate->method = "conditional-gradient";
     NADIR_CHECK(nadir_kernel_device_fetch(context, self->current.kernel));
     hand_over(self, candidate);

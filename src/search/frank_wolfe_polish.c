@@ -286,7 +286,7 @@ nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe
         .kernel = next->kernel,
         .J = next->J,
         .method = "conditional-gradient",
-        .stop_reason = "glance",
+        .stop = NADIR_STOP_ITERATIONS,
         .iterations = 1,
         .v = next->v,
         .d = next->d,

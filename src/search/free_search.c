@@ -314,7 +314,7 @@ static nadir_status candidate_at(const rectangle *self, double factor, nadir_can
         .centred = true,
     };
     nadir_candidate made = {
-        .method = "equation", .stop_reason = "tolerance", .converged = true, .iterations = 1};
+        .method = "equation", .stop = NADIR_STOP_TOLERANCE, .converged = true, .iterations = 1};
     double x;
     NADIR_CHECK(nadir_scalar_newton_solve(context, &equation, 0, self->line, self->k, &x));
     NADIR_NEW(context, made.k, n);

@@ -22,7 +22,7 @@ typedef enum nadir_spectral_method {
 
 enum { NADIR_SPECTRAL_SUBSPACE_LIMIT = 40 }; /* the most dimensions of the subspace */
 
-/* candidates: [count] of zeros; filled with c, k, lambda, J, method, stop_reason, converged, iterations, and
+/* candidates: [count] of zeros; filled with c, k, lambda, J, method, stop, converged, iterations, and
  * with the kernel where there is one radius only: nadir_rank_one_candidate_kernel makes those of many that
  * are wanted. radii: [count], each below breakdown. tolerance: of the penalty, relative. A limit that is
  * reached is not an error: `converged` is false. */

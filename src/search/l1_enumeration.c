@@ -348,7 +348,7 @@ static nadir_status make_candidates(search *self, int64_t first, int64_t count, 
                                                    self->columns + j * n, candidate));
         NADIR_CHECK(nadir_rank_one_candidate_kernel(self->context, self->problem, candidate));
         candidate->method = "enumeration";
-        candidate->stop_reason = "tolerance";
+        candidate->stop = NADIR_STOP_TOLERANCE;
         candidate->converged = true;
         candidate->iterations = self->solved;
     }

@@ -102,18 +102,18 @@ cleanup:
     return status;
 }
 
-/* The reason to stop; NULL: none. before: self->most of the step before. Rounding and errors of the solves
+/* The reason to stop. before: self->most of the step before. Rounding and errors of the solves
  * keep max (v - Tv) from vanishing: it is stable where it is of their size and no longer falls. */
-static const char *reason_to_stop(const search *self, double before, double tolerance)
+static nadir_stop reason_to_stop(const search *self, double before, double tolerance)
 {
     const nadir_problem *problem = self->problem;
     const double still = self->most / (1 - problem->gamma);
     if (still <= tolerance * (problem->J - self->J)) {
-        return "tolerance";
+        return NADIR_STOP_TOLERANCE;
     }
     const bool small = self->most <= 16 * DBL_EPSILON * self->size;
     const bool stays = self->most <= SOLVE_ERROR * self->size && self->most >= before / 2;
-    return small || stays ? "stable" : NULL;
+    return small || stays ? NADIR_STOP_STABLE : NADIR_STOP_NONE;
 }
 
 nadir_status nadir_rectangular_policy_iteration(nadir_context *context, const nadir_problem *problem,
@@ -122,13 +122,13 @@ nadir_status nadir_rectangular_policy_iteration(nadir_context *context, const na
 {
     nadir_status status = NADIR_OK;
     search self = {0};
-    const char *reason = NULL;
+    nadir_stop reason = NADIR_STOP_NONE;
     double before = INFINITY;
     double least = INFINITY;
     int idle = 0;
     NADIR_CHECK(start(context, problem, factor, &self));
     NADIR_CHECK(respond(context, &self));
-    while (reason == NULL) {
+    while (reason == NADIR_STOP_NONE) {
         NADIR_CHECK(nadir_progress(context, "searching the worst kernel", -1));
         NADIR_CHECK(evaluate(context, &self, &candidate->kernel));
         candidate->iterations++;
@@ -137,16 +137,16 @@ nadir_status nadir_rectangular_policy_iteration(nadir_context *context, const na
         before = self.most;
         idle = self.most < 0.9 * least ? 0 : idle + 1;
         least = fmin(least, self.most);
-        if (reason == NULL && idle >= IDLE) {
-            reason = "stable";
+        if (reason == NADIR_STOP_NONE && idle >= IDLE) {
+            reason = NADIR_STOP_STABLE;
         }
-        if (reason == NULL && candidate->iterations >= iterations_limit) {
+        if (reason == NADIR_STOP_NONE && candidate->iterations >= iterations_limit) {
             break;
         }
     }
     NADIR_CHECK(nadir_kernel_device_fetch(context, candidate->kernel));
-    candidate->converged = reason != NULL;
-    candidate->stop_reason = reason != NULL ? reason : "iterations";
+    candidate->converged = reason != NADIR_STOP_NONE;
+    candidate->stop = reason != NADIR_STOP_NONE ? reason : NADIR_STOP_ITERATIONS;
     candidate->method = "policy-iteration";
     candidate->J = self.J;
     candidate->gap = self.most / (1 - problem->gamma);

@@ -410,9 +410,6 @@ static void subspace_compress(const nadir_context *context, spectral_subspace *s
 /* Rounding of the solves leaves no more than this of the penalty. */
 #define LEAST_TOLERANCE 1e-13
 
-/* Why a search stopped; STABLE: what is left is rounding. */
-typedef enum stop { STOP_NONE, STOP_TOLERANCE, STOP_STABLE, STOP_ITERATIONS } stop;
-
 /* One call of nadir_spectral_solve. */
 typedef struct search {
     nadir_context *context;
@@ -430,17 +427,16 @@ typedef struct search {
 } search;
 
 /* Fills the candidate, but for its kernel, with x, a unit vector, y as k, and g = D W x up to a constant. */
-static nadir_status finish(search *self, double beta, stop reason, int64_t iterations,
+static nadir_status finish(search *self, double beta, nadir_stop reason, int64_t iterations,
                            nadir_candidate *candidate)
 {
-    static const char *const reasons[] = {"", "tolerance", "stable", "iterations"};
     for (int64_t s = 0; s < self->problem->states; s++) {
         self->x[s] *= beta;
         self->g[s] *= beta;
     }
     candidate->method = self->method;
-    candidate->stop_reason = reasons[reason];
-    candidate->converged = reason != STOP_ITERATIONS;
+    candidate->stop = reason;
+    candidate->converged = reason != NADIR_STOP_ITERATIONS;
     candidate->iterations = iterations;
     return nadir_rank_one_candidate_known(self->context, self->problem, beta, self->x, self->y, self->g,
                                           candidate);
@@ -541,17 +537,17 @@ static nadir_status solve_newton(search *self, double beta, nadir_candidate *can
     nadir_status status = NADIR_OK;
     subspace_point point;
     const double enough = self->tolerance / (self->shared ? 20 : 2);
-    stop reason = STOP_NONE;
+    nadir_stop reason = NADIR_STOP_NONE;
     int64_t steps = 0;
     if (self->subspace->size == 0) {
         NADIR_CHECK(subspace_begin(self->context, self->subspace, self->x));
     }
     NADIR_CHECK(subspace_root(self->context, self->subspace, beta, &point));
-    while (reason == STOP_NONE) {
+    while (reason == NADIR_STOP_NONE) {
         double rho;
         bool grown = true;
         if (steps == self->iterations_limit) {
-            reason = STOP_ITERATIONS;
+            reason = NADIR_STOP_ITERATIONS;
             break;
         }
         steps++;
@@ -566,7 +562,7 @@ static nadir_status solve_newton(search *self, double beta, nadir_candidate *can
             NADIR_CHECK(subspace_root(self->context, self->subspace, beta, &point));
             error = error_left(self, beta, e, (point.l - before) / before);
         }
-        reason = !grown ? STOP_STABLE : error <= enough ? STOP_TOLERANCE : STOP_NONE;
+        reason = !grown ? NADIR_STOP_STABLE : error <= enough ? NADIR_STOP_TOLERANCE : NADIR_STOP_NONE;
     }
     subspace_expand(self->context, self->subspace, &point, self->x, self->y, self->g);
     NADIR_CHECK(finish(self, beta, reason, steps, candidate));
@@ -671,7 +667,7 @@ static nadir_status bisect(search *self, double beta, nadir_candidate *candidate
     nadir_blocks_scale(self->context, n, beta, self->x, self->x);
     NADIR_CHECK(nadir_rank_one_candidate(self->context, self->problem, beta, self->x, self->y, candidate));
     candidate->converged = bracket.high - bracket.low <= self->tolerance * bracket.high;
-    candidate->stop_reason = candidate->converged ? "tolerance" : "iterations";
+    candidate->stop = candidate->converged ? NADIR_STOP_TOLERANCE : NADIR_STOP_ITERATIONS;
     candidate->method = self->method;
     candidate->iterations = steps;
 cleanup:
@@ -685,7 +681,7 @@ static nadir_status solve_one(search *self, nadir_spectral_method method, double
 {
     if (self->subspace->idle || radius == 0) { /* the nominal kernel */
         memset(self->x, 0, (size_t)(3 * self->problem->states) * sizeof *self->x);
-        return finish(self, 0, STOP_TOLERANCE, 0, candidate);
+        return finish(self, 0, NADIR_STOP_TOLERANCE, 0, candidate);
     }
     return method == NADIR_SPECTRAL_NEWTON ? solve_newton(self, radius, candidate)
            : method == NADIR_SPECTRAL_BISECT

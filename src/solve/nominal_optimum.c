@@ -24,9 +24,6 @@
 #define PROGRESS        0.9
 #define PATIENCE        5
 
-/* The stop reason of a search that reached its limit of iterations. */
-static const char limit_reached[] = "iterations";
-
 typedef struct search {
     nadir_context *context;
     const nadir_kernel *kernel;
@@ -56,6 +53,7 @@ typedef struct search {
     double low, high; /* value + low <= V^pi, V* <= value + high, in every state */
     double middle;    /* value + middle: V*, as near as can be told; between low and high */
     nadir_optimum_result result;
+    nadir_stop stop;
 } search;
 
 /* The row of each state that may be the best. */
@@ -182,21 +180,21 @@ static double scale(const search *self)
                 fabs(self->pass.largest_value + self->middle));
 }
 
-/* NULL: go on. */
-static const char *stop_reason(const search *self)
+static nadir_stop reason_to_stop(const search *self)
 {
     const bool stable = self->occupancy != NULL && self->changed == 0;
     if (stable && range(self) <= 8 * self->rounding) {
-        return "stable";
+        return NADIR_STOP_STABLE;
     }
     const double width = self->high - self->low;
     if (isfinite(width) && width <= self->settings.tolerance * scale(self)) {
-        return "tolerance";
+        return NADIR_STOP_TOLERANCE;
     }
     if (stable && self->stalls >= PATIENCE && self->inner <= INNER_TIGHTEST) {
-        return "stable";
+        return NADIR_STOP_STABLE;
     }
-    return self->result.iterations >= self->settings.iterations_limit ? limit_reached : NULL;
+    return self->result.iterations >= self->settings.iterations_limit ? NADIR_STOP_ITERATIONS
+                                                                      : NADIR_STOP_NONE;
 }
 
 /* Counts solves that brought nothing, and asks for more accuracy after a few. */
@@ -296,8 +294,8 @@ static nadir_status iterate(search *self)
     nadir_status status = NADIR_OK;
     for (;;) {
         NADIR_CHECK(sweep(self));
-        self->result.stop_reason = stop_reason(self);
-        if (self->result.stop_reason != NULL) {
+        self->stop = reason_to_stop(self);
+        if (self->stop != NADIR_STOP_NONE) {
             break;
         }
         if (self->pass.changed > 0 && self->work_left >= self->sweep_work) {
@@ -383,8 +381,9 @@ static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel,
         run.occupancy = NULL;
     }
     run.result.seconds = nadir_clock_seconds() - begun;
+    run.result.stop_reason = nadir_stop_name(run.stop);
     *result = run.result;
-    if (result->stop_reason == limit_reached) {
+    if (run.stop == NADIR_STOP_ITERATIONS) {
         status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
                             "the optimum is between %.10g and %.10g, which is wider than %g of its size, and "
                             "%lld policies, the limit, were tried",

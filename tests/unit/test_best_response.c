@@ -386,7 +386,7 @@ static void test_breakdown_and_limit(void **state)
         radii[1] = 0.2;
         assert_ok(context, nadir_best_response_solve(context, problem, TOLERANCE, 1, 2, radii, attacks));
         for (int j = 0; j < 2; j++) {
-            assert_true(!attacks[j].converged && strcmp(attacks[j].stop_reason, "iterations") == 0);
+            assert_true(!attacks[j].converged && attacks[j].stop == NADIR_STOP_ITERATIONS);
             assert_true(attacks[j].lambda > 0);
             nadir_candidate_clear(context, &attacks[j]);
         }

@@ -371,7 +371,7 @@ static void limits_leave_bounds_that_hold(void **state)
         assert_true(best.result.iterations <= 12);
         answer early = solve_to(context, model, &ball, 1e-12, 1);
         assert_fails(context, early.status, NADIR_ERROR_NOT_CONVERGED, "stopped after 1 steps");
-        assert_string_equal(early.result.stop_reason, "evaluations");
+        assert_int_equal(early.result.stop, NADIR_STOP_EVALUATIONS);
         assert_true(early.lower <= best.lower + 1e-12 && early.result.upper > best.result.upper);
         const double J = evaluate(context, model, early.policy, &ball);
         assert_true(early.lower <= J + 1e-12 && J <= best.result.upper + 1e-12);

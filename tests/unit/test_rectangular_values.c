@@ -142,12 +142,12 @@ static void test_limits(void **state)
     nadir_candidate attack = {0};
     assert_ok(context, nadir_rectangular_policy_iteration(context, &problem, 1, 0, 1, &attack));
     assert_false(attack.converged);
-    assert_string_equal(attack.stop_reason, "iterations");
+    assert_int_equal(attack.stop, NADIR_STOP_ITERATIONS);
     assert_int_equal(attack.iterations, 1);
     nadir_candidate_clear(context, &attack);
     assert_ok(context, nadir_rectangular_policy_iteration(context, &problem, 1, 0, 100, &attack));
     assert_true(attack.converged);
-    assert_string_equal(attack.stop_reason, "stable");
+    assert_int_equal(attack.stop, NADIR_STOP_STABLE);
     nadir_candidate_clear(context, &attack);
     const double J = solved(context, &problem, 1);
     const double sizes[] = {1e-150, 1e-9, 1e9, 1e150};
