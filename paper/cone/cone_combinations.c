@@ -2,8 +2,6 @@
  * great_circle.h. */
 #include "cone/great_circle.h"
 
-#include <string.h>
-
 enum { BATCH = 64 }; /* circles that start from the same best point; fixed, so that threads do not matter */
 
 /* x <- (V c)_+ as a unit vector. */

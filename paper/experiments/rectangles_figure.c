@@ -5,7 +5,6 @@
 #include "rectangles_figure.h"
 
 #include <math.h>
-#include <string.h>
 
 static const experiment_source sources[] = {
     {"Figure 1, section Method", "Modeling Uncertainty with Non-Rectangular and Rectangular L_2-Balls.",

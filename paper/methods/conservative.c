@@ -15,7 +15,6 @@
 #include <cblas.h>
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 double nadir_conservative_range(const nadir_problem *problem)
 {

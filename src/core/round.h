@@ -15,7 +15,6 @@
 #define NADIR_CORE_ROUND_H
 
 #include <float.h>
-#include <math.h>
 
 /* u, the unit roundoff: half the distance between 1 and the next double. */
 #define NADIR_ROUND_UNIT (DBL_EPSILON / 2)

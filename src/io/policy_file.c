@@ -22,7 +22,6 @@
 #include "model/policy.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef nadir_state_numbers reader; /* by row */
 

@@ -9,7 +9,6 @@
 #include <float.h>
 #include <lapack.h>
 #include <math.h>
-#include <string.h>
 
 bool nadir_symmetric_eigen(int size, double *matrix, double *values, double *work)
 {

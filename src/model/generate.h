@@ -9,8 +9,6 @@
 
 #include "model/model.h"
 
-#include <math.h>
-
 typedef struct nadir_generate_kind {
     nadir_generator_facts facts;
     /* Fills in the arrays of a started model. Every setting the kind uses is in its range; one

@@ -5,9 +5,7 @@
 #include "linalg/threads.h"
 #include "model/kernel_internal.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 nadir_status nadir_explicit_make(nadir_context *context, const nadir_kernel *kernel,
                                  nadir_explicit *explicit_rows)

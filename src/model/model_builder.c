@@ -1,8 +1,6 @@
 /* model_builder.c: a model from transitions in any order; see model_builder.h. */
 #include "model/model_builder.h"
 
-#include <string.h>
-
 nadir_status nadir_builder_start(nadir_context *context, const char *path, nadir_builder *builder)
 {
     *builder = (nadir_builder){.context = context, .path = path, .sorted = true};

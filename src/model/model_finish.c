@@ -9,7 +9,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static nadir_status __attribute__((format(printf, 5, 6)))
 row_fail(nadir_context *context, const nadir_model *model, const nadir_source *source, int64_t row,

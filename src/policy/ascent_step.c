@@ -4,7 +4,6 @@
 #include "linalg/distributed.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Power of occupancies in the metric. 1 is the natural gradient. On dense models the adversary's response to
  * a change of the policy curves the return like d(s)^2. On sparse models a power between was fastest. */

@@ -14,7 +14,6 @@
 #include "robust/evaluation.h"
 #include "solve/value.h"
 
-#include <math.h>
 #include <string.h>
 
 /* weights(s) q(s, a), in place. */

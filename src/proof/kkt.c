@@ -9,7 +9,6 @@
 #include "linalg/threads.h"
 
 #include <math.h>
-#include <string.h>
 
 #define UNVISITED 1e-12 /* share of the occupancy of all states below which a state counts as unvisited */
 

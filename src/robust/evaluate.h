@@ -71,9 +71,6 @@ nadir_status nadir_valid_ask_free(int64_t count, nadir_valid_run *runs);
 /* *done: the worst kernel of the free domain lies in this domain, and its evaluation is taken. */
 nadir_status nadir_valid_take_free(nadir_valid_run *run, bool *done);
 
-/* Tries the proofs of one stage (strategy.h) until the bound is as good as wanted. */
-nadir_status nadir_valid_try(nadir_valid_run *run, int stage);
-
 /* Frees the transposed copy of the nominal average on large models with iterative solves: searches have
  * operators of their own. */
 void nadir_valid_drop_transpose(const nadir_valid_run *run);

@@ -251,7 +251,8 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_valid_try(nadir_valid_run *run, int stage)
+/* Tries the proofs of one stage (strategy.h) until the bound is as good as wanted. */
+static nadir_status try_stage(nadir_valid_run *run, int stage)
 {
     nadir_status status = NADIR_OK;
     for (const nadir_proof_row *row = nadir_proof_table; row->name != NULL; row++) {
@@ -279,7 +280,7 @@ nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *prob
                            .evaluation = &evaluation,
                            .wanted = wanted};
     clear_proofs(&run);
-    const nadir_status status = nadir_valid_try(&run, NADIR_STAGE_FINE);
+    const nadir_status status = try_stage(&run, NADIR_STAGE_FINE);
     *certificate = (nadir_certificate){0};
     if (status == NADIR_OK) {
         *certificate = run.proof;
@@ -326,7 +327,7 @@ static nadir_status prove_stage(nadir_valid_run *run, int stage)
     }
     run->proof.hopeless = hopeless;
     run->wanted = wanted_lower(run);
-    NADIR_CHECK(nadir_valid_try(run, stage));
+    NADIR_CHECK(try_stage(run, stage));
 cleanup:
     return status;
 }
@@ -425,7 +426,7 @@ nadir_status nadir_valid_certify(nadir_valid_run *run)
         NADIR_CHECK(nadir_evaluation_check_valid(run->context, run->problem, run->factor, evaluation));
     }
     if (!nadir_evaluation_is_close(run->problem, run->settings, evaluation)) {
-        NADIR_CHECK(nadir_valid_try(run, NADIR_STAGE_AFTER));
+        NADIR_CHECK(try_stage(run, NADIR_STAGE_AFTER));
     }
     NADIR_CHECK(take_free_bound(run));
     evaluation->certify_time += nadir_clock_seconds() - begun;
@@ -530,7 +531,7 @@ nadir_status nadir_evaluate_valid(nadir_context *context, const nadir_problem *p
     NADIR_CHECK(nadir_evaluate_check_method(context, settings));
     NADIR_CHECK(nadir_progress(context, "worst kernels", 0));
     if (warm_start == NULL) { /* else the worst kernel is known, or nearly so */
-        NADIR_CHECK(nadir_valid_try(&run, NADIR_STAGE_BEFORE));
+        NADIR_CHECK(try_stage(&run, NADIR_STAGE_BEFORE));
         NADIR_CHECK(nadir_valid_take_free(&run, &done));
     }
     NADIR_CHECK(done ? NADIR_OK : search_and_certify(&run));

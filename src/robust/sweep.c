@@ -12,7 +12,6 @@
 #include "robust/strategy.h"
 #include "search/frank_wolfe.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* -------------------------------------------- non-rectangular ball on the domains simplex and support */

@@ -17,7 +17,6 @@
 #include "search/kernel_solver.h"
 
 #include <math.h>
-#include <string.h>
 
 /* two policies under one kernel; see difference_search.h. */
 

@@ -12,7 +12,6 @@
 #include "linalg/vector.h"
 #include "proof/rank_one_check.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

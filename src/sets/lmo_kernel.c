@@ -338,9 +338,9 @@ nadir_status nadir_row_list_append(nadir_context *context, nadir_row_list *list,
     const int64_t start = list->starts[rows];
     NADIR_RESERVE(context, list->columns, start + count, list->columns_capacity);
     NADIR_RESERVE(context, list->values, start + count, list->values_capacity);
-    for (int64_t i = 0; i < count; i++) {
-        list->columns[start + i] = columns[i];
-        list->values[start + i] = values[i];
+    if (list->columns != NULL && list->values != NULL) { /* otherwise all rows are empty */
+        memcpy(list->columns + start, columns, (size_t)count * sizeof *columns);
+        memcpy(list->values + start, values, (size_t)count * sizeof *values);
     }
     list->rows[rows++] = row;
     list->starts[rows] = start + count;

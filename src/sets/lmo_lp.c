@@ -15,7 +15,6 @@
 #include "sets/lmo_internal.h"
 #include "sets/lmo_lp_formulas.h"
 
-#include <float.h>
 #include <math.h>
 
 static void add_below(double p, double step, int64_t count, const double *x, double omega,

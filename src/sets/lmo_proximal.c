@@ -17,7 +17,6 @@
 #include "sets/lmo_row_costs.h"
 
 #include <math.h>
-#include <string.h>
 
 /* A norm within this of the radius, relatively, is good enough. */
 #define TOLERANCE 1e-12

@@ -269,9 +269,10 @@ void nadir_bellman_maximise(const nadir_context *context, const nadir_kernel *ke
     run(context, &job, pass);
 }
 
-void nadir_bellman_average(const nadir_context *context, const nadir_kernel *kernel, double gamma,
-                           const nadir_policy *policy, const double *v, double *value,
-                           nadir_bellman_pass *pass)
+/* value(s) = sum over a of pi(a|s) q(s, a); `highest` is of value, too, and `changed` is 0. */
+static void bellman_average(const nadir_context *context, const nadir_kernel *kernel, double gamma,
+                            const nadir_policy *policy, const double *v, double *value,
+                            nadir_bellman_pass *pass)
 {
     bellman_job job = {
         .kernel = kernel,
@@ -363,7 +364,7 @@ nadir_status nadir_value_residual_compute(nadir_context *context, const nadir_ke
 {
     const nadir_model *model = nadir_kernel_model(kernel);
     nadir_bellman_pass pass;
-    nadir_bellman_average(context, kernel, gamma, policy, v, work, &pass);
+    bellman_average(context, kernel, gamma, policy, v, work, &pass);
     if (!pass.finite) {
         return nadir_fail(context, NADIR_ERROR_NOT_CONVERGED, "the value of the policy is not finite");
     }

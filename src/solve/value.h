@@ -64,11 +64,6 @@ void nadir_bellman_maximise(const nadir_context *context, const nadir_kernel *ke
                             const double *v, double tie, const double *known, double rise, int64_t *choice,
                             double *value, nadir_bellman_pass *pass);
 
-/* value(s) = sum over a of pi(a|s) q(s, a); `highest` is of value, too, and `changed` is 0. */
-void nadir_bellman_average(const nadir_context *context, const nadir_kernel *kernel, double gamma,
-                           const nadir_policy *policy, const double *v, double *value,
-                           nadir_bellman_pass *pass);
-
 /*
  * By how much a value of either pass, or its difference from v, may be off: rounding of products, sums and of
  * an average over up to `actions` rows (1 for a maximum).
