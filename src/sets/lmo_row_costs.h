@@ -29,10 +29,10 @@ typedef struct nadir_lmo_row_costs {
     /* Of the last solution: */
     nadir_lmo_solution *solutions; /* [rows]; free domain: omega and norm alone */
     double gain;                   /* sum_r c_r . (Phat_r - X_r) in units of the return, 0 or more */
-    double tau;               /* non-rectangular, p = 2: multiplier of sum (|Delta| / alpha)^2; 0: inactive */
-    nadir_row_list changed;   /* X */
-    double *work;             /* for one row at a time, and for rows that share a radius */
-    int32_t *columns;         /* [states] of one row */
+    double tau;             /* non-rectangular, p = 2: multiplier of sum (|Delta| / alpha)^2; 0: inactive */
+    nadir_row_list changed; /* X */
+    double *work;           /* for one row at a time, and for rows that share a radius */
+    int32_t *columns;       /* [states] of one row */
 } nadir_lmo_row_costs;
 
 /* NADIR_ERROR_UNSUPPORTED when rows to be written out are too many and too long. */

@@ -264,8 +264,9 @@ static void test_attack(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test_with_context(test_share),      test_with_context(test_share_all), test_with_context(test_penalized),
-        test_with_context(test_multiplier), test_with_context(test_attack),
+        test_with_context(test_share),     test_with_context(test_share_all),
+        test_with_context(test_penalized), test_with_context(test_multiplier),
+        test_with_context(test_attack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
