@@ -161,6 +161,9 @@ static nadir_status measure_residuals(refinement *self)
     const int64_t n = self->occupancy->average.states;
     const nadir_status status = compute_residuals(self->context, self->occupancy, self->transposed,
                                                   self->count, self->b, self->x, self->r);
+    if (status != NADIR_OK) { /* other processes do not come this far */
+        return status;
+    }
     for (int64_t j = 0; j < self->count; j++) {
         self->x_norm[j] = norm_of(self->context, self->transposed, n, self->x + j * n);
         self->r_norm[j] = norm_of(self->context, self->transposed, n, self->r + j * n);
