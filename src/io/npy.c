@@ -685,8 +685,9 @@ nadir_status nadir_npy_field_numbers(nadir_npy *npy, const nadir_npy_field *fiel
     if (found == FINE) {
         return NADIR_OK;
     }
+    const int64_t record = first + bad;
     return nadir_fail(npy->context, NADIR_ERROR_FORMAT, "%s: record %lld: `%s` is %s", npy->source.name,
-                      (long long)(first + bad), field->name,
+                      (long long)record, field->name,
                       found == NOT_WHOLE ? "no whole number" : "out of range for an integer");
 }
 

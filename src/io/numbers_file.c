@@ -225,7 +225,7 @@ nadir_status nadir_numbers_write(nadir_context *context, const nadir_model *mode
 
 static nadir_status check_matrix(nadir_context *context, const char *path, const nadir_array *array)
 {
-    if (array->dimensions != 2 || array->count == 0) {
+    if (array->dimensions != 2 || array->count == 0 || array->shape[1] == 0) {
         char shape[NADIR_NPY_SHAPE_LENGTH];
         return nadir_fail(context, NADIR_ERROR_FORMAT,
                           "%s: the array has shape %s; expected a matrix, (rows, columns)", path,

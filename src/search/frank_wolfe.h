@@ -25,7 +25,7 @@ nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *
 
 nadir_status nadir_frank_wolfe_create(nadir_context *context, const nadir_problem *problem,
                                       nadir_frank_wolfe **frank_wolfe);
-void nadir_frank_wolfe_free(nadir_context *context, nadir_frank_wolfe *frank_wolfe);
+void nadir_frank_wolfe_free(nadir_context *context, nadir_frank_wolfe *self);
 
 /* Exchanges the two kernels that steps write over, NULL at first, for spare[2], kernels of the model or
  * NULL. */

@@ -535,7 +535,7 @@ static double error_left(const search *self, double beta, double e, double gaine
 static nadir_status solve_newton(search *self, double beta, nadir_candidate *candidate)
 {
     nadir_status status = NADIR_OK;
-    subspace_point point;
+    subspace_point point = {0};
     const double enough = self->tolerance / (self->shared ? 20 : 2);
     nadir_stop reason = NADIR_STOP_NONE;
     int64_t steps = 0;
