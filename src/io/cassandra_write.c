@@ -193,7 +193,7 @@ static nadir_status write_rows(nadir_context *context, const writer *writing, in
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = writing->model;
-    for (int rewards = 0; rewards <= (model->rewards != NULL); rewards++) {
+    for (int rewards = 0; rewards < (model->rewards != NULL ? 2 : 1); rewards++) {
         if (rewards) {
             nadir_output_text(writing->output, "R: * : * : * : * 0.0\n"); /* tells rewards of 0 from none */
         }
