@@ -24,23 +24,12 @@ static bool is_direct(const nadir_backend *backend)
     return backend != NULL && nadir_backend_has(backend, NADIR_BACKEND_DIRECT);
 }
 
-static void add_statistics(nadir_backend_statistics *total, const nadir_backend_statistics *more)
+static void add_statistics(int sign, const nadir_backend_statistics *more, nadir_backend_statistics *total)
 {
-    total->factor_seconds += more->factor_seconds;
-    total->factorings += more->factorings;
-    total->solves += more->solves;
-    total->iterations += more->iterations;
-}
-
-/* What a backend of its own has done for an operator counts as done by the base it came from. */
-static void report_statistics(const nadir_occupancy *occupancy)
-{
-    nadir_backend_statistics *total = &occupancy->counted_by->spent;
-    add_statistics(total, &occupancy->spent);
-    total->factor_seconds -= occupancy->inherited.factor_seconds;
-    total->factorings -= occupancy->inherited.factorings;
-    total->solves -= occupancy->inherited.solves;
-    total->iterations -= occupancy->inherited.iterations;
+    total->factor_seconds += sign * more->factor_seconds;
+    total->factorings += sign * more->factorings;
+    total->solves += sign * more->solves;
+    total->iterations += sign * more->iterations;
 }
 
 static void release_backend(nadir_context *context, nadir_occupancy *occupancy)
@@ -60,7 +49,8 @@ void nadir_occupancy_free(nadir_context *context, nadir_occupancy *occupancy)
     nadir_release(context, occupancy->gmres_work);
     release_backend(context, occupancy);
     if (occupancy->counted_by != NULL) {
-        report_statistics(occupancy);
+        add_statistics(1, &occupancy->spent, &occupancy->counted_by->spent);
+        add_statistics(-1, &occupancy->inherited, &occupancy->counted_by->spent);
     }
     nadir_average_clear(context, &occupancy->average);
     nadir_release(context, occupancy->update.z);
@@ -92,7 +82,7 @@ void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_
     if (worker->self != NULL) {
         worker->backend->statistics(worker->self, &now);
     }
-    add_statistics(&now, &worker->spent);
+    add_statistics(1, &worker->spent, &now);
     *statistics = now;
 }
 

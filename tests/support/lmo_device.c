@@ -81,6 +81,7 @@ void test_lmo_device_need(test_lmo_device *made)
     if (made->context->device == NULL) {
         assert_null(made->device.step);
         test_lmo_device_clear(made);
+        print_message("skipped: NADIR_TEST_ENGINE names no engine with a device\n");
         skip();
     }
     assert_non_null(made->device.step);
