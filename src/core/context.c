@@ -210,6 +210,13 @@ void nadir_memory_release(nadir_memory *memory, void *block)
     }
 }
 
+void nadir_memory_release_all(nadir_memory *memory, size_t count, void *const *blocks)
+{
+    for (size_t i = 0; i < count; i++) {
+        nadir_memory_release(memory, blocks[i]);
+    }
+}
+
 bool nadir_memory_is_hooked(const nadir_memory *memory)
 {
     return memory->hooks.allocate != default_allocate;

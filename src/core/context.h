@@ -10,6 +10,8 @@
  * cleanup:
  *     nadir_release(context, work);
  *     return status;
+ *
+ * One that has nothing to clean up does with NADIR_TRY(fallible_call(...)).
  */
 #ifndef NADIR_CORE_CONTEXT_H
 #define NADIR_CORE_CONTEXT_H
@@ -25,6 +27,14 @@
         status = (call);                                                                                     \
         if (status != NADIR_OK) {                                                                            \
             goto cleanup;                                                                                    \
+        }                                                                                                    \
+    } while (0)
+/* The same in a function that has nothing to clean up: on failure returns the status. */
+#define NADIR_TRY(call)                                                                                      \
+    do {                                                                                                     \
+        const nadir_status status_of_call = (call);                                                          \
+        if (status_of_call != NADIR_OK) {                                                                    \
+            return status_of_call;                                                                           \
         }                                                                                                    \
     } while (0)
 
@@ -71,6 +81,8 @@ void *nadir_allocate(nadir_context *context, size_t count, size_t size);
 void *nadir_allocate_zero(nadir_context *context, size_t count, size_t size);
 void *nadir_reallocate(nadir_context *context, void *block, size_t count, size_t size);
 void nadir_release(nadir_context *context, void *block);
+/* Releases every block that is named. */
+#define NADIR_RELEASE(context, ...) NADIR_MEMORY_RELEASE((context)->memory, __VA_ARGS__)
 
 /* A capacity that holds `need` and leaves room to grow by half. */
 size_t nadir_grown_capacity(size_t capacity, size_t need);

@@ -188,14 +188,13 @@ nadir_status nadir_output_open(nadir_context *context, const char *path, nadir_o
     NADIR_NEW(context, temporary, capacity);
     struct stat facts;
     if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
-        status = nadir_fail(context, NADIR_ERROR_IO, "%s: cannot write the file: %s stands there", path,
-                            S_ISDIR(facts.st_mode) ? "a directory" : "something that is no regular file");
-        goto cleanup;
+        NADIR_CHECK(nadir_fail(context, NADIR_ERROR_IO, "%s: cannot write the file: %s stands there", path,
+                               S_ISDIR(facts.st_mode) ? "a directory" : "something that is no regular file"));
     }
     output->descriptor = create_temporary(temporary, capacity, path);
     if (output->descriptor < 0) {
-        status = nadir_fail(context, NADIR_ERROR_IO, "%s: cannot write the file: %s", path, strerror(errno));
-        goto cleanup;
+        NADIR_CHECK(
+            nadir_fail(context, NADIR_ERROR_IO, "%s: cannot write the file: %s", path, strerror(errno)));
     }
     output->temporary = temporary;
     return NADIR_OK;
@@ -344,9 +343,7 @@ void nadir_output_close(nadir_context *context, nadir_output *output)
     if (output->temporary != NULL) {
         (void)unlink(output->temporary);
     }
-    nadir_release(context, output->temporary);
-    nadir_release(context, output->path);
-    nadir_release(context, output->buffer);
+    NADIR_RELEASE(context, output->temporary, output->path, output->buffer);
     *output = (nadir_output)NADIR_OUTPUT_CLOSED;
 }
 
@@ -410,16 +407,14 @@ static void finish(nadir_sha256 *hash, char text[DIGITS + 1])
 static nadir_status hash_until(nadir_context *context, nadir_input *input, int64_t end, char *buffer,
                                nadir_sha256 *hash)
 {
-    nadir_status status = NADIR_OK;
     size_t got = 1;
     while (input->position < end && got > 0) {
         const int64_t left = end - input->position;
-        NADIR_CHECK(nadir_input_read(context, input, buffer, left < BUFFER ? (size_t)left : BUFFER, &got));
+        NADIR_TRY(nadir_input_read(context, input, buffer, left < BUFFER ? (size_t)left : BUFFER, &got));
         nadir_sha256_update(hash, buffer, got);
-        NADIR_CHECK(nadir_progress(context, "hashing", (double)input->position / (double)(input->bytes + 1)));
+        NADIR_TRY(nadir_progress(context, "hashing", (double)input->position / (double)(input->bytes + 1)));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status scan_file(nadir_context *context, const char *path, const nadir_file_digest_form *form,
@@ -490,12 +485,10 @@ cleanup:
 nadir_status nadir_file_digest_check(nadir_context *context, const char *path,
                                      const nadir_file_digest_form *form, nadir_stored_digest *stored)
 {
-    nadir_status status = NADIR_OK;
     scan found;
-    NADIR_CHECK(scan_file(context, path, form, &found));
+    NADIR_TRY(scan_file(context, path, form, &found));
     stored->found = found.has_form;
     stored->holds = stored->found && memcmp(found.end + strlen(form->before), found.rest_text, DIGITS) == 0;
     memcpy(stored->file_digest, found.whole_text, sizeof stored->file_digest);
-cleanup:
-    return status;
+    return NADIR_OK;
 }

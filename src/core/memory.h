@@ -20,6 +20,11 @@ void nadir_memory_free(nadir_memory *memory);
 /* NULL when count * size overflows, exceeds the limit, or the hooks refuse. count 0 gives a valid block. */
 void *nadir_memory_get(nadir_memory *memory, size_t count, size_t size);
 void nadir_memory_release(nadir_memory *memory, void *block);
+void nadir_memory_release_all(nadir_memory *memory, size_t count, void *const *blocks);
+/* Releases every block that is named. */
+#define NADIR_MEMORY_RELEASE(memory, ...)                                                                    \
+    nadir_memory_release_all(memory, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *),                       \
+                             (void *[]){__VA_ARGS__})
 
 /* Whether memory comes from hooks of the caller, which may not expect several threads at once. */
 bool nadir_memory_is_hooked(const nadir_memory *memory);

@@ -170,14 +170,9 @@ cleanup:
 
 void nadir_evidence_clear(nadir_context *context, nadir_evidence *evidence)
 {
-    nadir_release(context, evidence->kinds);
-    nadir_release(context, evidence->allowed);
-    nadir_release(context, evidence->visits);
-    nadir_release(context, evidence->each);
-    nadir_release(context, evidence->mean);
-    nadir_release(context, evidence->own_state_rows);
-    nadir_release(context, evidence->own_row_starts);
-    nadir_release(context, evidence->own_row_actions);
+    NADIR_RELEASE(context, evidence->kinds, evidence->allowed, evidence->visits, evidence->each,
+                  evidence->mean, evidence->own_state_rows, evidence->own_row_starts,
+                  evidence->own_row_actions);
     *evidence = (nadir_evidence){0};
 }
 

@@ -38,19 +38,14 @@ static void clear(nadir_context *context, search *self)
     for (int i = 0; i < NADIR_FIT_SCALES; i++) {
         nadir_release(context, self->ball.scales[i]);
     }
-    nadir_release(context, self->deviation);
-    nadir_release(context, self->x);
-    nadir_release(context, self->row_scales);
-    nadir_release(context, self->ball.state_scales);
-    nadir_release(context, self->ball.state_radii);
-    nadir_release(context, self->ball.row_radii);
+    NADIR_RELEASE(context, self->deviation, self->x, self->row_scales, self->ball.state_scales,
+                  self->ball.state_radii, self->ball.row_radii);
 }
 
 /* ------------------------------------------------------------------------------------------ policy */
 
 static nadir_status solve(nadir_context *context, const nadir_policy *policy, search *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_model *model = self->fit->nominal;
     nadir_nominal nominal = {.size = sizeof nominal};
     self->result.nominal_return = NAN;
@@ -65,14 +60,13 @@ static nadir_status solve(nadir_context *context, const nadir_policy *policy, se
     }
     if (policy == NULL) {
         nadir_optimum_result optimum = {.size = sizeof optimum};
-        NADIR_CHECK(nadir_optimum(context, model, NULL, &self->own_policy, &optimum));
+        NADIR_TRY(nadir_optimum(context, model, NULL, &self->own_policy, &optimum));
     }
     self->policy = policy != NULL ? policy : self->own_policy;
-    NADIR_CHECK(nadir_solver_create(context, model, self->policy, NULL, &self->solver));
-    NADIR_CHECK(nadir_solver_nominal(context, self->solver, &nominal));
+    NADIR_TRY(nadir_solver_create(context, model, self->policy, NULL, &self->solver));
+    NADIR_TRY(nadir_solver_nominal(context, self->solver, &nominal));
     self->result.nominal_return = nominal.nominal_return;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ scales */
@@ -160,10 +154,9 @@ static nadir_status draw_radii(nadir_context *context, search *self)
 {
     const nadir_fit_options *options = &self->fit->options;
     const nadir_evidence *evidence = &self->fit->evidence;
-    nadir_status status = NADIR_OK;
     int64_t own = evidence->samples != NULL ? evidence->samples->outcomes : options->samples;
     if (own == 0) {
-        NADIR_CHECK(choose_samples(context, evidence, options->confidence, &own));
+        NADIR_TRY(choose_samples(context, evidence, options->confidence, &own));
     }
     const nadir_posterior_draws draws = {.evidence = evidence,
                                          .bootstrap = options->method == NADIR_FIT_BOOTSTRAP,
@@ -172,10 +165,9 @@ static nadir_status draw_radii(nadir_context *context, search *self)
                                          .seed = nadir_random_next(&context->random)};
     self->ball.confidence = options->confidence;
     self->ball.candidates = (int)self->result.candidates_count;
-    NADIR_CHECK(nadir_draw_radii_compute(context, &draws, &self->ball));
+    NADIR_TRY(nadir_draw_radii_compute(context, &draws, &self->ball));
     self->result.samples = draws.count;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Concentration bounds. The risk is divided equally among the rows, or the states, of a set. */
@@ -271,11 +263,10 @@ static nadir_status evaluate_ball(nadir_context *context, search *self, const na
 
 static nadir_status find_guarantees(nadir_context *context, search *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_fit_result *result = &self->result;
     for (int64_t i = 0; i < result->candidates_count; i++) {
         const nadir_ball ball = ball_of(self, NADIR_SET_NONRECT, i);
-        NADIR_CHECK(evaluate_ball(context, self, &ball, &result->candidates[i]));
+        NADIR_TRY(evaluate_ball(context, self, &ball, &result->candidates[i]));
         const double best = result->candidates[result->chosen].lower_bound;
         result->chosen = isnan(best) || result->candidates[i].lower_bound > best ? i : result->chosen;
     }
@@ -283,10 +274,9 @@ static nadir_status find_guarantees(nadir_context *context, search *self)
     for (int i = 1; i < 3; i++) {
         const nadir_ball ball = ball_of(self, (nadir_set)(NADIR_SET_NONRECT + i), 0);
         result->sets[i].scales = "";
-        NADIR_CHECK(evaluate_ball(context, self, &ball, &result->sets[i]));
+        NADIR_TRY(evaluate_ball(context, self, &ball, &result->sets[i]));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ result */

@@ -81,8 +81,7 @@ typedef struct counting {
 
 static void clear_member(nadir_context *context, thread_work *member)
 {
-    nadir_release(context, member->numbers);
-    nadir_release(context, member->room);
+    NADIR_RELEASE(context, member->numbers, member->room);
 }
 
 static nadir_status make_member(nadir_context *context, const counting *self, thread_work *member)

@@ -177,7 +177,6 @@ static nadir_status check_head(nadir_context *context, nadir_checkpoint *checkpo
 static nadir_status read_part(nadir_context *context, nadir_input *input, const nadir_checkpoint_part *part,
                               extent run, nadir_sha256 *hash)
 {
-    nadir_status status = NADIR_OK;
     char others[8192] = {0};
     const int64_t end = run.own + (int64_t)part->size;
     for (int64_t done = 0; done < run.whole;) {
@@ -186,12 +185,11 @@ static nadir_status read_part(nadir_context *context, nadir_input *input, const 
         const int64_t piece =
             own || until - done < (int64_t)sizeof others ? until - done : (int64_t)sizeof others;
         char *to = own ? (char *)part->bytes + (done - run.own) : others;
-        NADIR_CHECK(nadir_input_read_all(context, input, to, (size_t)piece, "a checkpoint"));
+        NADIR_TRY(nadir_input_read_all(context, input, to, (size_t)piece, "a checkpoint"));
         nadir_sha256_update(hash, to, (size_t)piece);
         done += piece;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status read_checkpoint(void *user, nadir_context *context, nadir_checkpoint *checkpoint)

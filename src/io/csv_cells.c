@@ -128,7 +128,6 @@ static nadir_status check_missing(nadir_text *text, const nadir_csv_header *head
 static nadir_status read_header(nadir_text *text, int count, const nadir_csv_column *columns,
                                 nadir_csv_header *header, char *list)
 {
-    nadir_status status = NADIR_OK;
     list[0] = '\0';
     nadir_cursor line;
     bool more;
@@ -136,7 +135,7 @@ static nadir_status read_header(nadir_text *text, int count, const nadir_csv_col
     for (int i = 0; i < count; i++) {
         header->positions[i] = -1;
     }
-    NADIR_CHECK(nadir_text_content(text, "#", &line, &more));
+    NADIR_TRY(nadir_text_content(text, "#", &line, &more));
     if (!more) {
         return nadir_fail(text->context, NADIR_ERROR_FORMAT,
                           "%s: the file holds no lines; expected a header with the columns %s", text->path,
@@ -157,9 +156,7 @@ static nadir_status read_header(nadir_text *text, int count, const nadir_csv_col
             header->order[header->found++] = column;
         }
     }
-    NADIR_CHECK(check_missing(text, header, line));
-cleanup:
-    return status;
+    return check_missing(text, header, line);
 }
 
 nadir_status nadir_csv_read_header(nadir_text *text, int count, const nadir_csv_column *columns, bool exact,
@@ -262,19 +259,16 @@ nadir_status nadir_state_numbers_fail(const nadir_state_numbers *self, int64_t s
 
 static nadir_status open_table(const nadir_state_numbers *self, const nadir_csv_column *columns, table *made)
 {
-    nadir_status status = NADIR_OK;
     int64_t existing; /* of two names that are the same the first counts */
     made->names[0] = &self->model->state_names;
     made->names[1] = &self->model->action_names;
-    NADIR_CHECK(nadir_text_open(self->context, self->path, &made->text));
+    NADIR_TRY(nadir_text_open(self->context, self->path, &made->text));
     for (int k = 0; k < 2; k++) {
         for (int64_t i = 0; i < made->names[k]->count; i++) {
-            NADIR_CHECK(nadir_name_index_add(self->context, &made->indices[k], made->names[k], i, &existing));
+            NADIR_TRY(nadir_name_index_add(self->context, &made->indices[k], made->names[k], i, &existing));
         }
     }
-    NADIR_CHECK(nadir_csv_read_header(&made->text, 3, columns, false, &made->header));
-cleanup:
-    return status;
+    return nadir_csv_read_header(&made->text, 3, columns, false, &made->header);
 }
 
 /* The state or action that a cell gives, 0 without the column; a number is never taken for a name. */

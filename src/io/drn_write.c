@@ -64,7 +64,6 @@ static void write_row(drn_writer *writer, int64_t state, int64_t row)
 
 static nadir_status write_states(drn_writer *writer)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = writer->model;
     for (int64_t state = 0; state < model->states; state++) {
         nadir_output_text(&writer->output, "state ");
@@ -76,11 +75,10 @@ static nadir_status write_states(drn_writer *writer)
             write_row(writer, state, row);
         }
         if (state % 1024 == 0) {
-            NADIR_CHECK(nadir_progress(writer->context, "writing", (double)state / (double)model->states));
+            NADIR_TRY(nadir_progress(writer->context, "writing", (double)state / (double)model->states));
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_drn_write(nadir_context *context, const nadir_model *model, const char *path,

@@ -71,9 +71,8 @@ nadir_status nadir_json_open(nadir_context *context, const char *path, int64_t l
     *json = (nadir_json){.context = context, .path = path};
     NADIR_CHECK(nadir_input_open(context, path, &input));
     if (input.bytes > limit) {
-        status = nadir_fail(context, NADIR_ERROR_FORMAT, "%s: has %lld bytes; expected at most %lld", path,
-                            (long long)input.bytes, (long long)limit);
-        goto cleanup;
+        NADIR_CHECK(nadir_fail(context, NADIR_ERROR_FORMAT, "%s: has %lld bytes; expected at most %lld", path,
+                               (long long)input.bytes, (long long)limit));
     }
     NADIR_NEW(context, json->text, input.bytes);
     json->at = json->text;
@@ -186,7 +185,6 @@ static nadir_status take_string(nadir_json *json, size_t capacity, char *into, c
 
 nadir_status nadir_json_next(nadir_json *json, bool *more)
 {
-    nadir_status status = NADIR_OK;
     json->name[0] = '\0';
     *more = !take(json, '}');
     if (!*more) {
@@ -197,13 +195,12 @@ nadir_status nadir_json_next(nadir_json *json, bool *more)
         return expect_fail(json, "`,` or `}` after a member");
     }
     char name[NADIR_JSON_NAME_LENGTH];
-    NADIR_CHECK(take_string(json, sizeof name, name, "the name of a member, in quotes"));
+    NADIR_TRY(take_string(json, sizeof name, name, "the name of a member, in quotes"));
     if (!take(json, ':')) {
         return expect_fail(json, "`:` after the name of a member");
     }
     memcpy(json->name, name, sizeof name);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_json_kind nadir_json_peek(nadir_json *json)
@@ -282,7 +279,6 @@ nadir_status nadir_json_number(nadir_json *json, double *value)
 
 nadir_status nadir_json_numbers(nadir_json *json, int64_t capacity, double *into, int64_t *count)
 {
-    nadir_status status = NADIR_OK;
     *count = 0;
     if (!take(json, '[')) {
         return expect_fail(json, "an array of numbers");
@@ -294,14 +290,13 @@ nadir_status nadir_json_numbers(nadir_json *json, int64_t capacity, double *into
         if (*count == capacity) {
             return nadir_json_fail(json, "the array has more than %lld numbers", (long long)capacity);
         }
-        NADIR_CHECK(nadir_json_number(json, &into[*count]));
+        NADIR_TRY(nadir_json_number(json, &into[*count]));
         ++*count;
     } while (take(json, ','));
     if (!take(json, ']')) {
         return expect_fail(json, "`,` or `]` after a number");
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status skip_value(nadir_json *json, int depth);
@@ -309,7 +304,6 @@ static nadir_status skip_value(nadir_json *json, int depth);
 /* What follows the bracket of an array or object. */
 static nadir_status skip_inside(nadir_json *json, bool object, int depth)
 {
-    nadir_status status = NADIR_OK;
     const char close = object ? '}' : ']';
     if (depth >= DEPTH_LIMIT) {
         return nadir_json_fail(json, "arrays and objects are nested more than %d deep", DEPTH_LIMIT);
@@ -319,18 +313,17 @@ static nadir_status skip_inside(nadir_json *json, bool object, int depth)
     }
     do {
         if (object) {
-            NADIR_CHECK(take_string(json, 0, NULL, "the name of a member, in quotes"));
+            NADIR_TRY(take_string(json, 0, NULL, "the name of a member, in quotes"));
             if (!take(json, ':')) {
                 return expect_fail(json, "`:` after the name of a member");
             }
         }
-        NADIR_CHECK(skip_value(json, depth + 1));
+        NADIR_TRY(skip_value(json, depth + 1));
     } while (take(json, ','));
     if (!take(json, close)) {
         return expect_fail(json, "`,` or the end of the array or object");
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status skip_value(nadir_json *json, int depth)

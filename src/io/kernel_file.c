@@ -61,18 +61,16 @@ static nadir_status number_fail(const reader *self, nadir_npz_which which, bool 
 /* Numbers for each row, or each state. */
 static nadir_status read_list(reader *self, nadir_npz_which which, bool by_row, bool negative, double *into)
 {
-    nadir_status status = NADIR_OK;
     const int64_t count = by_row ? self->model->rows : self->model->states;
-    NADIR_CHECK(check_list(self, which, count, by_row ? "rows" : "states"));
-    NADIR_CHECK(nadir_npz_doubles(&self->npz, which, NULL, NULL, into));
+    NADIR_TRY(check_list(self, which, count, by_row ? "rows" : "states"));
+    NADIR_TRY(nadir_npz_doubles(&self->npz, which, NULL, NULL, into));
     for (int64_t i = 0; i < count; i++) {
         if (!isfinite(into[i]) || (!negative && into[i] < 0)) {
             return number_fail(self, which, by_row, i, into[i],
                                negative ? "a finite one" : "a finite one, 0 or more");
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status read_rank_one(reader *self, nadir_kernel **kernel)
@@ -90,23 +88,22 @@ cleanup:
 /* The shapes of the CSR arrays. */
 static nadir_status check_shapes(reader *self)
 {
-    nadir_status status = NADIR_OK;
     int64_t shape[2];
     self->entries = self->npz.headers[NADIR_NPZ_P_DATA].count;
-    NADIR_CHECK(check_list(self, NADIR_NPZ_P_DATA, self->entries, "entries"));
+    NADIR_TRY(check_list(self, NADIR_NPZ_P_DATA, self->entries, "entries"));
     if (self->entries / self->model->states > self->model->rows) {
         return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_P_DATA, "at most %lld entries in each of %lld rows",
                                     (long long)self->model->states, (long long)self->model->rows);
     }
-    NADIR_CHECK(check_list(self, NADIR_NPZ_P_INDICES, self->entries, "entries"));
+    NADIR_TRY(check_list(self, NADIR_NPZ_P_INDICES, self->entries, "entries"));
     if (self->npz.headers[NADIR_NPZ_P_INDPTR].count != self->model->rows + 1) {
         return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_P_INDPTR,
                                     "(%lld,): one more than the model has rows",
                                     (long long)self->model->rows + 1);
     }
     if (has(self, NADIR_NPZ_P_SHAPE)) {
-        NADIR_CHECK(check_list(self, NADIR_NPZ_P_SHAPE, 2, "dimensions"));
-        NADIR_CHECK(nadir_npz_int64s(&self->npz, NADIR_NPZ_P_SHAPE, NULL, shape));
+        NADIR_TRY(check_list(self, NADIR_NPZ_P_SHAPE, 2, "dimensions"));
+        NADIR_TRY(nadir_npz_int64s(&self->npz, NADIR_NPZ_P_SHAPE, NULL, shape));
         if (shape[0] != self->model->rows || shape[1] != self->model->states) {
             return nadir_fail(
                 self->context, NADIR_ERROR_FORMAT,
@@ -115,8 +112,7 @@ static nadir_status check_shapes(reader *self)
                 (long long)self->model->states);
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The rows are those of the model, as far as the file says of which state and action they are. */
@@ -135,10 +131,10 @@ static nadir_status check_labels(reader *self, nadir_npz_which which)
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             const int64_t own = which == NADIR_NPZ_ROW_STATE ? s : nadir_model_row_action(model, s, row);
             if (labels[row] != own) {
-                status = nadir_fail(self->context, NADIR_ERROR_FORMAT,
-                                    "%s: array %s: row %lld has %d; in the model it has %lld", self->npz.path,
-                                    nadir_npz_name(which), (long long)row, labels[row], (long long)own);
-                goto cleanup;
+                NADIR_CHECK(nadir_fail(self->context, NADIR_ERROR_FORMAT,
+                                       "%s: array %s: row %lld has %d; in the model it has %lld",
+                                       self->npz.path, nadir_npz_name(which), (long long)row, labels[row],
+                                       (long long)own));
             }
         }
     }
@@ -262,10 +258,9 @@ static nadir_status read_digest(reader *self, nadir_npz_which which, char digest
     NADIR_CHECK(nadir_npz_one_name(&self->npz, which, &names));
     const char *word = names.count > 0 ? nadir_names_get(&names, 0) : NULL;
     if (word != NULL && (strlen(word) != 64 || strspn(word, "0123456789abcdef") != 64)) {
-        status = nadir_fail(self->context, NADIR_ERROR_FORMAT,
-                            "%s: array %s is \"%.80s\"; expected 64 hexadecimal digits", self->npz.path,
-                            nadir_npz_name(which), word);
-        goto cleanup;
+        NADIR_CHECK(nadir_fail(self->context, NADIR_ERROR_FORMAT,
+                               "%s: array %s is \"%.80s\"; expected 64 hexadecimal digits", self->npz.path,
+                               nadir_npz_name(which), word));
     }
     memcpy(digest, word != NULL ? word : "", word != NULL ? 65 : 1);
 cleanup:
@@ -308,24 +303,21 @@ cleanup:
 
 static nadir_status read_parameters(reader *self, nadir_kernel_parameters *parameters)
 {
-    nadir_status status = NADIR_OK;
     double optimistic = 0;
-    NADIR_CHECK(nadir_npz_set_and_domain(&self->npz, &parameters->set, &parameters->domain));
-    NADIR_CHECK(read_number(self, NADIR_NPZ_NORM, 1, INFINITY, "1 to infinity", &parameters->norm));
-    NADIR_CHECK(
+    NADIR_TRY(nadir_npz_set_and_domain(&self->npz, &parameters->set, &parameters->domain));
+    NADIR_TRY(read_number(self, NADIR_NPZ_NORM, 1, INFINITY, "1 to infinity", &parameters->norm));
+    NADIR_TRY(
         read_number(self, NADIR_NPZ_GAMMA, 0, nextafter(1, 0), "0 or more and below 1", &parameters->gamma));
-    NADIR_CHECK(nadir_npz_number(&self->npz, NADIR_NPZ_OPTIMISTIC, &optimistic));
+    NADIR_TRY(nadir_npz_number(&self->npz, NADIR_NPZ_OPTIMISTIC, &optimistic));
     if (optimistic != 0 && optimistic != 1) {
         return nadir_fail(self->context, NADIR_ERROR_FORMAT, "%s: array optimistic is %g; expected 0 or 1",
                           self->npz.path, optimistic);
     }
     parameters->optimistic = optimistic == 1;
     for (int i = 0; i < DIGESTS; i++) {
-        NADIR_CHECK(read_digest(self, digests[i].which, (char *)parameters + digests[i].offset));
+        NADIR_TRY(read_digest(self, digests[i].which, (char *)parameters + digests[i].offset));
     }
-    NADIR_CHECK(read_numbers(self, parameters));
-cleanup:
-    return status;
+    return read_numbers(self, parameters);
 }
 
 nadir_status nadir_kernel_file_read(nadir_context *context, nadir_model *model, const char *path,
@@ -391,17 +383,15 @@ static size_t make_columns(void *user, int64_t row, const void **bytes)
 
 static nadir_status count_entries(writer *self)
 {
-    nadir_status status = NADIR_OK;
     const int64_t rows = self->model->rows;
     self->starts[0] = 0;
     for (int64_t row = 0; row < rows; row++) {
         self->starts[row + 1] = self->starts[row] + nadir_explicit_row(&self->rows, row).count;
         if (row % 256 == 0) {
-            NADIR_CHECK(nadir_progress(self->context, "counting entries", (double)row / (double)rows));
+            NADIR_TRY(nadir_progress(self->context, "counting entries", (double)row / (double)rows));
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status add_kernel_rows(writer *self)
@@ -470,48 +460,38 @@ cleanup:
 
 static nadir_status add_rank_one(writer *self)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(
-        nadir_npz_add(&self->output, NADIR_NPZ_B, "f8", 1, &self->shape[0], self->b, sizeof *self->b));
-    NADIR_CHECK(
-        nadir_npz_add(&self->output, NADIR_NPZ_K, "f8", 1, &self->shape[1], self->k, sizeof *self->k));
-cleanup:
-    return status;
+    NADIR_TRY(nadir_npz_add(&self->output, NADIR_NPZ_B, "f8", 1, &self->shape[0], self->b, sizeof *self->b));
+    return nadir_npz_add(&self->output, NADIR_NPZ_K, "f8", 1, &self->shape[1], self->k, sizeof *self->k);
 }
 
 static nadir_status add_ball(writer *self)
 {
-    nadir_status status = NADIR_OK;
     const nadir_kernel_parameters *ball = self->parameters;
     nadir_npz_output *output = &self->output;
-    NADIR_CHECK(
+    NADIR_TRY(
         nadir_npz_add_ball(output, &ball->radius_count, self->radius, &ball->norm, ball->set, ball->domain));
     if (self->scales != NULL) {
-        NADIR_CHECK(nadir_npz_add(output, NADIR_NPZ_SCALES, "f8", 1, &self->shape[0], self->scales,
-                                  sizeof *self->scales));
+        NADIR_TRY(nadir_npz_add(output, NADIR_NPZ_SCALES, "f8", 1, &self->shape[0], self->scales,
+                                sizeof *self->scales));
     }
     self->optimistic = ball->optimistic;
-    NADIR_CHECK(nadir_npz_add(output, NADIR_NPZ_OPTIMISTIC, "i8", 0, NULL, &self->optimistic,
-                              sizeof self->optimistic));
-cleanup:
-    return status;
+    return nadir_npz_add(output, NADIR_NPZ_OPTIMISTIC, "i8", 0, NULL, &self->optimistic,
+                         sizeof self->optimistic);
 }
 
 static nadir_status add_origin(writer *self)
 {
-    nadir_status status = NADIR_OK;
     const nadir_kernel_parameters *origin = self->parameters;
     if (!isnan(origin->gamma)) {
-        NADIR_CHECK(nadir_npz_add_number(&self->output, NADIR_NPZ_GAMMA, &origin->gamma));
+        NADIR_TRY(nadir_npz_add_number(&self->output, NADIR_NPZ_GAMMA, &origin->gamma));
     }
     for (int i = 0; i < DIGESTS; i++) {
         const char *digest = (const char *)origin + digests[i].offset;
         if (digest[0] != '\0') {
-            NADIR_CHECK(nadir_npz_add_word(&self->output, digests[i].which, digest));
+            NADIR_TRY(nadir_npz_add_word(&self->output, digests[i].which, digest));
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_kernel_file_write(nadir_context *context, const nadir_kernel *kernel,
@@ -549,8 +529,6 @@ nadir_status nadir_kernel_file_write(nadir_context *context, const nadir_kernel 
 cleanup:
     nadir_npz_output_close(&self.output);
     nadir_explicit_clear(context, &self.rows);
-    nadir_release(context, self.starts);
-    nadir_release(context, self.row_state);
-    nadir_release(context, self.owned);
+    NADIR_RELEASE(context, self.starts, self.row_state, self.owned);
     return status;
 }

@@ -22,7 +22,6 @@ static int compare_choices(const void *left, const void *right)
 static nadir_status find_or_add(nadir_context *context, nadir_action_labels *labels, const char *name,
                                 size_t length, int32_t *number)
 {
-    nadir_status status = NADIR_OK;
     int64_t found = nadir_name_index_find(&labels->index, &labels->names, name, length);
     if (found < 0) {
         int64_t existing;
@@ -30,12 +29,11 @@ static nadir_status find_or_add(nadir_context *context, nadir_action_labels *lab
         if (found == INT32_MAX) {
             return nadir_fail(context, NADIR_ERROR_FORMAT, "more than %d action labels", INT32_MAX);
         }
-        NADIR_CHECK(nadir_names_add(context, &labels->names, name, length));
-        NADIR_CHECK(nadir_name_index_add(context, &labels->index, &labels->names, found, &existing));
+        NADIR_TRY(nadir_names_add(context, &labels->names, name, length));
+        NADIR_TRY(nadir_name_index_add(context, &labels->index, &labels->names, found, &existing));
     }
     *number = (int32_t)found;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_action_labels_add(nadir_text *text, nadir_action_labels *labels, int64_t state,
@@ -193,7 +191,6 @@ int64_t nadir_count_choices(const nadir_builder *builder)
 /* Replaces the action of every transition. */
 static nadir_status number_all(numbering *pass, nadir_builder *builder, int32_t no_label)
 {
-    nadir_status status = NADIR_OK;
     const nadir_action_labels *labels = pass->labels;
     size_t given = 0;
     nadir_transition choice = {.state = -1};
@@ -211,14 +208,13 @@ static nadir_status number_all(numbering *pass, nadir_builder *builder, int32_t 
             if (pass->plain && is_plain_number(nadir_names_get(&labels->names, own), &value)) {
                 number = (int32_t)value;
             } else {
-                NADIR_CHECK(number_by_name(pass, choice.state, own, &number));
+                NADIR_TRY(number_by_name(pass, choice.state, own, &number));
             }
         }
         builder->sorted = builder->sorted && number == self->action;
         self->action = number;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_action_labels_apply(nadir_action_labels *labels, nadir_builder *builder)
@@ -245,8 +241,7 @@ nadir_status nadir_action_labels_apply(nadir_action_labels *labels, nadir_builde
         labels->names = (nadir_names){0};
     }
 cleanup:
-    nadir_release(context, pass.uses);
-    nadir_release(context, pass.room);
+    NADIR_RELEASE(context, pass.uses, pass.room);
     return status;
 }
 

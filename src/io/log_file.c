@@ -107,23 +107,19 @@ static unsigned may_be_missing(const nadir_data_collector *collector)
 
 static nadir_status read_header(nadir_data_collector *collector, nadir_text *text, nadir_csv_header *header)
 {
-    nadir_status status = NADIR_OK;
     char place[4200];
-    NADIR_CHECK(nadir_csv_read_header(text, NADIR_DATA_COLUMNS, data_columns, true, header));
+    NADIR_TRY(nadir_csv_read_header(text, NADIR_DATA_COLUMNS, data_columns, true, header));
     for (int i = 0; i < NADIR_DATA_COLUMNS; i++) {
         collector->columns |= header->positions[i] >= 0 ? 1U << i : 0U;
     }
     (void)snprintf(place, sizeof place, "%s:%lld", text->path, (long long)text->line);
-    NADIR_CHECK(tell_kind(collector->context, place, collector->columns, &collector->kind));
-cleanup:
-    return status;
+    return tell_kind(collector->context, place, collector->columns, &collector->kind);
 }
 
 /* optional: the columns whose cell may be empty. */
 static nadir_status read_cells(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
                                unsigned optional, nadir_data_row *row)
 {
-    nadir_status status = NADIR_OK;
     row->line = text->line;
     row->there = 0;
     for (int k = 0; k < header->found; k++) {
@@ -133,11 +129,10 @@ static nadir_status read_cells(nadir_text *text, const nadir_csv_header *header,
             continue;
         }
         row->there |= 1U << which;
-        NADIR_CHECK(NADIR_DATA_HAS(NUMBERS, which) ? nadir_csv_double(text, header, cells, which, to)
-                                                   : nadir_csv_integer(text, header, cells, which, to));
+        NADIR_TRY(NADIR_DATA_HAS(NUMBERS, which) ? nadir_csv_double(text, header, cells, which, to)
+                                                 : nadir_csv_integer(text, header, cells, which, to));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Gives all rows of collector->path, or of standard input, to the collector, whose kind and columns they set. */
@@ -321,35 +316,31 @@ static nadir_status read_items(reader *self, int64_t index, unsigned char *into,
 /* The bytes of records first .. first + count - 1. */
 static nadir_status read_piece(reader *self, int64_t first, int64_t count)
 {
-    nadir_status status = NADIR_OK;
     const bool fortran = self->npy.header.fortran && self->records.count == 0;
     if (!fortran) {
-        NADIR_CHECK(read_items(self, first * self->stride, self->raw, count * self->stride));
+        NADIR_TRY(read_items(self, first * self->stride, self->raw, count * self->stride));
     }
     for (int i = 0; i < self->count; i++) {
         column *own = &self->columns[i];
         own->items = self->raw + own->field.offset;
         if (fortran) {
             unsigned char *into = self->raw + self->piece * own->field.offset;
-            NADIR_CHECK(
+            NADIR_TRY(
                 read_items(self, (i * self->length + first) * self->stride, into, count * self->stride));
             own->items = into;
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status convert_piece(reader *self, int64_t first, int64_t count)
 {
-    nadir_status status = NADIR_OK;
     for (int i = 0; i < self->count; i++) {
         column *own = &self->columns[i];
-        NADIR_CHECK(nadir_npy_field_numbers(&self->npy, &own->field, first, count, own->items, self->stride,
-                                            own->numbers, own->integers));
+        NADIR_TRY(nadir_npy_field_numbers(&self->npy, &own->field, first, count, own->items, self->stride,
+                                          own->numbers, own->integers));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Arrays have no empty cells: a negative action or next state, and a reward that is no number, stand for them
@@ -381,7 +372,6 @@ static void look_ahead(const reader *self, int64_t k, int64_t count)
 
 static nadir_status collect_piece(reader *self, int64_t first, int64_t count)
 {
-    nadir_status status = NADIR_OK;
     nadir_data_collector *collector = self->collector;
     for (int64_t k = 0; k < count; k++) {
         for (int i = 0; i < self->count; i++) {
@@ -395,10 +385,9 @@ static nadir_status collect_piece(reader *self, int64_t first, int64_t count)
         if (collector->kind == NADIR_DATA_TRAJECTORIES) {
             leave_out(&self->row);
         }
-        NADIR_CHECK(nadir_data_collect(collector, &self->row));
+        NADIR_TRY(nadir_data_collect(collector, &self->row));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status read_npy(nadir_data_collector *collector)
@@ -419,8 +408,7 @@ static nadir_status read_npy(nadir_data_collector *collector)
     }
 cleanup:
     for (int i = 0; i < NADIR_DATA_COLUMNS; i++) {
-        nadir_release(context, self.columns[i].integers);
-        nadir_release(context, self.columns[i].numbers);
+        NADIR_RELEASE(context, self.columns[i].integers, self.columns[i].numbers);
     }
     nadir_release(context, self.raw);
     nadir_npy_close(&self.npy);

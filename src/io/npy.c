@@ -276,23 +276,20 @@ nadir_status nadir_npy_open(nadir_context *context, const nadir_npy_source *sour
     }
     NADIR_CHECK(read_header(npy, start, sizeof start));
     if (memcmp(start, "\x93NUMPY", 6) != 0) {
-        status = nadir_fail(context, NADIR_ERROR_FORMAT,
-                            "%s: is no NumPy array: it does not begin with NUMPY", source->name);
-        goto cleanup;
+        NADIR_CHECK(nadir_fail(context, NADIR_ERROR_FORMAT,
+                               "%s: is no NumPy array: it does not begin with NUMPY", source->name));
     }
     if (start[6] < 1 || start[6] > 3 || start[7] != 0) {
-        status = nadir_fail(context, NADIR_ERROR_FORMAT,
-                            "%s: NumPy format version %d.%d is not known; expected 1.0, 2.0 or 3.0",
-                            source->name, start[6], start[7]);
-        goto cleanup;
+        NADIR_CHECK(nadir_fail(context, NADIR_ERROR_FORMAT,
+                               "%s: NumPy format version %d.%d is not known; expected 1.0, 2.0 or 3.0",
+                               source->name, start[6], start[7]));
     }
     const size_t size_bytes = start[6] == 1 ? 2 : 4;
     NADIR_CHECK(read_header(npy, size, size_bytes));
     const size_t length =
         (size_t)size[0] | (size_t)size[1] << 8 | (size_t)size[2] << 16 | (size_t)size[3] << 24;
     if (length > HEADER_LIMIT) {
-        status = header_fail(npy, "it is longer than 10000 bytes");
-        goto cleanup;
+        NADIR_CHECK(header_fail(npy, "it is longer than 10000 bytes"));
     }
     NADIR_NEW(context, text, length + 1);
     NADIR_CHECK(read_header(npy, text, length));
@@ -367,12 +364,11 @@ static nadir_status items_fail(const nadir_npy *npy, int64_t item, const char *w
 /* Reads the bytes of the next items; in blocks, so that the source can report progress. */
 static nadir_status read_bytes(nadir_npy *npy, void *into, int64_t items)
 {
-    nadir_status status = NADIR_OK;
     const size_t size = (size_t)(items * npy->header.type.item_bytes);
     for (size_t done = 0; done < size;) {
         const size_t block = size - done < BLOCK_BYTES ? size - done : BLOCK_BYTES;
         size_t got;
-        NADIR_CHECK(npy->source.read(npy->source.user, (char *)into + done, block, &got));
+        NADIR_TRY(npy->source.read(npy->source.user, (char *)into + done, block, &got));
         done += got;
         if (got < block) {
             return items_fail(npy, npy->taken + (int64_t)done / npy->header.type.item_bytes,
@@ -380,8 +376,7 @@ static nadir_status read_bytes(nadir_npy *npy, void *into, int64_t items)
         }
     }
     npy->taken += items;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status make_room(nadir_npy *npy)
@@ -499,18 +494,17 @@ static bool is_plain(const nadir_npy_type *type, nadir_npy_kind kind, size_t siz
 /* The next items into doubles or integers, [count]; the other is NULL. */
 static nadir_status read_numbers(nadir_npy *npy, int64_t count, double *doubles, int64_t *integers)
 {
-    nadir_status status = NADIR_OK;
     const nadir_npy_type *type = &npy->header.type;
-    NADIR_CHECK(check_numbers(npy));
+    NADIR_TRY(check_numbers(npy));
     if (is_plain(type, doubles != NULL ? NADIR_NPY_FLOAT : NADIR_NPY_SIGNED, 8)) {
         return read_bytes(npy, doubles != NULL ? (void *)doubles : (void *)integers, count);
     }
-    NADIR_CHECK(make_room(npy));
+    NADIR_TRY(make_room(npy));
     for (int64_t done = 0; done < count; done += PIECE) {
         const int64_t first = npy->taken;
         const int64_t part = count - done < PIECE ? count - done : PIECE;
         int64_t bad = 0;
-        NADIR_CHECK(read_bytes(npy, npy->piece->raw, part));
+        NADIR_TRY(read_bytes(npy, npy->piece->raw, part));
         const conversion found =
             convert(type, part, npy->piece->raw, type->item_bytes, doubles != NULL ? doubles + done : NULL,
                     integers != NULL ? integers + done : NULL, &bad);
@@ -518,8 +512,7 @@ static nadir_status read_numbers(nadir_npy *npy, int64_t count, double *doubles,
             return conversion_fail(npy, found, first + bad);
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_npy_int64s(nadir_npy *npy, int64_t count, int64_t *into)
@@ -529,17 +522,16 @@ nadir_status nadir_npy_int64s(nadir_npy *npy, int64_t count, int64_t *into)
 
 nadir_status nadir_npy_int32s(nadir_npy *npy, int64_t count, int32_t *into)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(check_numbers(npy));
+    NADIR_TRY(check_numbers(npy));
     if (is_plain(&npy->header.type, NADIR_NPY_SIGNED, sizeof *into)) {
         return read_bytes(npy, into, count);
     }
-    NADIR_CHECK(make_room(npy));
+    NADIR_TRY(make_room(npy));
     for (int64_t done = 0; done < count; done += PIECE) {
         const int64_t first = npy->taken;
         const int64_t part = count - done < PIECE ? count - done : PIECE;
         const int64_t *integers = npy->piece->integers;
-        NADIR_CHECK(nadir_npy_int64s(npy, part, npy->piece->integers));
+        NADIR_TRY(nadir_npy_int64s(npy, part, npy->piece->integers));
         for (int64_t i = 0; i < part; i++) {
             if (integers[i] < INT32_MIN || integers[i] > INT32_MAX) {
                 return conversion_fail(npy, TOO_LARGE, first + i);
@@ -547,25 +539,22 @@ nadir_status nadir_npy_int32s(nadir_npy *npy, int64_t count, int32_t *into)
             into[done + i] = (int32_t)integers[i];
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_npy_skip(nadir_npy *npy, int64_t count)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(check_numbers(npy)); /* a piece has room for numbers */
+    NADIR_TRY(check_numbers(npy)); /* a piece has room for numbers */
     if (count >= PIECE && npy->source.skip != NULL &&
         npy->source.skip(npy->source.user, count * npy->header.type.item_bytes)) {
         npy->taken += count;
         return NADIR_OK;
     }
-    NADIR_CHECK(make_room(npy));
+    NADIR_TRY(make_room(npy));
     for (int64_t left = count; left > 0; left -= PIECE) {
-        NADIR_CHECK(read_bytes(npy, npy->piece->raw, left < PIECE ? left : PIECE));
+        NADIR_TRY(read_bytes(npy, npy->piece->raw, left < PIECE ? left : PIECE));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The axes of an array from the one that runs fastest in the file to the slowest. */
@@ -603,12 +592,11 @@ static bool is_contiguous(const file_order *order)
 static nadir_status place_items(nadir_npy *npy, const file_order *order, int64_t first, int64_t count,
                                 double *into)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(make_room(npy));
+    NADIR_TRY(make_room(npy));
     for (int64_t done = 0; done < count; done += PIECE) {
         const int64_t part = count - done < PIECE ? count - done : PIECE;
         const double *items = npy->piece->doubles;
-        NADIR_CHECK(read_numbers(npy, part, npy->piece->doubles, NULL));
+        NADIR_TRY(read_numbers(npy, part, npy->piece->doubles, NULL));
         for (int64_t i = 0; i < part;) {
             const int64_t index = first + done + i;
             const int64_t run_left = order->sizes[0] - index % order->sizes[0];
@@ -620,14 +608,12 @@ static nadir_status place_items(nadir_npy *npy, const file_order *order, int64_t
             i += run;
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_npy_place(nadir_npy *npy, const nadir_npy_slice *slice, const int64_t *strides,
                              double *into)
 {
-    nadir_status status = NADIR_OK;
     nadir_npy_header kept = npy->header;
     file_order order = {.axes = kept.dimensions};
     int64_t block = kept.count; /* items of the slice that stand side by side */
@@ -656,12 +642,11 @@ nadir_status nadir_npy_place(nadir_npy *npy, const nadir_npy_slice *slice, const
     }
     const bool contiguous = is_contiguous(&order);
     for (int64_t i = 0; i < blocks && block > 0; i++) {
-        NADIR_CHECK(nadir_npy_skip(npy, i > 0 ? after + before : before));
-        NADIR_CHECK(contiguous ? read_numbers(npy, block, into + i * block, NULL)
-                               : place_items(npy, &order, i * block, block, into));
+        NADIR_TRY(nadir_npy_skip(npy, i > 0 ? after + before : before));
+        NADIR_TRY(contiguous ? read_numbers(npy, block, into + i * block, NULL)
+                             : place_items(npy, &order, i * block, block, into));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_npy_finish(nadir_npy *npy)
@@ -746,8 +731,7 @@ nadir_status nadir_npy_names(nadir_npy *npy, nadir_names *names)
         size_t used;
         NADIR_CHECK(npy->source.read(npy->source.user, raw, size, &used));
         if (used < size) {
-            status = text_fail(npy, "is missing: the data end there");
-            goto cleanup;
+            NADIR_CHECK(text_fail(npy, "is missing: the data end there"));
         }
         if (npy->header.type.kind == NADIR_NPY_TEXT) {
             NADIR_CHECK(encode(npy, raw, text, &used));
@@ -756,13 +740,11 @@ nadir_status nadir_npy_names(nadir_npy *npy, nadir_names *names)
             memcpy(text, raw, used);
         }
         if (!nadir_utf8_is_valid(text, used)) {
-            status = text_fail(npy, "is not UTF-8, or has a zero inside");
-            goto cleanup;
+            NADIR_CHECK(text_fail(npy, "is not UTF-8, or has a zero inside"));
         }
         NADIR_CHECK(nadir_names_add(npy->context, names, text, used));
     }
 cleanup:
-    nadir_release(npy->context, raw);
-    nadir_release(npy->context, text);
+    NADIR_RELEASE(npy->context, raw, text);
     return status;
 }

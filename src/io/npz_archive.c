@@ -328,12 +328,11 @@ static bool skip_entry(void *user, int64_t bytes)
 /* For an array that is there; close it in any case. */
 static nadir_status open_array(nadir_npz *npz, nadir_npz_which which, npz_array *array)
 {
-    nadir_status status = NADIR_OK;
     zip_stat_t facts;
     const zip_uint64_t index = (zip_uint64_t)npz->entries[which];
     *array = (npz_array){.npz = npz};
     (void)snprintf(array->name, sizeof array->name, "%.200s: array %s", npz->path, nadir_npz_name(which));
-    NADIR_CHECK(check_entry(array, index, &facts));
+    NADIR_TRY(check_entry(array, index, &facts));
     errno = 0;
     array->file = zip_fopen_index(npz->zip, index, 0);
     if (array->file == NULL) {
@@ -342,9 +341,7 @@ static nadir_status open_array(nadir_npz *npz, nadir_npz_which which, npz_array 
     const bool stored = facts.comp_method == ZIP_CM_STORE;
     const nadir_npy_source source = {array->name, (int64_t)facts.size, read_entry, array,
                                      stored ? skip_entry : NULL};
-    NADIR_CHECK(nadir_npy_open(npz->context, &source, NULL, &array->npy));
-cleanup:
-    return status;
+    return nadir_npy_open(npz->context, &source, NULL, &array->npy);
 }
 
 static void close_array(npz_array *array)
@@ -410,8 +407,7 @@ static nadir_status read_array(nadir_npz *npz, nadir_npz_which which, target to,
     nadir_npy *npy = &array.npy;
     NADIR_CHECK(open_array(npz, which, &array));
     if (!is_unchanged(&array.npy.header, &npz->headers[which])) {
-        status = nadir_fail(npz->context, NADIR_ERROR_IO, "%s: changed while it was read", array.name);
-        goto cleanup;
+        NADIR_CHECK(nadir_fail(npz->context, NADIR_ERROR_IO, "%s: changed while it was read", array.name));
     }
     const int64_t count = slice != NULL ? slice->count : npy->header.count;
     if (slice != NULL && to != TO_DOUBLES) {
@@ -492,7 +488,6 @@ cleanup:
 
 nadir_status nadir_npz_set_and_domain(nadir_npz *npz, nadir_set *set, nadir_domain *domain)
 {
-    nadir_status status = NADIR_OK;
     const char *sets[4];
     const char *domains[4];
     int found;
@@ -500,12 +495,11 @@ nadir_status nadir_npz_set_and_domain(nadir_npz *npz, nadir_set *set, nadir_doma
         sets[i] = nadir_set_name((nadir_set)i);
         domains[i] = nadir_domain_name((nadir_domain)i);
     }
-    NADIR_CHECK(nadir_npz_word(npz, NADIR_NPZ_SET, 4, sets, &found));
+    NADIR_TRY(nadir_npz_word(npz, NADIR_NPZ_SET, 4, sets, &found));
     *set = (nadir_set)found;
-    NADIR_CHECK(nadir_npz_word(npz, NADIR_NPZ_DOMAIN, 4, domains, &found));
+    NADIR_TRY(nadir_npz_word(npz, NADIR_NPZ_DOMAIN, 4, domains, &found));
     *domain = (nadir_domain)found;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_npz_shape_fail(const nadir_npz *npz, nadir_npz_which which, const char *format, ...)

@@ -25,14 +25,10 @@
 
 static nadir_status read_file(void *user, void *buffer, size_t size, size_t *got)
 {
-    nadir_status status = NADIR_OK;
     nadir_npy_file *file = user;
-    NADIR_CHECK(nadir_input_read(file->context, &file->input, buffer, size, got));
+    NADIR_TRY(nadir_input_read(file->context, &file->input, buffer, size, got));
     file->done += (int64_t)*got;
-    NADIR_CHECK(
-        nadir_progress(file->context, "reading", (double)file->done / (double)(file->input.bytes + 1)));
-cleanup:
-    return status;
+    return nadir_progress(file->context, "reading", (double)file->done / (double)(file->input.bytes + 1));
 }
 
 static bool skip_file(void *user, int64_t bytes)
@@ -183,8 +179,7 @@ static nadir_status read_npy(reader *self)
         actions > 0 && array.dimensions == 2 && array.shape[0] == model->states && array.shape[1] == actions;
     const bool list = array.dimensions == 1 && (array.count == model->states || array.count == model->rows);
     if (!table && !list && array.count != 1) {
-        status = shape_fail(self, &array, actions);
-        goto cleanup;
+        NADIR_CHECK(shape_fail(self, &array, actions));
     }
     self->count = array.count;
     self->of.by_row = array.count == model->rows && array.count != model->states;
@@ -212,8 +207,7 @@ nadir_status nadir_numbers_read(nadir_context *context, const nadir_model *model
     *count = self.count;
     self.of.numbers = NULL;
 cleanup:
-    nadir_release(context, self.of.numbers);
-    nadir_release(context, self.of.lines);
+    NADIR_RELEASE(context, self.of.numbers, self.of.lines);
     return status;
 }
 
@@ -249,9 +243,8 @@ nadir_status nadir_numbers_read_matrix(nadir_context *context, const char *path,
     bool npy;
     NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
     if (!npy) {
-        status = nadir_fail(context, NADIR_ERROR_FORMAT,
-                            "%s: this is no NumPy array; expected a .npy file of two dimensions", path);
-        goto cleanup;
+        NADIR_CHECK(nadir_fail(context, NADIR_ERROR_FORMAT,
+                               "%s: this is no NumPy array; expected a .npy file of two dimensions", path));
     }
     NADIR_CHECK(nadir_npy_read(context, path, &array));
     NADIR_CHECK(check_matrix(context, path, &array));
@@ -289,9 +282,8 @@ static nadir_status find_state(nadir_context *context, const nadir_model *model,
 
 static nadir_status read_initial_npy(nadir_state_numbers *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_array array = {0};
-    NADIR_CHECK(nadir_npy_read(self->context, self->path, &array));
+    NADIR_TRY(nadir_npy_read(self->context, self->path, &array));
     self->numbers = array.values;
     if (array.dimensions != 1 || array.count != self->model->states) {
         char shape[NADIR_NPY_SHAPE_LENGTH];
@@ -300,8 +292,7 @@ static nadir_status read_initial_npy(nadir_state_numbers *self)
                           self->path, nadir_npy_shape_text(array.dimensions, array.shape, shape),
                           (long long)self->model->states);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status check_initial(nadir_state_numbers *self)
@@ -342,8 +333,7 @@ static nadir_status read_initial_file(nadir_context *context, const nadir_model 
     NADIR_CHECK(check_initial(&self));
     memcpy(mu, self.numbers, (size_t)model->states * sizeof *mu);
 cleanup:
-    nadir_release(context, self.numbers);
-    nadir_release(context, self.lines);
+    NADIR_RELEASE(context, self.numbers, self.lines);
     return status;
 }
 
@@ -368,12 +358,11 @@ nadir_status nadir_initial_read(nadir_context *context, const nadir_model *model
             made[only] = 1;
         }
     } else if (access(initial, F_OK) != 0) {
-        status =
+        NADIR_CHECK(
             nadir_fail(context, NADIR_ERROR_ARGUMENT,
                        "initial distribution %s: there is no such state or file; expected \"uniform\", a "
                        "state's number or name, or a file",
-                       initial);
-        goto cleanup;
+                       initial));
     } else {
         NADIR_CHECK(nadir_model_check_one_process(context, model, "initial distributions from a file"));
         NADIR_CHECK(read_initial_file(context, model, initial, made));

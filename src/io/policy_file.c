@@ -174,8 +174,7 @@ nadir_status nadir_policy_read(nadir_context *context, const nadir_model *model,
     NADIR_CHECK(check(&self));
     NADIR_CHECK(nadir_policy_create(context, model, self.numbers, policy));
 cleanup:
-    nadir_release(context, self.numbers);
-    nadir_release(context, self.lines);
+    NADIR_RELEASE(context, self.numbers, self.lines);
     return status;
 }
 

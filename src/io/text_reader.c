@@ -80,7 +80,6 @@ static void skip_byte_order_mark(nadir_text *text)
 
 nadir_status nadir_text_line(nadir_text *text, nadir_cursor *line, bool *more)
 {
-    nadir_status status = NADIR_OK;
     size_t searched = 0;
     const char *newline = NULL;
     for (;;) {
@@ -91,7 +90,7 @@ nadir_status nadir_text_line(nadir_text *text, nadir_cursor *line, bool *more)
             break;
         }
         searched = length;
-        NADIR_CHECK(fill(text));
+        NADIR_TRY(fill(text));
         if (text->line == 0 && text->consumed == 0 && searched == 0) {
             skip_byte_order_mark(text);
         }
@@ -113,8 +112,7 @@ nadir_status nadir_text_line(nadir_text *text, nadir_cursor *line, bool *more)
         end--;
     }
     *line = (nadir_cursor){from, end};
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static bool is_blank(char character)
@@ -138,12 +136,10 @@ static bool skip_to_content(nadir_cursor *line, const char *comment)
 
 nadir_status nadir_text_content(nadir_text *text, const char *comment, nadir_cursor *line, bool *more)
 {
-    nadir_status status = NADIR_OK;
     do {
-        NADIR_CHECK(nadir_text_line(text, line, more));
+        NADIR_TRY(nadir_text_line(text, line, more));
     } while (*more && !skip_to_content(line, comment));
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static bool take_line(nadir_cursor *rest, nadir_cursor *line)

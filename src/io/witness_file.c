@@ -151,7 +151,6 @@ static nadir_status check_member(nadir_context *context, const nadir_model *mode
 /* Whether what is written can be read back. */
 static nadir_status check(nadir_context *context, const nadir_model *model, const nadir_witness *witness)
 {
-    nadir_status status = NADIR_OK;
     const int64_t count = witness->radius_count;
     if (witness->set == NADIR_SET_UNSAID || witness->domain == NADIR_DOMAIN_UNSAID || !(witness->norm >= 1) ||
         witness->radius == NULL || (count != 1 && count != model->states && count != model->rows)) {
@@ -160,10 +159,9 @@ static nadir_status check(nadir_context *context, const nadir_model *model, cons
                           witness->norm, (long long)count);
     }
     for (const member *which = members; which->name != NULL; which++) {
-        NADIR_CHECK(check_member(context, model, witness, which));
+        NADIR_TRY(check_member(context, model, witness, which));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static void write_text(nadir_output *output, const char *text)
@@ -336,15 +334,13 @@ cleanup:
 
 static nadir_status read_name(reader *self, const char **name)
 {
-    nadir_status status = NADIR_OK;
     if (nadir_json_peek(&self->json) == NADIR_JSON_NULL) {
         return nadir_json_null(&self->json);
     }
-    NADIR_CHECK(nadir_json_string(&self->json, NADIR_WITNESS_NAME_LENGTH, self->names));
+    NADIR_TRY(nadir_json_string(&self->json, NADIR_WITNESS_NAME_LENGTH, self->names));
     *name = self->names;
     self->names += NADIR_WITNESS_NAME_LENGTH;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The most numbers that steps have, eight rounds of the second-order proof at least. */
@@ -356,7 +352,6 @@ static int64_t most_steps(const nadir_model *model)
 /* Radii, a vector or steps: an array of numbers or, of a radius, one. */
 static nadir_status read_numbers(reader *self, const member *which, const double **numbers)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = self->model;
     const bool is_radius = which->kind == MEMBER_RADIUS;
     const int64_t most = is_radius                     ? model->rows
@@ -364,9 +359,9 @@ static nadir_status read_numbers(reader *self, const member *which, const double
                                                        : model->states;
     int64_t count = 1;
     if (is_radius && nadir_json_peek(&self->json) != NADIR_JSON_ARRAY) {
-        NADIR_CHECK(nadir_json_number(&self->json, self->numbers));
+        NADIR_TRY(nadir_json_number(&self->json, self->numbers));
     } else {
-        NADIR_CHECK(nadir_json_numbers(&self->json, most, self->numbers, &count));
+        NADIR_TRY(nadir_json_numbers(&self->json, most, self->numbers, &count));
     }
     if (is_radius && count != 1 && count != model->states && count != model->rows) {
         return nadir_json_fail(&self->json,
@@ -386,13 +381,11 @@ static nadir_status read_numbers(reader *self, const member *which, const double
     self->witness.steps_count = which->kind == MEMBER_STEPS ? count : self->witness.steps_count;
     *numbers = self->numbers;
     self->numbers += count;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status read_value(reader *self, const member *which)
 {
-    nadir_status status = NADIR_OK;
     void *place = (char *)&self->witness + which->offset;
     int found;
     switch (which->kind) {
@@ -401,11 +394,11 @@ static nadir_status read_value(reader *self, const member *which)
     case MEMBER_DIGEST:
         return read_digest(self, which->needed, place);
     case MEMBER_SET:
-        NADIR_CHECK(read_word(self, MEMBER_SET, &found));
+        NADIR_TRY(read_word(self, MEMBER_SET, &found));
         self->witness.set = (nadir_set)found;
         break;
     case MEMBER_DOMAIN:
-        NADIR_CHECK(read_word(self, MEMBER_DOMAIN, &found));
+        NADIR_TRY(read_word(self, MEMBER_DOMAIN, &found));
         self->witness.domain = (nadir_domain)found;
         break;
     case MEMBER_NORM:
@@ -422,8 +415,7 @@ static nadir_status read_value(reader *self, const member *which)
     case MEMBER_STEPS:
         return read_numbers(self, which, place);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status read_member(reader *self)
@@ -444,12 +436,11 @@ static nadir_status read_member(reader *self)
 
 static nadir_status read_members(reader *self)
 {
-    nadir_status status = NADIR_OK;
     bool more;
-    NADIR_CHECK(nadir_json_next(&self->json, &more));
+    NADIR_TRY(nadir_json_next(&self->json, &more));
     while (more) {
-        NADIR_CHECK(read_member(self));
-        NADIR_CHECK(nadir_json_next(&self->json, &more));
+        NADIR_TRY(read_member(self));
+        NADIR_TRY(nadir_json_next(&self->json, &more));
     }
     for (const member *which = members; which->name != NULL; which++) {
         if (which->needed && (self->seen >> (which - members) & 1) == 0) {
@@ -461,8 +452,7 @@ static nadir_status read_members(reader *self)
         nadir_log(self->json.context, NADIR_LOG_NOTICE, "%s: %lld unknown member%s ignored", self->json.path,
                   (long long)self->unknown, self->unknown == 1 ? " was" : "s were");
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static int64_t count_kind(member_kind kind)

@@ -252,10 +252,9 @@ static nadir_status tell_progress(const stab_run *run)
  * that whoever takes a slot has had its turn. */
 static nadir_status step(stab_run *run)
 {
-    nadir_status status = NADIR_OK;
     const nadir_linear_system *system = run->system;
     const stab_lane *first = &run->lanes[0];
-    NADIR_CHECK(system->apply(run->context, system->user, run->transposed, run->active, first->p, first->v));
+    NADIR_TRY(system->apply(run->context, system->user, run->transposed, run->active, first->p, first->v));
     for (int64_t slot = run->active - 1; slot >= 0; slot--) {
         run->lanes[slot].column->products += 1;
         if (!first_half(run, &run->lanes[slot])) {
@@ -265,15 +264,14 @@ static nadir_status step(stab_run *run)
     if (run->active == 0) {
         return NADIR_OK;
     }
-    NADIR_CHECK(system->apply(run->context, system->user, run->transposed, run->active, first->r, first->t));
+    NADIR_TRY(system->apply(run->context, system->user, run->transposed, run->active, first->r, first->t));
     for (int64_t slot = run->active - 1; slot >= 0; slot--) {
         run->lanes[slot].column->products += 1;
         if (!second_half(run, &run->lanes[slot])) {
             retire(run, slot);
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_residual_progress(nadir_context *context, double start, double now, double goal)
@@ -285,18 +283,16 @@ nadir_status nadir_residual_progress(nadir_context *context, double start, doubl
 nadir_status nadir_bicgstab_run(nadir_context *context, const nadir_linear_system *system, bool transposed,
                                 int64_t count, nadir_bicgstab_column *columns, double *work)
 {
-    nadir_status status = NADIR_OK;
     stab_lane lanes[NADIR_BICGSTAB_COLUMNS];
     stab_run run = {context, system, transposed, system->size, count, lanes};
     for (int64_t j = 0; j < count; j++) {
         start_lane(&run, &columns[j], j, work, system->size * count, &lanes[j]);
     }
     while (run.active > 0) {
-        NADIR_CHECK(step(&run));
+        NADIR_TRY(step(&run));
         if (run.active > 0) {
-            NADIR_CHECK(tell_progress(&run));
+            NADIR_TRY(tell_progress(&run));
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }

@@ -325,9 +325,7 @@ void nadir_exchange_free(nadir_exchange *exchange)
     if (exchange != NULL) {
         nadir_memory *memory = exchange->memory;
         exchange->table->release(exchange->table->self, exchange->plan);
-        nadir_memory_release(memory, exchange->places);
-        nadir_memory_release(memory, exchange->buffer);
-        nadir_memory_release(memory, exchange);
+        NADIR_MEMORY_RELEASE(memory, exchange->places, exchange->buffer, exchange);
         nadir_memory_free(memory);
     }
 }
@@ -380,15 +378,6 @@ int64_t nadir_exchange_column(const nadir_exchange *exchange, int64_t place)
     if (place >= exchange->first && place < exchange->first + exchange->count) {
         return place - exchange->first;
     }
-    int64_t low = 0;
-    int64_t high = exchange->ghosts;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (exchange->places[middle] < place) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < exchange->ghosts && exchange->places[low] == place ? exchange->count + low : -1;
+    const int64_t i = nadir_find_place(exchange->ghosts, exchange->places, place);
+    return i < exchange->ghosts && exchange->places[i] == place ? exchange->count + i : -1;
 }

@@ -222,8 +222,7 @@ nadir_status nadir_spectral_norm_prove(nadir_context *context, int64_t n, const 
     const double proven = rise(context, n, start, frobenius, diagonal, G);
     *bound = proven < frobenius ? proven : frobenius;
 cleanup:
-    nadir_release(context, G);
-    nadir_release(context, diagonal);
+    NADIR_RELEASE(context, G, diagonal);
     return status;
 }
 

@@ -63,18 +63,16 @@ static nadir_status apply(const gmres_run *run, const double *x, double *y)
 /* r <- b - A x at v[0]. The product is spared when x is zero. */
 static nadir_status compute_residual(gmres_run *run)
 {
-    nadir_status status = NADIR_OK;
     double *r = run->v[0];
     if (nadir_blocks_are_zero(run->context, run->size, run->x)) {
         memset(r, 0, (size_t)run->size * sizeof *r);
     } else {
-        NADIR_CHECK(apply(run, run->x, r));
+        NADIR_TRY(apply(run, run->x, r));
         run->products++;
     }
     run->residual = nadir_blocks_subtract_from(run->context, nadir_residual_norm(run->settings->transposed),
                                                run->size, run->b, r);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* v_1 = r / |r|; everything is divided by the residual throughout the cycle. */
@@ -172,23 +170,20 @@ static void update(const gmres_run *run)
 /* Up to RESTART steps on the residual at v[0], then the new x and its residual. */
 static nadir_status make_cycle(gmres_run *run)
 {
-    nadir_status status = NADIR_OK;
     const nadir_linear_system *system = run->system;
     bool goes_on = true;
     start_cycle(run);
     for (int step = 0; step < RESTART && goes_on; step++) {
         if (system->precondition != NULL) {
-            NADIR_CHECK(system->precondition(run->context, system->user, run->settings->transposed, 1,
-                                             run->v[step], run->z[step]));
+            NADIR_TRY(system->precondition(run->context, system->user, run->settings->transposed, 1,
+                                           run->v[step], run->z[step]));
         }
-        NADIR_CHECK(apply(run, run->z[step], run->v[step + 1]));
+        NADIR_TRY(apply(run, run->z[step], run->v[step + 1]));
         goes_on = extend(run, step);
-        NADIR_CHECK(nadir_progress(run->context, "solving", -1));
+        NADIR_TRY(nadir_progress(run->context, "solving", -1));
     }
     update(run);
-    NADIR_CHECK(compute_residual(run));
-cleanup:
-    return status;
+    return compute_residual(run);
 }
 
 /* Whether rounding, or the limit, keeps the residual from falling further. */
@@ -206,9 +201,8 @@ static bool is_stuck(gmres_run *run)
 
 static nadir_status solve_one(gmres_run *run)
 {
-    nadir_status status = NADIR_OK;
     const double goal = run->settings->residual;
-    NADIR_CHECK(compute_residual(run));
+    NADIR_TRY(compute_residual(run));
     for (;;) {
         const bool stuck = is_stuck(run);
         if (!isfinite(run->residual) || (stuck && run->residual > NEAR_ENOUGH * goal)) {
@@ -220,10 +214,9 @@ static nadir_status solve_one(gmres_run *run)
         if (run->residual <= goal || stuck) {
             break;
         }
-        NADIR_CHECK(make_cycle(run));
+        NADIR_TRY(make_cycle(run));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_gmres_solve(nadir_context *context, const nadir_linear_system *system,

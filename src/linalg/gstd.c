@@ -45,7 +45,6 @@ static double centred_middle(double low, double high)
 /* centred->median. work[count] */
 static nadir_status centred_median(nadir_context *context, centred_vector *centred, double *work)
 {
-    nadir_status status = NADIR_OK;
     const nadir_communication *table = context->communication;
     const int64_t entries = nadir_global_count(context, centred->count);
     const int64_t ranks[2] = {(entries - 1) / 2, entries / 2};
@@ -58,10 +57,9 @@ static nadir_status centred_median(nadir_context *context, centred_vector *centr
     for (int64_t i = 0; i < centred->count; i++) {
         work[i] = centred->x[i];
     }
-    NADIR_CHECK(table->order_statistics(table->self, context, centred->count, work, 2, ranks, values));
+    NADIR_TRY(table->order_statistics(table->self, context, centred->count, work, 2, ranks, values));
     centred->median = centred_middle(values[0], values[1]);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* q = infinity: half the range. */
@@ -96,13 +94,12 @@ static void add_moments(void *data, int64_t first, int64_t end, double *sums)
 /* q = 2: the mean and the norm of what is left, in two passes of which the second corrects the first. */
 static nadir_status centred_norm(nadir_context *context, centred_vector *centred, double *u, double *sigma)
 {
-    nadir_status status = NADIR_OK;
     double sums[3];
     centred->base = centred_middle(centred->extremes.smallest.value * centred->scale,
                                    centred->extremes.largest.value * centred->scale);
-    NADIR_CHECK(nadir_sums(context, centred->count, 1, add_moments, centred, 3, sums));
+    NADIR_TRY(nadir_sums(context, centred->count, 1, add_moments, centred, 3, sums));
     centred->base += sums[0] / sums[2];
-    NADIR_CHECK(nadir_sums(context, centred->count, 1, add_moments, centred, 3, sums));
+    NADIR_TRY(nadir_sums(context, centred->count, 1, add_moments, centred, 3, sums));
     centred->shift = sums[0] / sums[2];
     *sigma = sqrt(sums[1] - sums[0] * (sums[0] / sums[2]));
     if (u != NULL) {
@@ -111,8 +108,7 @@ static nadir_status centred_norm(nadir_context *context, centred_vector *centred
             u[i] = centred_value(centred, centred->x[i]) / *sigma;
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* sum |d| and the numbers of entries above and below. */
@@ -156,17 +152,15 @@ static nadir_status put_halves(nadir_context *context, const centred_vector *cen
 static nadir_status median_deviation(nadir_context *context, centred_vector *centred, double *work, double *u,
                                      double *sigma)
 {
-    nadir_status status = NADIR_OK;
     double sums[3];
-    NADIR_CHECK(centred_median(context, centred, work));
+    NADIR_TRY(centred_median(context, centred, work));
     centred->base = centred->median * centred->scale;
-    NADIR_CHECK(nadir_sums(context, centred->count, 1, add_halves, centred, 3, sums));
+    NADIR_TRY(nadir_sums(context, centred->count, 1, add_halves, centred, 3, sums));
     *sigma = sums[0];
     if (u != NULL) {
-        NADIR_CHECK(put_halves(context, centred, sums[1], sums[2], u));
+        NADIR_TRY(put_halves(context, centred, sums[1], sums[2], u));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /*
@@ -408,13 +402,12 @@ static double next_shift(const nadir_context *context, const search *self, cours
 static nadir_status find_root(nadir_context *context, search *self)
 {
     enum { LIMIT = 300 };
-    nadir_status status = NADIR_OK;
     course so_far = {.size = INFINITY, .stretch = 1};
     double shift = 0;
     double best = 0;
     double best_size = INFINITY;
     for (int i = 0; i < LIMIT; i++) {
-        NADIR_CHECK(evaluate(context, self, shift));
+        NADIR_TRY(evaluate(context, self, shift));
         const double size = fabs(self->value);
         nadir_bracket_narrow(&self->bracket, shift, self->value > 0);
         if (size < best_size) {
@@ -427,10 +420,9 @@ static nadir_status find_root(nadir_context *context, search *self)
         shift = next_shift(context, self, &so_far, shift);
     }
     if (self->centred->shift != best) {
-        NADIR_CHECK(evaluate(context, self, best));
+        NADIR_TRY(evaluate(context, self, best));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* q > 2: u = sign(d) share r^a / (sum r^a of the side); both sides sum to `share`, and |u|_p = 1. */
@@ -484,26 +476,24 @@ static double finish_below_two(const nadir_context *context, const search *self,
 static nadir_status gstd_power(nadir_context *context, centred_vector *centred, double q, double *work,
                                double *u, double *sigma)
 {
-    nadir_status status = NADIR_OK;
     search run = {.centred = centred, .q = q, .a = q - 1, .powers = u};
     const double smallest = centred->extremes.smallest.value * centred->scale;
     const double largest = centred->extremes.largest.value * centred->scale;
     centred->base = centred_middle(smallest, largest);
     if (q < 2) {
-        NADIR_CHECK(centred_median(context, centred, work));
+        NADIR_TRY(centred_median(context, centred, work));
         run.entries = (double)nadir_global_count(context, centred->count);
         centred->base = centred->median * centred->scale;
     }
     run.bracket.low = smallest - centred->base;
     run.bracket.high = largest - centred->base;
     run.width = run.bracket.high - run.bracket.low;
-    NADIR_CHECK(find_root(context, &run));
+    NADIR_TRY(find_root(context, &run));
     if (centred->device_vector != NULL && u != NULL) { /* the powers at the root */
-        NADIR_CHECK(add_on_device(context, &run, u));
+        NADIR_TRY(add_on_device(context, &run, u));
     }
     *sigma = q < 2 ? finish_below_two(context, &run, u) : finish_above_two(context, &run, u);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Long vectors go to a device, if there is one and it has memory, for norms that take many passes. */

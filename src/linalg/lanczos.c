@@ -50,22 +50,20 @@ typedef struct lanczos {
 static nadir_status orthogonalise(const lanczos *self, int64_t count, int many, const double *vectors,
                                   double *x, double *taken, double *norm)
 {
-    nadir_status status = NADIR_OK;
     double dots[BASIS + 1];
     for (int round = 0; round < 2 && many > 0; round++) {
-        NADIR_CHECK(nadir_vec_dots(self->vec, count, many, vectors, x, dots));
+        NADIR_TRY(nadir_vec_dots(self->vec, count, many, vectors, x, dots));
         for (int i = 0; i < many; i++) {
             if (taken != NULL) {
                 taken[i] += dots[i];
             }
             dots[i] = -dots[i];
         }
-        NADIR_CHECK(nadir_vec_add_many(self->vec, count, many, vectors, dots, x));
+        NADIR_TRY(nadir_vec_add_many(self->vec, count, many, vectors, dots, x));
     }
-    NADIR_CHECK(nadir_vec_dots(self->vec, count, 1, x, x, norm));
+    NADIR_TRY(nadir_vec_dots(self->vec, count, 1, x, x, norm));
     *norm = sqrt(*norm);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* x <- x / |x|, or 0 where |x| is rounding, as is *norm then. */
@@ -143,24 +141,21 @@ static nadir_status rotate(const lanczos *self, int64_t count, int size, int kep
 /* Keeps the best `kept` triples of `size`, and the next direction. */
 static nadir_status restart(lanczos *self, int size, int kept)
 {
-    nadir_status status = NADIR_OK;
     const int64_t columns = self->map->columns;
-    NADIR_CHECK(rotate(self, self->map->rows, size, kept, self->P, 1, BASIS, self->U));
-    NADIR_CHECK(rotate(self, columns, size, kept, self->Q, BASIS, 1, self->V));
-    NADIR_CHECK(nadir_vec_copy(self->vec, columns, self->V + size * columns, self->V + kept * columns));
+    NADIR_TRY(rotate(self, self->map->rows, size, kept, self->P, 1, BASIS, self->U));
+    NADIR_TRY(rotate(self, columns, size, kept, self->Q, BASIS, 1, self->V));
+    NADIR_TRY(nadir_vec_copy(self->vec, columns, self->V + size * columns, self->V + kept * columns));
     memset(self->B, 0, sizeof self->B);
     for (int i = 0; i < kept; i++) {
         self->B[i * BASIS + i] = self->s[i];
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Grows the spaces until the first triple is good enough. *size: of the spaces then, at->P and Q theirs. */
 static nadir_status iterate(lanczos *self, double tolerance, int64_t products_limit, int *size,
                             nadir_singular_triple *triple)
 {
-    nadir_status status = NADIR_OK;
     const int64_t rows = nadir_global_count(self->context, self->map->rows);
     const int64_t columns = nadir_global_count(self->context, self->map->columns);
     const int64_t least = rows < columns ? rows : columns;
@@ -168,15 +163,15 @@ static nadir_status iterate(lanczos *self, double tolerance, int64_t products_li
     const int length = least < BASIS ? (int)least + 1 : BASIS;
     int kept = 0;
     for (int j = 0;; j++) {
-        NADIR_CHECK(nadir_progress(self->context, "searching a singular value", -1));
-        NADIR_CHECK(step(self, j));
+        NADIR_TRY(nadir_progress(self->context, "searching a singular value", -1));
+        NADIR_TRY(step(self, j));
         *size = j + 1;
         const bool full = *size == length;
         const bool spent = self->products + 2 > products_limit;
         if (self->beta > 0 && !full && !spent && (*size - kept) % LOOK != 0) {
             continue;
         }
-        NADIR_CHECK(decompose(self, *size));
+        NADIR_TRY(decompose(self, *size));
         triple->sigma = self->s[0];
         triple->residual = self->beta * fabs(self->P[j]);
         triple->converged = triple->residual <= tolerance * triple->sigma;
@@ -185,12 +180,11 @@ static nadir_status iterate(lanczos *self, double tolerance, int64_t products_li
         }
         if (full) {
             kept = *size > KEPT + LOOK ? KEPT : *size / 2;
-            NADIR_CHECK(restart(self, *size, kept));
+            NADIR_TRY(restart(self, *size, kept));
             j = kept - 1;
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* q <- `start`, [count] in memory, or normal variates, brought to length one. drawn: [count] in memory to make
@@ -198,7 +192,6 @@ cleanup:
 static nadir_status begin(const nadir_vec *vec, int64_t count, const double *start, nadir_random *random,
                           double *drawn, double *q)
 {
-    nadir_status status = NADIR_OK;
     double square;
     /* the same vector, however it is distributed over processes */
     for (int64_t i = start == NULL ? nadir_global_first(vec->context, count) : 0; i > 0; i--) {
@@ -207,18 +200,15 @@ static nadir_status begin(const nadir_vec *vec, int64_t count, const double *sta
     for (int64_t i = 0; i < count; i++) {
         drawn[i] = start != NULL ? start[i] : nadir_random_normal(random);
     }
-    NADIR_CHECK(nadir_vec_copy(vec, count, drawn, q));
-    NADIR_CHECK(nadir_vec_dots(vec, count, 1, q, q, &square));
+    NADIR_TRY(nadir_vec_copy(vec, count, drawn, q));
+    NADIR_TRY(nadir_vec_dots(vec, count, 1, q, q, &square));
     const double norm = sqrt(square);
     if (!(norm > 0) || !isfinite(norm)) {
-        status =
-            nadir_fail(vec->context, NADIR_ERROR_ARGUMENT,
-                       "the start of a Lanczos iteration has norm %g; expected one that is positive", norm);
-        goto cleanup;
+        return nadir_fail(vec->context, NADIR_ERROR_ARGUMENT,
+                          "the start of a Lanczos iteration has norm %g; expected one that is positive",
+                          norm);
     }
-    NADIR_CHECK(nadir_vec_scale(vec, count, 1 / norm, q, q));
-cleanup:
-    return status;
+    return nadir_vec_scale(vec, count, 1 / norm, q, q);
 }
 
 nadir_status nadir_lanczos_top(const nadir_vec *vec, const nadir_linear_map *map, const double *start,
@@ -342,31 +332,27 @@ static nadir_status look(nadir_context *context, const tridiagonal *self, int64_
 static nadir_status largest_step(const nadir_vec *vec, int64_t size, nadir_apply *apply, void *user,
                                  tridiagonal *self, const double *q, double *next, double *product)
 {
-    nadir_status status = NADIR_OK;
     const int j = self->size;
     double before;
     double after;
-    NADIR_CHECK(apply(vec->context, user, q, product));
-    NADIR_CHECK(nadir_vec_dots(vec, size, 1, product, product, &before));
+    NADIR_TRY(apply(vec->context, user, q, product));
+    NADIR_TRY(nadir_vec_dots(vec, size, 1, product, product, &before));
     if (j > 0) {
         const double less = -self->beta[j - 1];
-        NADIR_CHECK(nadir_vec_add_many(vec, size, 1, next, &less, product));
+        NADIR_TRY(nadir_vec_add_many(vec, size, 1, next, &less, product));
     }
-    NADIR_CHECK(nadir_vec_dots(vec, size, 1, q, product, &self->alpha[j]));
+    NADIR_TRY(nadir_vec_dots(vec, size, 1, q, product, &self->alpha[j]));
     const double less = -self->alpha[j];
-    NADIR_CHECK(nadir_vec_add_many(vec, size, 1, q, &less, product));
-    NADIR_CHECK(nadir_vec_dots(vec, size, 1, product, product, &after));
+    NADIR_TRY(nadir_vec_add_many(vec, size, 1, q, &less, product));
+    NADIR_TRY(nadir_vec_dots(vec, size, 1, product, product, &after));
     const double norm = sqrt(after);
     self->beta[j] = norm > 64 * DBL_EPSILON * sqrt(before) ? norm : 0;
     self->size = j + 1;
     if (!isfinite(self->alpha[j]) || !isfinite(norm)) {
-        status = nadir_fail(vec->context, NADIR_ERROR_NOT_CONVERGED,
-                            "a product with an operator is not finite: the Lanczos iteration stops");
-        goto cleanup;
+        return nadir_fail(vec->context, NADIR_ERROR_NOT_CONVERGED,
+                          "a product with an operator is not finite: the Lanczos iteration stops");
     }
-    NADIR_CHECK(nadir_vec_scale(vec, size, self->beta[j] > 0 ? 1 / norm : 0, product, next));
-cleanup:
-    return status;
+    return nadir_vec_scale(vec, size, self->beta[j] > 0 ? 1 / norm : 0, product, next);
 }
 
 nadir_status nadir_lanczos_largest(const nadir_vec *vec, int64_t size, nadir_apply *apply, void *user,

@@ -13,9 +13,7 @@
 
 void nadir_entries_clear(nadir_context *context, nadir_entries *entries)
 {
-    nadir_release(context, entries->starts);
-    nadir_release(context, entries->columns);
-    nadir_release(context, entries->values);
+    NADIR_RELEASE(context, entries->starts, entries->columns, entries->values);
     *entries = (nadir_entries){0};
 }
 
@@ -57,17 +55,7 @@ static void multiply_dense(const nadir_context *context, const nadir_matrix *mat
 static int64_t share_start(const nadir_matrix *matrix, int share, int shares)
 {
     const int64_t wanted = matrix->starts[matrix->size] / shares * share;
-    int64_t low = 0;
-    int64_t high = share == shares ? (low = matrix->size) : matrix->size;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (matrix->starts[middle] < wanted) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return share == shares ? matrix->size : nadir_find_place(matrix->size, matrix->starts, wanted);
 }
 
 /* A product with a CSR matrix, of whose rows each thread does a share. */

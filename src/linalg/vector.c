@@ -378,10 +378,9 @@ static nadir_status sum_powers(nadir_context *context, int64_t count, const doub
 
 nadir_status nadir_norm_p(nadir_context *context, int64_t count, const double *x, double p, double *norm)
 {
-    nadir_status status = NADIR_OK;
     nadir_extremes extremes;
-    NADIR_CHECK(check_exponent(context, p));
-    NADIR_CHECK(nadir_extremes_find(context, 0, count, x, &extremes));
+    NADIR_TRY(check_exponent(context, p));
+    NADIR_TRY(nadir_extremes_find(context, 0, count, x, &extremes));
     const double size = nadir_extremes_size(&extremes);
     if (isinf(p) || size == 0) {
         *norm = size;
@@ -393,10 +392,9 @@ nadir_status nadir_norm_p(nadir_context *context, int64_t count, const double *x
     }
     double divisor;
     double total;
-    NADIR_CHECK(sum_powers(context, count, x, p, size, NULL, &divisor, &total));
+    NADIR_TRY(sum_powers(context, count, x, p, size, NULL, &divisor, &total));
     *norm = divisor * (p == 1 ? total : pow(total, 1 / p));
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The lowest place of an entry of the largest size. */
@@ -411,10 +409,9 @@ static nadir_indexed largest_entry(const nadir_extremes *extremes)
 nadir_status nadir_norm_dual(nadir_context *context, int64_t first, int64_t count, const double *x, double q,
                              double *u, double *norm)
 {
-    nadir_status status = NADIR_OK;
     nadir_extremes extremes;
-    NADIR_CHECK(check_exponent(context, q));
-    NADIR_CHECK(nadir_extremes_find(context, first, count, x, &extremes));
+    NADIR_TRY(check_exponent(context, q));
+    NADIR_TRY(nadir_extremes_find(context, first, count, x, &extremes));
     const double size = nadir_extremes_size(&extremes);
     if (isinf(q) || size == 0) {
         const nadir_indexed top = largest_entry(&extremes);
@@ -429,7 +426,7 @@ nadir_status nadir_norm_dual(nadir_context *context, int64_t first, int64_t coun
     }
     double divisor;
     double total;
-    NADIR_CHECK(sum_powers(context, count, x, q, size, q == 1 ? NULL : u, &divisor, &total));
+    NADIR_TRY(sum_powers(context, count, x, q, size, q == 1 ? NULL : u, &divisor, &total));
     *norm = divisor * (q == 1 ? total : pow(total, 1 / q));
     /* (|x| / |x|_q)^(q - 1) = r^(q - 1) / (sum r^q)^((q - 1) / q); signs at q = 1 */
     const double divide = pow(total, (q - 1) / q);
@@ -437,8 +434,7 @@ nadir_status nadir_norm_dual(nadir_context *context, int64_t first, int64_t coun
     for (int64_t i = 0; i < count; i++) {
         u[i] = q == 1 ? (double)((x[i] > 0) - (x[i] < 0)) : u[i] / divide;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /*

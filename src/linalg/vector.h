@@ -30,6 +30,32 @@ void nadir_vector_add(int64_t count, double weight, const double *x, bool first,
 /* x <- x / divisor. */
 void nadir_vector_divide(int64_t count, double divisor, double *x);
 
+/* The first of `count` rising numbers that is not below the wanted one, or `count`. O(log count) */
+static inline int64_t nadir_find_place(int64_t count, const int64_t *rising, int64_t wanted)
+{
+    int64_t low = 0;
+    int64_t high = count;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        const bool before = rising[middle] < wanted;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low;
+}
+static inline int64_t nadir_find_column(int64_t count, const int32_t *rising, int64_t wanted)
+{
+    int64_t low = 0;
+    int64_t high = count;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        const bool before = rising[middle] < wanted;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low;
+}
+
 /*
  * p-norms of distributed vectors, p in [1, infinity], and the vectors where Hölder's inequality is an
  * equality.

@@ -21,8 +21,7 @@ void nadir_average_clear(nadir_context *context, nadir_average *average)
     nadir_release(context, average->dense);
     nadir_entries_clear(context, &average->entries);
     nadir_entries_clear(context, &average->transpose);
-    nadir_release(context, average->correction);
-    nadir_release(context, average->active);
+    NADIR_RELEASE(context, average->correction, average->active);
     nadir_offsupport_tail_clear(context, &average->tail);
     if (average->device_matrix != NULL && average->lender == NULL) {
         average->device->matrix_free(average->device_matrix);
@@ -186,8 +185,7 @@ static nadir_status make_sparse(nadir_context *context, const nadir_kernel *kern
     *entries = made;
     made = (nadir_entries){0};
 cleanup:
-    nadir_release(context, buffers.columns[0]);
-    nadir_release(context, buffers.values[0]);
+    NADIR_RELEASE(context, buffers.columns[0], buffers.values[0]);
     nadir_entries_clear(context, &made);
     return status;
 }

@@ -223,12 +223,10 @@ static nadir_status checked_product(nadir_context *context, int64_t a, int64_t b
 nadir_status nadir_generate_name_actions(nadir_context *context, nadir_model *model, int64_t count,
                                          const char *const *names)
 {
-    nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < count; i++) {
-        NADIR_CHECK(nadir_names_add(context, &model->action_names, names[i], strlen(names[i])));
+        NADIR_TRY(nadir_names_add(context, &model->action_names, names[i], strlen(names[i])));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_generate_progress(nadir_context *context, int64_t row, int64_t rows, int64_t length)
@@ -442,8 +440,7 @@ static nadir_status fill_garnet(nadir_context *context, const nadir_generate_set
         nadir_generate_end_state(model);
     }
 cleanup:
-    nadir_release(context, work.chosen);
-    nadir_release(context, work.values);
+    NADIR_RELEASE(context, work.chosen, work.values);
     return status;
 }
 

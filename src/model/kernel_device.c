@@ -60,14 +60,12 @@ void nadir_kernel_device_forget(nadir_kernel *kernel)
 
 nadir_status nadir_kernel_device_fetch(nadir_context *context, nadir_kernel *kernel)
 {
-    nadir_status status = NADIR_OK;
     const nadir_device_perturbed to = numbers_of(&kernel->perturbed);
     if (kernel->away) {
-        NADIR_CHECK(kernel->values_device->perturbed_download(kernel->device_values, context, &to));
+        NADIR_TRY(kernel->values_device->perturbed_download(kernel->device_values, context, &to));
         kernel->away = false;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 const void *nadir_kernel_device_values(const nadir_kernel *kernel)
@@ -86,20 +84,18 @@ void nadir_kernel_device_adopt(const nadir_context *context, nadir_kernel *kerne
 /* The numbers of a perturbed kernel on the device, brought there if need be. */
 static nadir_status send_values(nadir_context *context, const nadir_kernel *kernel, const void **numbers)
 {
-    nadir_status status = NADIR_OK;
     nadir_kernel *kept = (nadir_kernel *)(uintptr_t)kernel; /* what it is stays the same */
     const nadir_device_perturbed from = numbers_of(&kernel->perturbed);
     void *rows;
     void *made;
     if (kernel->device_values == NULL) {
-        NADIR_CHECK(nadir_kernel_device_rows(context, kernel->model, &rows));
-        NADIR_CHECK(context->device->perturbed_upload(rows, context, &from, &made));
+        NADIR_TRY(nadir_kernel_device_rows(context, kernel->model, &rows));
+        NADIR_TRY(context->device->perturbed_upload(rows, context, &from, &made));
         nadir_kernel_device_adopt(context, kept, made);
         kept->away = false;
     }
     *numbers = kernel->device_values;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Another thread may do the same meanwhile. */
@@ -138,17 +134,16 @@ nadir_status nadir_kernel_device_rows(nadir_context *context, nadir_model *model
 static nadir_status average_on_device(nadir_context *context, const nadir_kernel *kernel,
                                       const nadir_policy *policy, nadir_average *average)
 {
-    nadir_status status = NADIR_OK;
     void *rows;
     const void *numbers;
-    NADIR_CHECK(nadir_kernel_device_rows(context, kernel->model, &rows));
+    NADIR_TRY(nadir_kernel_device_rows(context, kernel->model, &rows));
     if (kernel->kind != NADIR_KERNEL_PERTURBED) {
-        NADIR_CHECK(context->device->average(rows, context, policy->probabilities, &average->device_matrix,
-                                             &average->facts));
+        NADIR_TRY(context->device->average(rows, context, policy->probabilities, &average->device_matrix,
+                                           &average->facts));
     } else {
-        NADIR_CHECK(send_values(context, kernel, &numbers));
-        NADIR_CHECK(context->device->average_perturbed(rows, context, numbers, policy->probabilities,
-                                                       &average->device_matrix, &average->facts));
+        NADIR_TRY(send_values(context, kernel, &numbers));
+        NADIR_TRY(context->device->average_perturbed(rows, context, numbers, policy->probabilities,
+                                                     &average->device_matrix, &average->facts));
     }
     average->device = context->device;
     average->sparse = kernel->model->dense == NULL;
@@ -160,8 +155,7 @@ static nadir_status average_on_device(nadir_context *context, const nadir_kernel
                                                 .device_matrix = average->device_matrix,
                                                 .facts = average->facts.tail};
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_kernel_device_average_if_memory(nadir_context *context, const nadir_kernel *kernel,

@@ -2,6 +2,7 @@
 #ifndef NADIR_MODEL_KERNEL_INTERNAL_H
 #define NADIR_MODEL_KERNEL_INTERNAL_H
 
+#include "linalg/vector.h"
 #include "model/kernel.h"
 #include "model/perturbed.h"
 
@@ -60,17 +61,8 @@ nadir_row nadir_kernel_row(const nadir_kernel *kernel, int64_t row);
 /* Whether the model's row has an entry for this state, O(log entries); columns are not NULL. */
 static inline bool nadir_row_has(const nadir_row *row, int64_t state)
 {
-    int64_t low = 0;
-    int64_t high = row->count;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (row->columns[middle] < state) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < row->count && row->columns[low] == state;
+    const int64_t i = nadir_find_column(row->count, row->columns, state);
+    return i < row->count && row->columns[i] == state;
 }
 
 /* Perturbed kernels with a tail (perturbed.c). */

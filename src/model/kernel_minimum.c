@@ -153,10 +153,8 @@ nadir_status nadir_rank_one_minimum(nadir_context *context, const nadir_model *m
     *minimum = nadir_allreduce_minimum(context, smallest_entry(context, &self));
 cleanup:
     for (int side = 0; side < 2; side++) {
-        nadir_release(context, self.ends[side].top);
-        nadir_release(context, self.ends[side].columns);
+        NADIR_RELEASE(context, self.ends[side].top, self.ends[side].columns);
     }
-    nadir_release(context, values);
-    nadir_release(context, extended);
+    NADIR_RELEASE(context, values, extended);
     return status;
 }

@@ -231,8 +231,7 @@ cleanup:
 
 void nadir_sorted_states_release(nadir_memory *memory, nadir_sorted_states *sorted)
 {
-    nadir_memory_release(memory, sorted->order);
-    nadir_memory_release(memory, sorted->x);
+    NADIR_MEMORY_RELEASE(memory, sorted->order, sorted->x);
     *sorted = (nadir_sorted_states){0};
 }
 
@@ -368,9 +367,7 @@ void nadir_offsupport_tail_clear(nadir_context *context, nadir_offsupport_tail *
     nadir_entries_clear(context, &tail->last_turned);
     nadir_entries_clear(context, &tail->slope_turned);
     nadir_entries_clear(context, &tail->extra_turned);
-    nadir_release(context, tail->slope);
-    nadir_release(context, tail->turned_columns);
-    nadir_release(context, tail->sums);
+    NADIR_RELEASE(context, tail->slope, tail->turned_columns, tail->sums);
     *tail = (nadir_offsupport_tail){0};
 }
 
@@ -583,10 +580,9 @@ static void add_tail_transposed(const nadir_context *context, const nadir_offsup
 nadir_status nadir_offsupport_tail_add_transposed(nadir_context *context, nadir_offsupport_tail *tail,
                                                   int64_t count, double scale, const double *x, double *y)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = tail->device_matrix == NULL ? tail->states : 0;
     if (n > 0 && tail->extra_turned.starts == NULL) {
-        NADIR_CHECK(turn(context, tail));
+        NADIR_TRY(turn(context, tail));
     }
     for (int64_t j = 0; j < count && n > 0; j++) {
         if (tail->last.starts[n] > 0) {
@@ -594,8 +590,7 @@ nadir_status nadir_offsupport_tail_add_transposed(nadir_context *context, nadir_
         }
         add_product(context, n, &tail->extra_turned, scale, x + j * n, y + j * n);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 int64_t nadir_offsupport_tail_entries(const nadir_offsupport_tail *tail)

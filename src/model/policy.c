@@ -28,8 +28,7 @@ void nadir_policy_free(nadir_policy *policy)
 {
     if (policy != NULL && atomic_fetch_sub(&policy->references, 1) == 1) {
         nadir_memory *memory = policy->memory;
-        nadir_memory_release(memory, policy->probabilities);
-        nadir_memory_release(memory, policy);
+        NADIR_MEMORY_RELEASE(memory, policy->probabilities, policy);
         nadir_memory_free(memory);
     }
 }
@@ -93,12 +92,10 @@ static nadir_status check_state(nadir_context *context, const nadir_model *model
 nadir_status nadir_policy_settle(nadir_context *context, const nadir_model *model, const char *name,
                                  double *probabilities, nadir_sum_report *report)
 {
-    nadir_status status = NADIR_OK;
     for (int64_t s = 0; s < model->states; s++) {
-        NADIR_CHECK(check_state(context, model, name, s, probabilities, report));
+        NADIR_TRY(check_state(context, model, name, s, probabilities, report));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_policy_create(nadir_context *context, const nadir_model *model,
@@ -127,16 +124,14 @@ cleanup:
 nadir_status nadir_policy_create_uniform(nadir_context *context, const nadir_model *model,
                                          nadir_policy **policy)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_policy_create_blank(context, model, policy));
+    NADIR_TRY(nadir_policy_create_blank(context, model, policy));
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             (*policy)->probabilities[row] = 1.0 / (double)actions;
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_policy_create_deterministic(nadir_context *context, const nadir_model *model,
@@ -149,9 +144,8 @@ nadir_status nadir_policy_create_deterministic(nadir_context *context, const nad
         const int64_t row = nadir_model_find_row(model, s, actions[s]);
         if (row < 0) {
             char place[NADIR_LABEL_LENGTH];
-            status = nadir_fail(context, NADIR_ERROR_POLICY, "policy: %s: there is no action %lld",
-                                nadir_model_label(model, s, -1, place), (long long)actions[s]);
-            goto cleanup;
+            NADIR_CHECK(nadir_fail(context, NADIR_ERROR_POLICY, "policy: %s: there is no action %lld",
+                                   nadir_model_label(model, s, -1, place), (long long)actions[s]));
         }
         made->probabilities[row] = 1;
     }

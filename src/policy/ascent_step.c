@@ -77,7 +77,6 @@ void nadir_ascent_measure(nadir_ascent *self)
 
 nadir_status nadir_ascent_update_model(nadir_ascent *self)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = self->minmax.model;
     const nadir_response *current = self->current;
     const nadir_response *next = self->next;
@@ -86,7 +85,7 @@ nadir_status nadir_ascent_update_model(nadir_ascent *self)
     double *step = NULL;
     double *decrease = NULL;
     if (self->lbfgs.most > 0) {
-        NADIR_CHECK(nadir_lbfgs_push(self->context, &self->lbfgs));
+        NADIR_TRY(nadir_lbfgs_push(self->context, &self->lbfgs));
         step = self->lbfgs.s[self->lbfgs.count - 1];
         decrease = self->lbfgs.y[self->lbfgs.count - 1];
     }
@@ -106,8 +105,7 @@ nadir_status nadir_ascent_update_model(nadir_ascent *self)
     s_y = nadir_allreduce_sum(self->context, s_y);
     const double alpha = self->state.alpha;
     self->state.alpha = fmin(fmax(s_y > 0 ? s_s / s_y : 10 * alpha, 1e-3 * alpha), 1e3 * alpha);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static void normalise(const nadir_model *model, double *probabilities)
@@ -126,18 +124,16 @@ static void normalise(const nadir_model *model, double *probabilities)
 /* pi + t direction. */
 static nadir_status make_trial(nadir_ascent *self, double t, nadir_policy **trial)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = self->minmax.model;
     const double *pi = self->current->policy->probabilities;
-    NADIR_CHECK(nadir_policy_create_blank(self->context, model, trial));
+    NADIR_TRY(nadir_policy_create_blank(self->context, model, trial));
     double *probabilities = (*trial)->probabilities;
     for (int64_t row = 0; row < model->rows; row++) {
         const double moved = t > 0 ? pi[row] + t * self->direction[row] : pi[row];
         probabilities[row] = moved > SMALLEST_PROBABILITY ? moved : 0;
     }
     normalise(model, probabilities);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_ascent_try_step(nadir_ascent *self, double t)

@@ -106,14 +106,11 @@ typedef struct point {
 static nadir_status evaluate_point(nadir_context *context, const nadir_dual_bound *dual_bound,
                                    const nadir_kernel *to, double t, double *value, point *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_kernel_free(self->kernel);
     self->kernel = NULL;
     self->t = t;
-    NADIR_CHECK(nadir_kernel_mix(context, dual_bound->model, dual_bound->kernel, to, t, &self->kernel));
-    NADIR_CHECK(nadir_dual_bound_of_kernel(context, dual_bound, self->kernel, NULL, value, &self->upper));
-cleanup:
-    return status;
+    NADIR_TRY(nadir_kernel_mix(context, dual_bound->model, dual_bound->kernel, to, t, &self->kernel));
+    return nadir_dual_bound_of_kernel(context, dual_bound, self->kernel, NULL, value, &self->upper);
 }
 
 /* Minimises over the segment to another kernel. *decrease: of the bound. */
@@ -166,20 +163,18 @@ cleanup:
 
 nadir_status nadir_dual_bound_mix_kernels(nadir_context *context, nadir_dual_bound *dual_bound, double worth)
 {
-    nadir_status status = NADIR_OK;
     double decrease = INFINITY;
     for (int round = 0; round < ROUNDS && dual_bound->kernel != NULL && decrease > worth; round++) {
         decrease = 0;
         for (int i = 0; i < NADIR_DUAL_BOUND_KERNELS; i++) {
             double step = 0;
             if (dual_bound->kept[i] != NULL) {
-                NADIR_CHECK(mix_with(context, dual_bound, dual_bound->kept[i], &step));
+                NADIR_TRY(mix_with(context, dual_bound, dual_bound->kept[i], &step));
             }
             decrease += step;
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_dual_bound_check_kernel(nadir_context *context, nadir_dual_bound *dual_bound,

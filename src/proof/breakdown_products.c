@@ -182,7 +182,6 @@ static double bound_by_centring(const nadir_context *context, const nadir_breakd
 static nadir_status raise_minima(nadir_context *context, const nadir_breakdown_operator *self,
                                  const average_scan *scan)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
     const double gamma = self->problem->gamma;
     double *through = scan->work; /* D^T m */
@@ -200,14 +199,13 @@ static nadir_status raise_minima(nadir_context *context, const nadir_breakdown_o
     range_of_sums(context, self, scan, &low, &high);
     const double least =
         1 / (nadir_round_up(1 - gamma * fmin(low, 1), 4) + nadir_round_error(4)); /* of D 1 */
-    NADIR_CHECK(nadir_verified_solve(context, self->problem, &self->solver, true, scan->minima, 0, NULL, 0,
-                                     through, &error));
+    NADIR_TRY(nadir_verified_solve(context, self->problem, &self->solver, true, scan->minima, 0, NULL, 0,
+                                   through, &error));
     for (int64_t t = 0; t < n; t++) {
         const double direct = scan->minima[t] * least;
         scan->minima[t] = nadir_round_down(gamma * fmax(direct, through[t] - error.error), 8);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The `count` states, numbered over all processes, with the largest W times column sum of M, largest first.
@@ -215,7 +213,6 @@ cleanup:
 static nadir_status find_heavy(nadir_context *context, const nadir_breakdown_operator *self,
                                const average_scan *scan, int64_t count, int64_t *which, double *share)
 {
-    nadir_status status = NADIR_OK;
     const nadir_communication *table = context->communication;
     nadir_indexed own[HEAVY];
     nadir_indexed heaviest[HEAVY];
@@ -244,14 +241,13 @@ static nadir_status find_heavy(nadir_context *context, const nadir_breakdown_ope
     for (int64_t i = 0; i < many; i++) {
         own[i] = (nadir_indexed){found[i], nadir_model_first(self->problem->model) + which[i]};
     }
-    NADIR_CHECK(table->top(table->self, context, many, own, count, heaviest, &many));
+    NADIR_TRY(table->top(table->self, context, many, own, count, heaviest, &many));
     for (int64_t i = 0; i < many; i++) {
         heavy += heaviest[i].value;
         which[i] = heaviest[i].place;
     }
     *share = heavy / nadir_allreduce_sum(context, all);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* r, in scan->minima, raised to the true column minima of D, rounded down, of a few states. */
@@ -295,7 +291,6 @@ cleanup:
 static nadir_status apply_twice(nadir_context *context, const nadir_breakdown_operator *self, const double *r,
                                 const double *x, double *w, double *y, double *z)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
     nadir_solve_error error;
     const double close = self->thorough ? 0 : CLOSE;
@@ -305,8 +300,7 @@ static nadir_status apply_twice(nadir_context *context, const nadir_breakdown_op
         w[s] = nadir_round_up(self->W[s] * x[s], 2);
     }
     memset(y, 0, (size_t)n * sizeof *y);
-    NADIR_CHECK(
-        nadir_verified_solve(context, self->problem, &self->solver, false, w, 0, y, close, y, &error));
+    NADIR_TRY(nadir_verified_solve(context, self->problem, &self->solver, false, w, 0, y, close, y, &error));
     const double shift = nadir_global_dot(context, n, r, w, &rounding);
     const double above = error.error + rounding + nadir_round_error(4) * (error.largest + shift);
     for (int64_t s = 0; s < n; s++) {
@@ -317,34 +311,32 @@ static nadir_status apply_twice(nadir_context *context, const nadir_breakdown_op
     const double total = (double)nadir_model_total(self->problem->model);
     const double sum_low = nadir_round_down(sum, total);
     memset(z, 0, (size_t)n * sizeof *z);
-    NADIR_CHECK(nadir_verified_solve(context, self->problem, &self->solver, true, y, 0, z, close / total, z,
-                                     &error)); /* the error is that of the sum of all entries */
+    NADIR_TRY(nadir_verified_solve(context, self->problem, &self->solver, true, y, 0, z, close / total, z,
+                                   &error)); /* the error is that of the sum of all entries */
     for (int64_t s = 0; s < n; s++) {
         const double rest =
             z[s] - r[s] * sum_low + error.error + nadir_round_error(4) * (fabs(z[s]) + r[s] * sum);
         z[s] = nadir_round_up(self->W[s] * fmax(rest, 0), 4);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* x <- about B^T B x, of largest entry 1, and positive; w and y: [states] to work with. */
 static nadir_status step_roughly(nadir_context *context, const nadir_breakdown_operator *self,
                                  const double *r, double *x, double *w, double *y)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
     double rounding;
     for (int64_t s = 0; s < n; s++) {
         w[s] = self->W[s] * x[s];
     }
-    NADIR_CHECK(nadir_occupancy_solve_roughly(context, self->problem->occupancy, false, 1, w, ROUGH, y));
+    NADIR_TRY(nadir_occupancy_solve_roughly(context, self->problem->occupancy, false, 1, w, ROUGH, y));
     const double shift = nadir_global_dot(context, n, r, w, &rounding);
     for (int64_t s = 0; s < n; s++) {
         y[s] = fmax(y[s] - shift, 0);
     }
     const double sum = nadir_global_sum(context, n, y);
-    NADIR_CHECK(nadir_occupancy_solve_roughly(context, self->problem->occupancy, true, 1, y, ROUGH, w));
+    NADIR_TRY(nadir_occupancy_solve_roughly(context, self->problem->occupancy, true, 1, y, ROUGH, w));
     for (int64_t s = 0; s < n; s++) {
         x[s] = self->W[s] * fmax(w[s] - r[s] * sum, 0);
     }
@@ -352,8 +344,7 @@ static nadir_status step_roughly(nadir_context *context, const nadir_breakdown_o
     for (int64_t s = 0; s < n; s++) {
         x[s] = largest > 0 ? fmax(x[s] / largest, SMALLEST) : 1;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The second bound; r: [states], work: [3 * states]. */

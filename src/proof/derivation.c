@@ -49,11 +49,8 @@ cleanup:
 static nadir_status record(nadir_context *context, nadir_derivation *self, nadir_step step, int64_t count,
                            const double *numbers)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(append(context, self->certificate, 1, (double[]){(double)step}));
-    NADIR_CHECK(append(context, self->certificate, count, numbers));
-cleanup:
-    return status;
+    NADIR_TRY(append(context, self->certificate, 1, (double[]){(double)step}));
+    return append(context, self->certificate, count, numbers);
 }
 
 static nadir_status record_vector(nadir_context *context, nadir_derivation *self, const double *vector)
@@ -102,28 +99,23 @@ cleanup:
 
 static nadir_status make_rows(nadir_context *context, nadir_derivation *self)
 {
-    nadir_status status = NADIR_OK;
     if (!self->has_rows) {
-        NADIR_CHECK(nadir_perturbable_rows_make(context, self->problem, &self->perturbable));
+        NADIR_TRY(nadir_perturbable_rows_make(context, self->problem, &self->perturbable));
         self->has_rows = true;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_derivation_set_passes(nadir_context *context, nadir_derivation *self, int64_t passes,
                                          double settled)
 {
-    nadir_status status = NADIR_OK;
     int64_t done;
-    NADIR_CHECK(make_rows(context, self));
-    NADIR_CHECK(nadir_occupancy_bounds_pass(context, self->problem, &self->perturbable,
-                                            radius_2(self->problem, self->beta), passes, settled, &self->set,
-                                            &done));
+    NADIR_TRY(make_rows(context, self));
+    NADIR_TRY(nadir_occupancy_bounds_pass(context, self->problem, &self->perturbable,
+                                          radius_2(self->problem, self->beta), passes, settled, &self->set,
+                                          &done));
     take_set(self);
-    NADIR_CHECK(record(context, self, NADIR_STEP_SET_PASSES, 1, (double[]){(double)done}));
-cleanup:
-    return status;
+    return record(context, self, NADIR_STEP_SET_PASSES, 1, (double[]){(double)done});
 }
 
 /* Offers a Lagrangian bound and keeps its v and tau if it is better than what there is. */
@@ -148,39 +140,30 @@ cleanup:
 nadir_status nadir_derivation_lagrangian(nadir_context *context, nadir_derivation *self, double tau,
                                          const double *v)
 {
-    nadir_status status = NADIR_OK;
     double lower;
-    NADIR_CHECK(
+    NADIR_TRY(
         nadir_lagrangian_bound(context, self->problem, self->beta, self->certificate->d_bar, tau, v, &lower));
-    NADIR_CHECK(offer_lagrangian(context, self, tau, v, lower));
-    NADIR_CHECK(record(context, self, NADIR_STEP_LAGRANGIAN, 1, &tau));
-    NADIR_CHECK(record_vector(context, self, v));
-cleanup:
-    return status;
+    NADIR_TRY(offer_lagrangian(context, self, tau, v, lower));
+    NADIR_TRY(record(context, self, NADIR_STEP_LAGRANGIAN, 1, &tau));
+    return record_vector(context, self, v);
 }
 
 nadir_status nadir_derivation_by_norms(nadir_context *context, nadir_derivation *self)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(make_rows(context, self));
-    NADIR_CHECK(nadir_kappa_by_norms_prove(context, self->problem, &self->perturbable, &self->set, self->beta,
-                                           self->candidate, self->certificate));
-    NADIR_CHECK(record(context, self, NADIR_STEP_BY_NORMS, 0, NULL));
-cleanup:
-    return status;
+    NADIR_TRY(make_rows(context, self));
+    NADIR_TRY(nadir_kappa_by_norms_prove(context, self->problem, &self->perturbable, &self->set, self->beta,
+                                         self->candidate, self->certificate));
+    return record(context, self, NADIR_STEP_BY_NORMS, 0, NULL);
 }
 
 nadir_status nadir_derivation_large(nadir_context *context, nadir_derivation *self)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(make_rows(context, self));
-    NADIR_CHECK(nadir_second_order_prove_large(context, self->problem, &self->perturbable, &self->set,
-                                               self->beta, self->candidate, self->certificate));
+    NADIR_TRY(make_rows(context, self));
+    NADIR_TRY(nadir_second_order_prove_large(context, self->problem, &self->perturbable, &self->set,
+                                             self->beta, self->candidate, self->certificate));
     nadir_perturbable_rows_clear(context, &self->perturbable);
     self->has_rows = false;
-    NADIR_CHECK(record(context, self, NADIR_STEP_LARGE, 0, NULL));
-cleanup:
-    return status;
+    return record(context, self, NADIR_STEP_LARGE, 0, NULL);
 }
 
 nadir_status nadir_derivation_expand(nadir_context *context, nadir_derivation *self)
@@ -234,51 +217,42 @@ cleanup:
 
 nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_kappa_matrix_clear(context, &self->matrix);
     nadir_occupancy_bounds_clear(context, &self->below);
     self->begun = false;
     self->measured = false;
-    NADIR_CHECK(nadir_occupancy_bounds_copy(context, &self->set, &self->below));
-    NADIR_CHECK(
-        nadir_stationary_point_kkt(context, &self->set, self->beta, self->candidate->tau, &self->star));
+    NADIR_TRY(nadir_occupancy_bounds_copy(context, &self->set, &self->below));
+    NADIR_TRY(nadir_stationary_point_kkt(context, &self->set, self->beta, self->candidate->tau, &self->star));
     self->level = nadir_stationary_point_level(&self->star);
     /* two kernels of the ball, each in it up to rounding */
     self->radius = nadir_round_up(2 * self->beta, NADIR_PROOF_ROUNDINGS);
     self->kappa = INFINITY;
     self->begun = true;
-    NADIR_CHECK(record(context, self, NADIR_STEP_BEGIN, 0, NULL));
-cleanup:
-    return status;
+    return record(context, self, NADIR_STEP_BEGIN, 0, NULL);
 }
 
 nadir_status nadir_derivation_measure(nadir_context *context, nadir_derivation *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_kappa_matrix_clear(context, &self->matrix); /* it is of other weights */
     if (self->weighted) {
         nadir_kkt_weigh(&self->star.kkt, &self->below, self->radius, self->inverse_weights);
     }
-    NADIR_CHECK(
-        nadir_displacement_make(context, &self->star.kkt, self->inverse_weights, &self->displacement));
+    NADIR_TRY(nadir_displacement_make(context, &self->star.kkt, self->inverse_weights, &self->displacement));
     self->radius_weighted =
         nadir_displacement_radius(context, &self->star.kkt, &self->displacement, &self->below);
     /* weights are 1 up to rounding, or more */
     self->radius = fmin(self->radius, nadir_round_up(self->radius_weighted, NADIR_PROOF_ROUNDINGS));
     self->measured = true;
     self->fresh = false;
-    NADIR_CHECK(record(context, self, NADIR_STEP_MEASURE, 0, NULL));
-cleanup:
-    return status;
+    return record(context, self, NADIR_STEP_MEASURE, 0, NULL);
 }
 
 /* k^2 with weights: at most that without them. */
 static nadir_status weigh_tables(nadir_context *context, nadir_derivation *self)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
-    NADIR_CHECK(nadir_sensitivity_weighted(context, &self->perturbable, self->inverse_weights, n,
-                                           self->star.point.D, self->up_weighted));
+    NADIR_TRY(nadir_sensitivity_weighted(context, &self->perturbable, self->inverse_weights, n,
+                                         self->star.point.D, self->up_weighted));
     for (int64_t i = 0; i < n * n && self->down != NULL; i++) {
         self->down_weighted[i] = fmin(self->down[i], self->up_weighted[i]);
     }
@@ -286,8 +260,7 @@ static nadir_status weigh_tables(nadir_context *context, nadir_derivation *self)
         self->up_weighted[i] = fmin(self->up[i], self->up_weighted[i]);
     }
     self->fresh = true;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* |d_P(t) - d(t)| <= slope_t |delta| gives kappa <= |(slope_t w_t)_t|, in the norm of the displacement. */
@@ -304,43 +277,37 @@ static void use_slopes(nadir_derivation *self, const nadir_displacement *displac
 
 nadir_status nadir_derivation_pass(nadir_context *context, nadir_derivation *self)
 {
-    nadir_status status = NADIR_OK;
     double moved = 0;
     if (self->weighted && !self->fresh) {
-        NADIR_CHECK(weigh_tables(context, self));
+        NADIR_TRY(weigh_tables(context, self));
     }
-    NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &self->below, &self->star.point, self->up, self->down,
-                                              NULL, self->radius, self->slope, &moved));
+    NADIR_TRY(nadir_occupancy_bounds_narrow(context, &self->below, &self->star.point, self->up, self->down,
+                                            NULL, self->radius, self->slope, &moved));
     self->moved_most = moved;
     use_slopes(self, &self->star.displacement);
     if (self->weighted && self->radius_weighted < 8 * self->beta) {
-        NADIR_CHECK(nadir_occupancy_bounds_narrow(context, &self->below, &self->star.point, self->up_weighted,
-                                                  self->down_weighted, NULL, self->radius_weighted,
-                                                  self->slope, &moved));
+        NADIR_TRY(nadir_occupancy_bounds_narrow(context, &self->below, &self->star.point, self->up_weighted,
+                                                self->down_weighted, NULL, self->radius_weighted, self->slope,
+                                                &moved));
         self->moved_most = fmax(self->moved_most, moved);
         use_slopes(self, &self->displacement);
     }
     self->moved = moved;
-    NADIR_CHECK(record(context, self, NADIR_STEP_PASS, 0, NULL));
-cleanup:
-    return status;
+    return record(context, self, NADIR_STEP_PASS, 0, NULL);
 }
 
 nadir_status nadir_derivation_lagrangian_below(nadir_context *context, nadir_derivation *self, double tau,
                                                const double *v)
 {
-    nadir_status status = NADIR_OK;
     double lower;
-    NADIR_CHECK(nadir_lagrangian_bound(context, self->problem, self->beta, self->below.high, tau, v, &lower));
+    NADIR_TRY(nadir_lagrangian_bound(context, self->problem, self->beta, self->below.high, tau, v, &lower));
     if (lower >= self->level) { /* none of them exists */
         self->below.empty = true;
     } else {
-        NADIR_CHECK(offer_lagrangian(context, self, tau, v, lower));
+        NADIR_TRY(offer_lagrangian(context, self, tau, v, lower));
     }
-    NADIR_CHECK(record(context, self, NADIR_STEP_LAGRANGIAN_BELOW, 1, &tau));
-    NADIR_CHECK(record_vector(context, self, v));
-cleanup:
-    return status;
+    NADIR_TRY(record(context, self, NADIR_STEP_LAGRANGIAN_BELOW, 1, &tau));
+    return record_vector(context, self, v);
 }
 
 nadir_status nadir_derivation_pass_around(nadir_context *context, nadir_derivation *self,
@@ -384,14 +351,11 @@ nadir_status nadir_derivation_conclude(nadir_context *context, nadir_derivation 
 
 nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *self, bool shared)
 {
-    nadir_status status = NADIR_OK;
     nadir_kappa_matrix_clear(context, &self->matrix);
-    NADIR_CHECK(nadir_kappa_matrix_make(context, &self->star.kkt, &self->below,
-                                        shared ? &self->star.displacement : &self->displacement,
-                                        shared ? NULL : self->inverse_weights, shared, &self->matrix));
-    NADIR_CHECK(record(context, self, NADIR_STEP_MATRIX, 1, (double[]){shared ? 1 : 0}));
-cleanup:
-    return status;
+    NADIR_TRY(nadir_kappa_matrix_make(context, &self->star.kkt, &self->below,
+                                      shared ? &self->star.displacement : &self->displacement,
+                                      shared ? NULL : self->inverse_weights, shared, &self->matrix));
+    return record(context, self, NADIR_STEP_MATRIX, 1, (double[]){shared ? 1 : 0});
 }
 
 nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_derivation *self)
@@ -582,15 +546,14 @@ static nadir_status take_step(reader *from, int step, bool *known)
 nadir_status nadir_derivation_replay(nadir_context *context, nadir_derivation *self, int64_t count,
                                      const double *steps)
 {
-    nadir_status status = NADIR_OK;
     reader from = {.context = context, .self = self, .next = steps, .left = count};
     while (from.left > 0) {
         const double code = *take(&from, 1);
         const int64_t place = count - from.left - 1;
         bool known = false;
-        NADIR_CHECK(nadir_progress(context, "steps of the proof", (double)place / (double)count));
+        NADIR_TRY(nadir_progress(context, "steps of the proof", (double)place / (double)count));
         if (code >= NADIR_STEP_SET_PASSES && code <= NADIR_STEP_CONCLUDE_KAPPA) {
-            NADIR_CHECK(take_step(&from, (int)code, &known));
+            NADIR_TRY(take_step(&from, (int)code, &known));
         }
         if (!known) {
             return nadir_fail(context, NADIR_ERROR_ARGUMENT,
@@ -598,6 +561,5 @@ nadir_status nadir_derivation_replay(nadir_context *context, nadir_derivation *s
                               code);
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }

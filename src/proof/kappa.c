@@ -555,35 +555,31 @@ static double kappa_of(const norms *self, double G_nominal, double G_star)
 static nadir_status find_kkt(norms *self, const nadir_occupancy_bounds *bounds,
                              const nadir_candidate *candidate)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_stationary_point_make(self->context, self->problem, self->perturbable, candidate,
-                                            NADIR_OCCUPANCY_NEAR, &self->star));
-    NADIR_CHECK(nadir_stationary_point_kkt(self->context, bounds, self->beta, candidate->tau, &self->star));
+    NADIR_TRY(nadir_stationary_point_make(self->context, self->problem, self->perturbable, candidate,
+                                          NADIR_OCCUPANCY_NEAR, &self->star));
+    NADIR_TRY(nadir_stationary_point_kkt(self->context, bounds, self->beta, candidate->tau, &self->star));
     self->w_most = nadir_vector_largest(self->perturbable->states, self->star.displacement.w);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The norms of both D with ever more work, as long as kappa is too large; that of the nominal one is known
  * with the least. */
 static nadir_status measure(norms *self)
 {
-    nadir_status status = NADIR_OK;
     for (int effort = NADIR_ERGODICITY_EASY;
          effort <= NADIR_ERGODICITY_HARD && !(kappa_of(self, self->G_nominal, self->G_star) <= 0.5);
          effort++) {
         double found;
         if (effort > NADIR_ERGODICITY_EASY) {
-            NADIR_CHECK(nadir_ergodicity_bound(self->context, self->problem, &self->known,
-                                               (nadir_ergodicity_effort)effort, &found));
+            NADIR_TRY(nadir_ergodicity_bound(self->context, self->problem, &self->known,
+                                             (nadir_ergodicity_effort)effort, &found));
             self->G_nominal = fmin(self->G_nominal, found);
         }
-        NADIR_CHECK(nadir_ergodicity_bound(self->context, &self->star.point.problem, &self->star.point.known,
-                                           (nadir_ergodicity_effort)effort, &found));
+        NADIR_TRY(nadir_ergodicity_bound(self->context, &self->star.point.problem, &self->star.point.known,
+                                         (nadir_ergodicity_effort)effort, &found));
         self->G_star = fmin(self->G_star, found);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_kappa_by_norms_prove(nadir_context *context, const nadir_problem *problem,

@@ -72,7 +72,6 @@ static void scan_average(const nadir_matrix *matrix, average_scan *scan)
 nadir_status nadir_l1_reach(nadir_context *context, const nadir_problem *problem, double *work, double *share,
                             double *reach)
 {
-    nadir_status status = NADIR_OK;
     const nadir_average *average = nadir_occupancy_average(problem->occupancy);
     const int64_t n = problem->states;
     const double gamma = problem->gamma;
@@ -80,7 +79,7 @@ nadir_status nadir_l1_reach(nadir_context *context, const nadir_problem *problem
     const double sum_off = off + nadir_round_error((double)(nadir_average_row_length(average) + 2));
     const double sum = average->norm * (1 + sum_off);
     average_scan scan = {work, work + n, work + 2 * n, work + 3 * n, 0};
-    NADIR_CHECK(nadir_average_fetch(context, nadir_occupancy_average(problem->occupancy)));
+    NADIR_TRY(nadir_average_fetch(context, nadir_occupancy_average(problem->occupancy)));
     scan_average(&average->matrix, &scan);
     for (int64_t s = 0; s < n; s++) {
         const double step = scan.most[s] * (1 + off);
@@ -94,8 +93,7 @@ nadir_status nadir_l1_reach(nadir_context *context, const nadir_problem *problem
         share[s] = n > 1 ? 1 - nadir_round_down(common, 4) + nadir_round_error(1) : 0;
         reach[s] = n == 1 ? 0 : leave > 0 ? nadir_round_up(0.5 / leave * share[s], 8) : INFINITY;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 typedef struct l1_proof {
@@ -156,15 +154,14 @@ static bool is_open(const l1_proof *self, int64_t s, double high)
 /* H_s from sums over every BLOCK-th state. share: [states] of nadir_l1_reach; NULL: ones. */
 static nadir_status tighten_H(const l1_proof *self, const double *share)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
     nadir_accuracy accuracy;
     for (int64_t i = 0; i < BLOCK * n; i++) {
         self->columns[i] = i % n % BLOCK == i / n ? 1 : 0;
     }
-    NADIR_CHECK(nadir_progress(self->context, "checking", -1));
-    NADIR_CHECK(nadir_occupancy_solve(self->context, self->problem->occupancy, BLOCK, self->columns,
-                                      self->columns, &accuracy));
+    NADIR_TRY(nadir_progress(self->context, "checking", -1));
+    NADIR_TRY(nadir_occupancy_solve(self->context, self->problem->occupancy, BLOCK, self->columns,
+                                    self->columns, &accuracy));
     /* as in verified_solve.h: the residual, and the error of averaging P over the actions */
     const double largest = nadir_vector_largest(BLOCK * n, self->columns);
     const double residual = accuracy.residual + self->solver.averaging * self->solver.size * largest;
@@ -174,8 +171,7 @@ static nadir_status tighten_H(const l1_proof *self, const double *share)
         const double H = share != NULL ? nadir_round_up(sum / 2 * share[s], 8) : nadir_round_up(sum / 2, 4);
         self->H[s] = fmin(self->H[s], H);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The bound that the column of s gives. */
@@ -203,25 +199,22 @@ static double column_bound(const l1_proof *self, int64_t s, const double *column
 static nadir_status try_columns(const l1_proof *self, int64_t count, const int64_t *states,
                                 double *lambda_high)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
     double residual;
-    NADIR_CHECK(nadir_verified_solve_columns(self->context, self->problem, &self->solver, count, states,
-                                             self->columns, &residual));
+    NADIR_TRY(nadir_verified_solve_columns(self->context, self->problem, &self->solver, count, states,
+                                           self->columns, &residual));
     const double error = nadir_verified_solve_error(&self->solver, residual);
     for (int64_t j = 0; j < count; j++) {
         const double by_column = column_bound(self, states[j], self->columns + j * n, error);
         *lambda_high = fmax(*lambda_high, fmin(by_column, simple_bound(self, states[j])));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Forms columns where they are needed: H of the states is then as good as it gets, and no kernel has a penalty
  * above *lambda_high. share: as for tighten_H. */
 static nadir_status close_states(const l1_proof *self, const double *share, double *lambda_high)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
     int64_t states[BLOCK];
     int64_t waiting = 0;
@@ -231,19 +224,18 @@ static nadir_status close_states(const l1_proof *self, const double *share, doub
         open += is_open(self, s, self->lambda);
     }
     if (open > BLOCK) {
-        NADIR_CHECK(tighten_H(self, share));
+        NADIR_TRY(tighten_H(self, share));
     }
     for (int64_t s = 0; s < n; s++) {
         if (is_open(self, s, *lambda_high)) {
             states[waiting++] = s;
         }
         if (waiting == BLOCK || (waiting > 0 && s == n - 1)) {
-            NADIR_CHECK(try_columns(self, waiting, states, lambda_high));
+            NADIR_TRY(try_columns(self, waiting, states, lambda_high));
             waiting = 0;
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* *able: false where rounding leaves no contraction, and so no bound. To be cleared in any case. */

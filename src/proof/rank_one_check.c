@@ -235,24 +235,22 @@ cleanup:
 static nadir_status measure(nadir_context *context, const measured *self, double factor,
                             nadir_rank_one_check *check)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     const double n = (double)nadir_model_total(problem->model);
     check->norm = 0;
     check->excess = 0;
-    NADIR_CHECK(measure_rows(context, self, factor, check));
-    NADIR_CHECK(nadir_rank_one_minimum(context, problem->model, self->b, self->k, &check->minimum));
+    NADIR_TRY(measure_rows(context, self, factor, check));
+    NADIR_TRY(nadir_rank_one_minimum(context, problem->model, self->b, self->k, &check->minimum));
     const double b_largest = nadir_global_largest(context, problem->rows, self->b);
     /* a compensated sum is off by a rounding of itself and by n^2 u^2 of the sizes */
     const double sum = nadir_round_up(fabs(nadir_global_sum(context, problem->states, self->k)), 2) +
                        2 * n * nadir_round_error(1) * n * nadir_round_error(1) * self->k_size;
     check->row_sum = nadir_round_up(b_largest * sum, 2);
     if (check->excess > EXCESS_LIMIT) {
-        status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
-                            "the kernel lies outside its ball by a share of %g", check->excess);
+        return nadir_fail(context, NADIR_ERROR_VERIFICATION,
+                          "the kernel lies outside its ball by a share of %g", check->excess);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* v by Sherman-Morrison and how a residual of it grows, from v_b. */

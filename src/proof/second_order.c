@@ -157,19 +157,16 @@ static nadir_status apply_rows(nadir_context *context, const large *self, const 
 /* y = W D^T B D W x. */
 static nadir_status apply(nadir_context *context, void *user, const double *x, double *y)
 {
-    nadir_status status = NADIR_OK;
     const large *self = user;
     nadir_occupancy *occupancy = self->star.point.problem.occupancy;
     const int64_t n = self->perturbable->states;
     double *z = self->work;
     double *r = self->work + n;
-    NADIR_CHECK(nadir_vec_multiply(&self->vectors_on, n, self->w, x, r));
-    NADIR_CHECK(nadir_occupancy_solve_vec(&self->vectors_on, occupancy, false, r, ROUGH, z));
-    NADIR_CHECK(apply_rows(context, self, z, r));
-    NADIR_CHECK(nadir_occupancy_solve_vec(&self->vectors_on, occupancy, true, r, ROUGH, y));
-    NADIR_CHECK(nadir_vec_multiply(&self->vectors_on, n, self->w, y, y));
-cleanup:
-    return status;
+    NADIR_TRY(nadir_vec_multiply(&self->vectors_on, n, self->w, x, r));
+    NADIR_TRY(nadir_occupancy_solve_vec(&self->vectors_on, occupancy, false, r, ROUGH, z));
+    NADIR_TRY(apply_rows(context, self, z, r));
+    NADIR_TRY(nadir_occupancy_solve_vec(&self->vectors_on, occupancy, true, r, ROUGH, y));
+    return nadir_vec_multiply(&self->vectors_on, n, self->w, y, y);
 }
 
 /* The largest eigenvalue, with all vectors in self->vectors_on. */
@@ -204,21 +201,19 @@ cleanup:
 static nadir_status bound_norm(nadir_context *context, large *self, const double *y, const double *w,
                                double enough, double *kappa)
 {
-    nadir_status status = NADIR_OK;
     const double share = enough / SAFETY;
     nadir_largest square;
     self->vectors_on = self->device_rows.step != NULL
                            ? nadir_occupancy_vec(context, self->star.point.problem.occupancy)
                            : nadir_vec_host(context);
-    status = search(context, self, y, w, share * share, &square);
+    nadir_status status = search(context, self, y, w, share * share, &square);
     if (status == NADIR_ERROR_MEMORY && self->vectors_on.device != NULL) {
         self->vectors_on = nadir_vec_host(context);
         status = search(context, self, y, w, share * share, &square);
     }
-    NADIR_CHECK(status);
+    NADIR_TRY(status);
     *kappa = square.value > HOPELESS * HOPELESS ? INFINITY : sqrt(square.upper) * SAFETY;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* kappa by the bounds on occupancies that follow from it; below CLOSED it is proven, and `high` are those

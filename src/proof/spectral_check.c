@@ -159,18 +159,16 @@ static bool set_vectors(const nadir_context *context, const nadir_spectral_quest
 static nadir_status scale_guess(nadir_context *context, const nadir_spectral_question *question,
                                 spectral_pair *pair, const double **guess)
 {
-    nadir_status status = NADIR_OK;
     double norm;
     *guess = NULL;
     if (question->guess != NULL) {
-        NADIR_CHECK(nadir_norm_p(context, pair->problem->states, question->c, 2, &norm));
+        NADIR_TRY(nadir_norm_p(context, pair->problem->states, question->c, 2, &norm));
         for (int64_t s = 0; s < pair->problem->states; s++) {
             pair->h[s] = question->guess[s] / norm;
         }
         *guess = pair->h;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* g from D W x, which is in g; its size, and lambda. False: that is no number. */

@@ -13,11 +13,10 @@ nadir_status nadir_evaluate_nominal(nadir_context *context, const nadir_problem 
 {
     (void)factor;
     (void)warm_start;
-    nadir_status status = NADIR_OK;
     nadir_value_check check;
     const double begun = nadir_clock_seconds();
-    NADIR_CHECK(nadir_evaluation_check_nominal(context, problem, &check));
-    NADIR_CHECK(nadir_kernel_create(context, problem->model, &evaluation->candidate.kernel));
+    NADIR_TRY(nadir_evaluation_check_nominal(context, problem, &check));
+    NADIR_TRY(nadir_kernel_create(context, problem->model, &evaluation->candidate.kernel));
     evaluation->candidate.J = problem->J;
     evaluation->candidate.method = "nominal";
     evaluation->candidate.stop = NADIR_STOP_SOLVED;
@@ -33,8 +32,7 @@ nadir_status nadir_evaluate_nominal(nadir_context *context, const nadir_problem 
     evaluation->kappa = NAN;
     evaluation->minimum = check.minimum;
     evaluation->certify_time = nadir_clock_seconds() - begun;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Policy iteration, then the check of the kernel from its rows and the lower bound by weak duality. */
@@ -43,22 +41,20 @@ nadir_status nadir_evaluate_rectangular(nadir_context *context, const nadir_prob
                                         const nadir_warm_start *warm_start, nadir_evaluation *evaluation)
 {
     (void)warm_start;
-    nadir_status status = NADIR_OK;
     const double begun = nadir_clock_seconds();
-    NADIR_CHECK(nadir_evaluate_check_method(context, settings));
-    NADIR_CHECK(nadir_rectangular_policy_iteration(context, problem, factor, settings->tolerance,
-                                                   settings->iterations_limit, &evaluation->candidate));
+    NADIR_TRY(nadir_evaluate_check_method(context, settings));
+    NADIR_TRY(nadir_rectangular_policy_iteration(context, problem, factor, settings->tolerance,
+                                                 settings->iterations_limit, &evaluation->candidate));
     const double found = nadir_clock_seconds();
     evaluation->robust_time = found - begun;
     evaluation->breakdown = NAN;
     evaluation->kappa = NAN;
-    NADIR_CHECK(nadir_evaluation_check_valid(context, problem, factor, evaluation));
+    NADIR_TRY(nadir_evaluation_check_valid(context, problem, factor, evaluation));
     if (settings->certify != NADIR_CERTIFY_OFF) {
         double lower;
-        NADIR_CHECK(nadir_rectangular_check(context, problem, factor, evaluation->candidate.v, &lower));
+        NADIR_TRY(nadir_rectangular_check(context, problem, factor, evaluation->candidate.v, &lower));
         nadir_evaluation_take_bound(evaluation, lower, NADIR_PROOF_RIGOROUS, NADIR_BOUND_BELLMAN);
     }
     evaluation->certify_time = nadir_clock_seconds() - found;
-cleanup:
-    return status;
+    return NADIR_OK;
 }

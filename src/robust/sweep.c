@@ -92,60 +92,53 @@ cleanup:
 /* The worst kernel of runs[j]. */
 static nadir_status search(sweep *self, int64_t j, bool *path_jumped)
 {
-    nadir_status status = NADIR_OK;
     nadir_valid_run *run = &self->runs[j];
     const double begun = nadir_clock_seconds();
     *path_jumped = false;
     nadir_valid_drop_transpose(run);
     if (self->path.count == 0) {
-        NADIR_CHECK(nadir_valid_search_cold(run, &run->evaluation->candidate));
-        NADIR_CHECK(nadir_radius_path_add(self->context, &self->path, 0, self->problem->v, self->problem->d));
+        NADIR_TRY(nadir_valid_search_cold(run, &run->evaluation->candidate));
+        NADIR_TRY(nadir_radius_path_add(self->context, &self->path, 0, self->problem->v, self->problem->d));
     } else {
-        NADIR_CHECK(follow_path(self, j, path_jumped));
+        NADIR_TRY(follow_path(self, j, path_jumped));
     }
     run->evaluation->robust_time += nadir_clock_seconds() - begun;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Sets up the shared proof at the first radius that needs one, if enough radii are left. */
 static nadir_status begin_kappa_path(sweep *self, int64_t j)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     const bool asked = self->settings->certify == NADIR_CERTIFY_AUTO && problem->uncertainty->p == 2;
     const bool small = problem->model->exchange == NULL && problem->states <= NADIR_PROOF_STATES;
     if (self->kappa_path == NULL && asked && small && self->count - j >= NADIR_KAPPA_PATH_RADII) {
         const double begun = nadir_clock_seconds();
-        NADIR_CHECK(nadir_kappa_path_create(self->context, problem, self->runs[self->count - 1].beta,
-                                            &self->kappa_path));
+        NADIR_TRY(nadir_kappa_path_create(self->context, problem, self->runs[self->count - 1].beta,
+                                          &self->kappa_path));
         self->runs[j].evaluation->certify_time += nadir_clock_seconds() - begun;
     }
     self->runs[j].kappa_path = self->kappa_path;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* One radius: search, proofs, and the radii before if the path was wrong. The path gets the candidate after
  * its proof, which may have made it more stationary. */
 static nadir_status evaluate_next(sweep *self, int64_t j)
 {
-    nadir_status status = NADIR_OK;
     nadir_valid_run *run = &self->runs[j];
     const nadir_candidate *candidate = &run->evaluation->candidate;
     bool done;
     bool path_jumped;
-    NADIR_CHECK(nadir_valid_take_free(run, &done));
+    NADIR_TRY(nadir_valid_take_free(run, &done));
     if (done) {
-        goto cleanup;
+        return NADIR_OK;
     }
-    NADIR_CHECK(search(self, j, &path_jumped));
-    NADIR_CHECK(begin_kappa_path(self, j));
-    NADIR_CHECK(nadir_valid_certify(run));
-    NADIR_CHECK(nadir_radius_path_add(self->context, &self->path, run->beta, candidate->v, candidate->d));
-    NADIR_CHECK(path_jumped ? backfill(self, j) : NADIR_OK);
-cleanup:
-    return status;
+    NADIR_TRY(search(self, j, &path_jumped));
+    NADIR_TRY(begin_kappa_path(self, j));
+    NADIR_TRY(nadir_valid_certify(run));
+    NADIR_TRY(nadir_radius_path_add(self->context, &self->path, run->beta, candidate->v, candidate->d));
+    return path_jumped ? backfill(self, j) : NADIR_OK;
 }
 
 static nadir_status sweep_valid(nadir_context *context, const nadir_problem *problem,
@@ -188,13 +181,11 @@ static nadir_status evaluate_each(nadir_context *context, const nadir_problem *p
                                   const nadir_robust_settings *settings, int64_t count, const double *factors,
                                   nadir_evaluation *evaluations)
 {
-    nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < count; i++) {
         nadir_radius_evaluator *evaluate = nadir_evaluator_for(problem->uncertainty, factors[i]);
-        NADIR_CHECK(evaluate(context, problem, settings, factors[i], NULL, &evaluations[i]));
+        NADIR_TRY(evaluate(context, problem, settings, factors[i], NULL, &evaluations[i]));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* How `count` radii of this set are evaluated: positive ones, in rising order. */

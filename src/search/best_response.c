@@ -82,7 +82,6 @@ static nadir_status refuse(const search *self, double feedback)
 static nadir_status find_k(const search *self, const double *c, const double *g, double start, double *k,
                            double *lambda)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     const nadir_scalar_newton equation = {
         .first = nadir_model_first(problem->model),
@@ -94,19 +93,15 @@ static nadir_status find_k(const search *self, const double *c, const double *g,
         .q = self->q,
         .centred = true,
     };
-    NADIR_CHECK(nadir_scalar_newton_solve(self->context, &equation, start, self->trial + 3 * self->states, k,
-                                          lambda));
-    if (isinf(*lambda)) {
-        status = refuse(self, problem->gamma * nadir_blocks_dot(self->context, self->states, k, g));
-    }
-cleanup:
-    return status;
+    NADIR_TRY(nadir_scalar_newton_solve(self->context, &equation, start, self->trial + 3 * self->states, k,
+                                        lambda));
+    return isinf(*lambda) ? refuse(self, problem->gamma * nadir_blocks_dot(self->context, self->states, k, g))
+                          : NADIR_OK;
 }
 
 /* The best c for k, with W y = W D^T k. */
 static nadir_status find_c(const search *self, chain *current, const double *Wy)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     const double push = problem->gamma * self->radius;
     const nadir_scalar_newton equation = {
@@ -119,23 +114,20 @@ static nadir_status find_c(const search *self, chain *current, const double *Wy)
         .q = self->q,
     };
     double lambda;
-    NADIR_CHECK(nadir_scalar_newton_solve(self->context, &equation, current->lambda,
-                                          self->trial + 3 * self->states, current->c, &lambda));
+    NADIR_TRY(nadir_scalar_newton_solve(self->context, &equation, current->lambda,
+                                        self->trial + 3 * self->states, current->c, &lambda));
     if (isinf(lambda)) {
-        status = refuse(self, push * nadir_blocks_dot(self->context, self->states, current->c, Wy));
-        goto cleanup;
+        return refuse(self, push * nadir_blocks_dot(self->context, self->states, current->c, Wy));
     }
     for (int64_t s = 0; s < self->states; s++) {
         current->c[s] *= self->radius;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* c beyond the last step, on the same sphere, and k for it; taken where the penalty rises. */
 static nadir_status extrapolate(const search *self, chain *current)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->states;
     double *c = self->trial;
     double *g = c + n;
@@ -146,14 +138,14 @@ static nadir_status extrapolate(const search *self, chain *current)
         c[s] = current->c[s] + current->extrapolation * (current->c[s] - current->c_before[s]);
         g[s] = current->g[s] + current->extrapolation * (current->g[s] - current->g_before[s]);
     }
-    NADIR_CHECK(nadir_norm_p(self->context, n, c, self->problem->uncertainty->p, &norm));
+    NADIR_TRY(nadir_norm_p(self->context, n, c, self->problem->uncertainty->p, &norm));
     if (!(norm > 0)) {
         current->extrapolation /= 2;
         return NADIR_OK;
     }
     nadir_blocks_scale(self->context, n, self->radius / norm, c, c);
     nadir_blocks_scale(self->context, n, self->radius / norm, g, g);
-    NADIR_CHECK(find_k(self, c, g, current->lambda, k, &lambda));
+    NADIR_TRY(find_k(self, c, g, current->lambda, k, &lambda));
     if (lambda > current->lambda) {
         memcpy(current->c, c, (size_t)n * sizeof *c);
         memcpy(current->g, g, (size_t)n * sizeof *g);
@@ -163,15 +155,13 @@ static nadir_status extrapolate(const search *self, chain *current)
     } else {
         current->extrapolation = fmax(0.5, current->extrapolation / 2);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* g of every chain that is not over, then its k. Extrapolated g are sums over steps, so they are
  * solved for more accurately than the penalty is wanted. */
 static nadir_status respond_with_k(search *self)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->states;
     const double *W = self->problem->uncertainty->W;
     int64_t active = 0;
@@ -182,8 +172,8 @@ static nadir_status respond_with_k(search *self)
         }
         active += !current->over;
     }
-    NADIR_CHECK(nadir_occupancy_solve_roughly(self->context, self->problem->occupancy, false, active,
-                                              self->in, 0.01 * self->tolerance, self->out));
+    NADIR_TRY(nadir_occupancy_solve_roughly(self->context, self->problem->occupancy, false, active, self->in,
+                                            0.01 * self->tolerance, self->out));
     active = 0;
     for (int64_t i = 0; i < self->starts; i++) {
         chain *current = &self->chains[i];
@@ -193,9 +183,9 @@ static nadir_status respond_with_k(search *self)
         const double before = current->lambda;
         const double rise = current->rise;
         memcpy(current->g, self->out + active++ * n, (size_t)n * sizeof *current->g);
-        NADIR_CHECK(find_k(self, current->c, current->g, before, current->k, &current->lambda));
+        NADIR_TRY(find_k(self, current->c, current->g, before, current->k, &current->lambda));
         if (current->sweeps > EARLY && current->rate > SLOW) {
-            NADIR_CHECK(extrapolate(self, current));
+            NADIR_TRY(extrapolate(self, current));
         }
         current->rise = fmax(0, current->lambda - before);
         /* extrapolated steps rise unevenly: old rates decay slowly */
@@ -204,14 +194,12 @@ static nadir_status respond_with_k(search *self)
         current->left = current->rise * fmax(current->rate, 0.1) / (1 - current->rate);
         current->sweeps++;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* y of every chain that is not over, then its c. */
 static nadir_status respond_with_c(search *self)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->states;
     const double *W = self->problem->uncertainty->W;
     int64_t active = 0;
@@ -223,8 +211,8 @@ static nadir_status respond_with_c(search *self)
     if (active == 0) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_occupancy_solve_roughly(self->context, self->problem->occupancy, true, active, self->in,
-                                              0.01 * sqrt(self->tolerance), self->out));
+    NADIR_TRY(nadir_occupancy_solve_roughly(self->context, self->problem->occupancy, true, active, self->in,
+                                            0.01 * sqrt(self->tolerance), self->out));
     active = 0;
     for (int64_t i = 0; i < self->starts; i++) {
         chain *current = &self->chains[i];
@@ -237,10 +225,9 @@ static nadir_status respond_with_c(search *self)
         }
         memcpy(current->c_before, current->c, (size_t)n * sizeof *current->c);
         memcpy(current->g_before, current->g, (size_t)n * sizeof *current->g);
-        NADIR_CHECK(find_c(self, current, y));
+        NADIR_TRY(find_c(self, current, y));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The chain with the largest penalty, the first among equals. */
@@ -306,24 +293,22 @@ static nadir_status add_seed(search *self, const double *x)
 /* The strongest states alone. x: [states] work */
 static nadir_status add_single_states(search *self, double *x)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->states;
     double *alone = self->trial;
     double norm;
     memcpy(x, self->Wd, (size_t)n * sizeof *x);
     while (self->starts < STARTS_BELOW_TWO) {
-        NADIR_CHECK(nadir_norm_dual(self->context, nadir_model_first(self->problem->model), n, x, INFINITY,
-                                    alone, &norm));
+        NADIR_TRY(nadir_norm_dual(self->context, nadir_model_first(self->problem->model), n, x, INFINITY,
+                                  alone, &norm));
         if (norm == 0) {
             break;
         }
-        NADIR_CHECK(add_seed(self, alone));
+        NADIR_TRY(add_seed(self, alone));
         for (int64_t s = 0; s < n; s++) {
             x[s] *= alone[s] == 0 ? 1 : 0;
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The same vector for any number of processes. */
@@ -345,7 +330,6 @@ static nadir_status add_random(search *self, nadir_random *random, double *x)
  * local maxima, more random ones. (c, k) and (-c, -k) are one kernel: no start needs its negative. */
 static nadir_status make_seeds(search *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_context *context = self->context;
     const nadir_problem *problem = self->problem;
     const int64_t n = self->states;
@@ -353,27 +337,26 @@ static nadir_status make_seeds(search *self)
     double *x = self->trial + n;
     nadir_gstd gstd;
     nadir_random random;
-    NADIR_CHECK(add_seed(self, self->Wd));
+    NADIR_TRY(add_seed(self, self->Wd));
     if (self->starts == 0) { /* no state that counts can be changed */
-        goto cleanup;
+        return NADIR_OK;
     }
-    NADIR_CHECK(
+    NADIR_TRY(
         nadir_gstd_compute(context, nadir_model_first(problem->model), n, problem->v, self->q, k, k, &gstd));
-    NADIR_CHECK(nadir_occupancy_solve_roughly(context, problem->occupancy, true, 1, k, 1e-3, x));
+    NADIR_TRY(nadir_occupancy_solve_roughly(context, problem->occupancy, true, 1, k, 1e-3, x));
     for (int64_t s = 0; s < n; s++) {
         x[s] *= problem->uncertainty->W[s];
     }
-    NADIR_CHECK(add_seed(self, x));
+    NADIR_TRY(add_seed(self, x));
     nadir_random_seed(&random, 0);
-    NADIR_CHECK(add_random(self, &random, x));
+    NADIR_TRY(add_random(self, &random, x));
     if (problem->uncertainty->p < 2) {
-        NADIR_CHECK(add_single_states(self, x));
+        NADIR_TRY(add_single_states(self, x));
     }
     while (problem->uncertainty->p > 2 && self->starts < STARTS) {
-        NADIR_CHECK(add_random(self, &random, x));
+        NADIR_TRY(add_random(self, &random, x));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status start(search *self)
@@ -420,22 +403,20 @@ static void start_chains(search *self)
 
 static nadir_status finish(search *self, nadir_candidate *candidate)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->states;
     const bool none = self->starts == 0;
     const chain *best = find_best(self);
     if (none) {
         memset(self->trial, 0, (size_t)(2 * n) * sizeof *self->trial);
     }
-    NADIR_CHECK(nadir_rank_one_candidate(self->context, self->problem, self->radius,
-                                         none ? self->trial : best->c, none ? self->trial + n : best->k,
-                                         candidate));
+    NADIR_TRY(nadir_rank_one_candidate(self->context, self->problem, self->radius,
+                                       none ? self->trial : best->c, none ? self->trial + n : best->k,
+                                       candidate));
     candidate->method = "best-response";
     candidate->converged = none || best->converged;
     candidate->stop = candidate->converged ? NADIR_STOP_TOLERANCE : NADIR_STOP_ITERATIONS;
     candidate->iterations = none ? 0 : best->sweeps;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_best_response_solve(nadir_context *context, const nadir_problem *problem, double tolerance,

@@ -177,36 +177,32 @@ cleanup:
 static nadir_status attain(nadir_context *context, const nadir_scalar_newton *equation, double *work,
                            double *u, double *x)
 {
-    nadir_status status = NADIR_OK;
     nadir_gstd gstd;
     double size;
     for (int64_t i = 0; i < equation->count; i++) {
         work[i] = equation->s * equation->a[i] - *x * equation->t * equation->b[i];
     }
     if (equation->centred) {
-        NADIR_CHECK(
+        NADIR_TRY(
             nadir_gstd_compute(context, equation->first, equation->count, work, equation->q, u, u, &gstd));
         size = gstd.sigma;
     } else {
-        NADIR_CHECK(nadir_norm_dual(context, equation->first, equation->count, work, equation->q, u, &size));
+        NADIR_TRY(nadir_norm_dual(context, equation->first, equation->count, work, equation->q, u, &size));
     }
     const double denominator = 1 + equation->t * nadir_blocks_dot(context, equation->count, u, equation->b);
     *x = denominator > 0 ? *x + (size - *x) / denominator : INFINITY;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_scalar_newton_solve(nadir_context *context, const nadir_scalar_newton *equation,
                                        double start, double *work, double *u, double *x)
 {
-    nadir_status status = NADIR_OK;
     nadir_newton newton = {.x = start};
     do {
         *x = newton.x;
-        NADIR_CHECK(attain(context, equation, work, u, x));
+        NADIR_TRY(attain(context, equation, work, u, x));
     } while (nadir_newton_take(&newton, *x) && newton.steps < STEPS);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ------------------------------------------------------------------------------- rectangular balls
@@ -276,23 +272,20 @@ cleanup:
 /* gamma sigma_q(v_b) < 1 at each factor. */
 static nadir_status check_factors(const rectangle *self, int64_t count, const double *factors)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     nadir_gstd gstd;
-    NADIR_CHECK(nadir_gstd_compute(self->context, nadir_model_first(problem->model), problem->states,
-                                   self->v_b, problem->uncertainty->q, self->line, NULL, &gstd));
+    NADIR_TRY(nadir_gstd_compute(self->context, nadir_model_first(problem->model), problem->states, self->v_b,
+                                 problem->uncertainty->q, self->line, NULL, &gstd));
     const double slope = problem->gamma * gstd.sigma;
     for (int64_t i = 0; i < count; i++) {
         if (!(factors[i] * slope < 1)) {
-            status = nadir_fail(self->context, NADIR_ERROR_ILL_POSED,
-                                "the radii times %.10g are past breakdown: the robust Bellman equation has a "
-                                "solution only below %.10g times the radii given",
-                                factors[i], 1 / slope);
-            goto cleanup;
+            return nadir_fail(self->context, NADIR_ERROR_ILL_POSED,
+                              "the radii times %.10g are past breakdown: the robust Bellman equation has a "
+                              "solution only below %.10g times the radii given",
+                              factors[i], 1 / slope);
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status candidate_at(const rectangle *self, double factor, nadir_candidate *candidate)

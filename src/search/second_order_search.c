@@ -74,96 +74,81 @@ static bool is_stuck(const search *self)
 /* A few passes around P*. */
 static nadir_status pass(nadir_context *context, search *self, double *most)
 {
-    nadir_status status = NADIR_OK;
     nadir_derivation *derivation = self->derivation;
     *most = 0;
     for (int i = 0; i < PASSES && !is_proven(self) && !is_stuck(self); i++) {
         self->before[0] = self->before[1];
         self->before[1] = derivation->kappa;
-        NADIR_CHECK(nadir_derivation_pass(context, derivation));
+        NADIR_TRY(nadir_derivation_pass(context, derivation));
         *most = fmax(*most, derivation->moved_most);
         if (derivation->moved < SETTLED) {
             break;
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Radius and occupancies in turn, until they stay. */
 static nadir_status tighten(nadir_context *context, search *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_derivation *derivation = self->derivation;
     for (int i = 0; i < TIGHTENINGS && !derivation->below.empty && !is_proven(self); i++) {
         const double before = derivation->radius;
         double moved;
-        NADIR_CHECK(nadir_progress(context, "occupancies of worse kernels", -1));
-        NADIR_CHECK(nadir_derivation_measure(context, derivation));
-        NADIR_CHECK(pass(context, self, &moved));
+        NADIR_TRY(nadir_progress(context, "occupancies of worse kernels", -1));
+        NADIR_TRY(nadir_derivation_measure(context, derivation));
+        NADIR_TRY(pass(context, self, &moved));
         if ((derivation->radius > 0.99 * before && moved < SETTLED) || is_stuck(self)) {
             break;
         }
     }
-    NADIR_CHECK(nadir_derivation_measure(context, derivation));
-cleanup:
-    return status;
+    return nadir_derivation_measure(context, derivation);
 }
 
 /* The least kappa of a matrix. */
 static nadir_status try_matrix(nadir_context *context, search *self, bool shared, double *kappa)
 {
-    nadir_status status = NADIR_OK;
     nadir_derivation *derivation = self->derivation;
-    NADIR_CHECK(nadir_derivation_matrix(context, derivation, shared));
+    NADIR_TRY(nadir_derivation_matrix(context, derivation, shared));
     nadir_kappa_bisect(context, &derivation->matrix, !self->half_suffices);
-    NADIR_CHECK(nadir_derivation_conclude_kappa(context, derivation));
+    NADIR_TRY(nadir_derivation_conclude_kappa(context, derivation));
     *kappa = derivation->matrix.proven;
     nadir_kappa_matrix_clear(context, &derivation->matrix);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status conclude(nadir_context *context, search *self)
 {
-    nadir_status status = NADIR_OK;
     const nadir_derivation *derivation = self->derivation;
     double kappa;
     if (derivation->below.empty || is_proven(self)) {
         return nadir_derivation_conclude(context, self->derivation);
     }
-    NADIR_CHECK(try_matrix(context, self, false, &kappa));
-    if (kappa > 0.5 && derivation->perturbable.columns == NULL) {
-        NADIR_CHECK(try_matrix(context, self, true, &kappa));
-    }
-cleanup:
-    return status;
+    NADIR_TRY(try_matrix(context, self, false, &kappa));
+    return kappa > 0.5 && derivation->perturbable.columns == NULL ? try_matrix(context, self, true, &kappa)
+                                                                  : NADIR_OK;
 }
 
 /* The Lagrangian bound of the kernels below the level, and passes around its answer for the tau that holds
  * them best. */
 static nadir_status bound_by_lagrangian(nadir_context *context, search *self, nadir_lagrangian *found)
 {
-    nadir_status status = NADIR_OK;
     nadir_derivation *derivation = self->derivation;
     const nadir_problem *problem = derivation->problem;
     const double beta = derivation->beta;
     const double *high = derivation->below.high;
-    NADIR_CHECK(nadir_lagrangian_tau_best(context, problem, beta, high, derivation->star.kkt.tau, EVALUATIONS,
-                                          found));
-    NADIR_CHECK(nadir_derivation_lagrangian_below(context, derivation, found->tau, found->v));
+    NADIR_TRY(nadir_lagrangian_tau_best(context, problem, beta, high, derivation->star.kkt.tau, EVALUATIONS,
+                                        found));
+    NADIR_TRY(nadir_derivation_lagrangian_below(context, derivation, found->tau, found->v));
     if (derivation->below.empty) {
-        goto cleanup;
+        return NADIR_OK;
     }
     const double tau = fmax(found->tau, derivation->star.kkt.tau);
-    NADIR_CHECK(nadir_lagrangian_tau_for_level(context, problem, beta, high, derivation->level, tau,
-                                               EVALUATIONS, found));
-    if (found->tau > 0) {
-        NADIR_CHECK(nadir_derivation_pass_around(context, derivation, found->kernel, found->tau, found->v,
-                                                 found->answered));
-    }
-cleanup:
-    return status;
+    NADIR_TRY(nadir_lagrangian_tau_for_level(context, problem, beta, high, derivation->level, tau,
+                                             EVALUATIONS, found));
+    return found->tau > 0 ? nadir_derivation_pass_around(context, derivation, found->kernel, found->tau,
+                                                         found->v, found->answered)
+                          : NADIR_OK;
 }
 
 static double largest_high(const nadir_occupancy_bounds *bounds)
@@ -175,50 +160,41 @@ static double largest_high(const nadir_occupancy_bounds *bounds)
  * another. */
 static nadir_status run_round(nadir_context *context, search *self, nadir_lagrangian *found, bool *again)
 {
-    nadir_status status = NADIR_OK;
     const nadir_occupancy_bounds *below = &self->derivation->below;
     const double before = largest_high(below);
-    NADIR_CHECK(bound_by_lagrangian(context, self, found));
-    NADIR_CHECK(tighten(context, self));
-    NADIR_CHECK(conclude(context, self));
+    NADIR_TRY(bound_by_lagrangian(context, self, found));
+    NADIR_TRY(tighten(context, self));
+    NADIR_TRY(conclude(context, self));
     *again = !below->empty && largest_high(below) < (1 - WORTH) * before;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Asks for kappa only where it may well be at most 1/2. */
 static nadir_status tighten_and_conclude(nadir_context *context, search *self)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(tighten(context, self));
-    if (self->derivation->below.empty || self->derivation->kappa < HOPE) {
-        NADIR_CHECK(conclude(context, self));
-    }
-cleanup:
-    return status;
+    NADIR_TRY(tighten(context, self));
+    return self->derivation->below.empty || self->derivation->kappa < HOPE ? conclude(context, self)
+                                                                           : NADIR_OK;
 }
 
 /* With as little as may do: first, where the tables are expensive, with coarse ones. */
 static nadir_status prove_briefly(nadir_context *context, search *self, double wanted)
 {
-    nadir_status status = NADIR_OK;
     nadir_derivation *derivation = self->derivation;
-    NADIR_CHECK(begin(context, self));
+    NADIR_TRY(begin(context, self));
     if (derivation->perturbable.columns == NULL && !derivation->star.sensitivity.symmetric) {
-        NADIR_CHECK(nadir_derivation_tabulate(context, derivation, true));
-        NADIR_CHECK(tighten_and_conclude(context, self));
+        NADIR_TRY(nadir_derivation_tabulate(context, derivation, true));
+        NADIR_TRY(tighten_and_conclude(context, self));
         if (derivation->certificate->lower >= wanted) {
-            goto cleanup;
+            return NADIR_OK;
         }
-        NADIR_CHECK(begin(context, self));
+        NADIR_TRY(begin(context, self));
     }
-    NADIR_CHECK(nadir_derivation_tabulate(context, derivation, false));
+    NADIR_TRY(nadir_derivation_tabulate(context, derivation, false));
     if (has_zeros(derivation, MANY)) {
-        NADIR_CHECK(nadir_derivation_use_weights(context, derivation));
+        NADIR_TRY(nadir_derivation_use_weights(context, derivation));
     }
-    NADIR_CHECK(tighten_and_conclude(context, self));
-cleanup:
-    return status;
+    return tighten_and_conclude(context, self);
 }
 
 /* With all there is. */
@@ -254,18 +230,14 @@ cleanup:
 nadir_status nadir_second_order_search(nadir_context *context, nadir_derivation *derivation,
                                        nadir_certify effort, double wanted)
 {
-    nadir_status status = NADIR_OK;
     const bool strict = effort == NADIR_CERTIFY_STRICT;
     const nadir_certificate *certificate = derivation->certificate;
     search self = {.derivation = derivation, .half_suffices = !strict};
-    NADIR_CHECK(nadir_derivation_expand(context, derivation));
-    NADIR_CHECK(strict ? nadir_derivation_tabulate(context, derivation, false)
-                       : prove_briefly(context, &self, wanted));
-    if (certificate->lower < wanted) {
-        NADIR_CHECK(prove_fully(context, &self, strict ? ROUNDS_STRICT : ROUNDS, wanted));
-    }
-cleanup:
-    return status;
+    NADIR_TRY(nadir_derivation_expand(context, derivation));
+    NADIR_TRY(strict ? nadir_derivation_tabulate(context, derivation, false)
+                     : prove_briefly(context, &self, wanted));
+    return certificate->lower < wanted ? prove_fully(context, &self, strict ? ROUNDS_STRICT : ROUNDS, wanted)
+                                       : NADIR_OK;
 }
 
 /* ------------------------------------------------------------------------- least kappa by Cholesky
@@ -342,7 +314,6 @@ void nadir_kappa_bisect(const nadir_context *context, nadir_kappa_matrix *matrix
 nadir_status nadir_kappa_foresee(nadir_context *context, const nadir_problem *problem, double beta,
                                  const nadir_candidate *candidate, bool *hopeless)
 {
-    nadir_status status = NADIR_OK;
     const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
     const nadir_model *model = problem->model;
     double mixing;
@@ -353,9 +324,9 @@ nadir_status nadir_kappa_foresee(nadir_context *context, const nadir_problem *pr
     if (problem->uncertainty->p != 2 || candidate->d == NULL || !(candidate->tau > 0)) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_ergodicity_bound(context, problem, &known, NADIR_ERGODICITY_EASY, &mixing));
+    NADIR_TRY(nadir_ergodicity_bound(context, problem, &known, NADIR_ERGODICITY_EASY, &mixing));
     if (isinf(mixing)) {
-        goto cleanup;
+        return NADIR_OK;
     }
     for (int64_t s = 0; s < problem->states; s++) {
         double f = 0;
@@ -370,8 +341,7 @@ nadir_status nadir_kappa_foresee(nadir_context *context, const nadir_problem *pr
     }
     const double left = 1 - problem->gamma * sqrt(most) * beta;
     *hopeless = !(left > 0) || problem->gamma * sqrt(nominal / star) * beta > NADIR_KAPPA_HOPELESS * left;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ---------------------------------------------------------------- witness for one of many radii */

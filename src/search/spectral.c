@@ -486,17 +486,15 @@ cleanup:
 /* x <- the residual; *rho: its norm. */
 static nadir_status make_residual(search *self, const subspace_point *point, double *rho)
 {
-    nadir_status status = NADIR_OK;
     if (self->shared) {
-        NADIR_CHECK(make_images(self));
+        NADIR_TRY(make_images(self));
         combine(self, point, self->images[0], self->images + 1, self->x);
     } else {
         combine(self, point, self->subspace->v_hat, self->subspace->z, self->y);
-        NADIR_CHECK(solve_transposed(self, self->y, self->x));
+        NADIR_TRY(solve_transposed(self, self->y, self->x));
     }
     *rho = subspace_residual(self->context, self->subspace, point, self->x);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Takes x, a residual of norm rho, into the subspace. *grown: false where it is in there but for rounding. */
@@ -534,15 +532,14 @@ static double error_left(const search *self, double beta, double e, double gaine
 /* Steps for one radius. A step that many radii share costs little: these come closer than the tolerance asks. */
 static nadir_status solve_newton(search *self, double beta, nadir_candidate *candidate)
 {
-    nadir_status status = NADIR_OK;
     subspace_point point = {0};
     const double enough = self->tolerance / (self->shared ? 20 : 2);
     nadir_stop reason = NADIR_STOP_NONE;
     int64_t steps = 0;
     if (self->subspace->size == 0) {
-        NADIR_CHECK(subspace_begin(self->context, self->subspace, self->x));
+        NADIR_TRY(subspace_begin(self->context, self->subspace, self->x));
     }
-    NADIR_CHECK(subspace_root(self->context, self->subspace, beta, &point));
+    NADIR_TRY(subspace_root(self->context, self->subspace, beta, &point));
     while (reason == NADIR_STOP_NONE) {
         double rho;
         bool grown = true;
@@ -551,23 +548,21 @@ static nadir_status solve_newton(search *self, double beta, nadir_candidate *can
             break;
         }
         steps++;
-        NADIR_CHECK(nadir_progress(self->context, "searching the worst kernel", -1));
-        NADIR_CHECK(make_residual(self, &point, &rho));
+        NADIR_TRY(nadir_progress(self->context, "searching the worst kernel", -1));
+        NADIR_TRY(make_residual(self, &point, &rho));
         const double share = rho / point.theta;
         const double e = share * share / 2 / (1 + self->problem->gamma * beta * point.feedback);
         double error = e / (1 - square_epsilon(self, beta));
         if (error > enough) {
             const double before = point.l;
-            NADIR_CHECK(grow(self, &point, rho, &grown));
-            NADIR_CHECK(subspace_root(self->context, self->subspace, beta, &point));
+            NADIR_TRY(grow(self, &point, rho, &grown));
+            NADIR_TRY(subspace_root(self->context, self->subspace, beta, &point));
             error = error_left(self, beta, e, (point.l - before) / before);
         }
         reason = !grown ? NADIR_STOP_STABLE : error <= enough ? NADIR_STOP_TOLERANCE : NADIR_STOP_NONE;
     }
     subspace_expand(self->context, self->subspace, &point, self->x, self->y, self->g);
-    NADIR_CHECK(finish(self, beta, reason, steps, candidate));
-cleanup:
-    return status;
+    return finish(self, beta, reason, steps, candidate);
 }
 
 /* -------------------------------------------------------------------------------------- bisection */
@@ -623,23 +618,20 @@ static nadir_status apply_transposed(nadir_context *context, void *user, const d
 /* x and y <- the top of E_lambda at l, from the x before; *f: f(lambda) / nu. */
 static nadir_status evaluate(search *self, double beta, double l, double *f)
 {
-    nadir_status status = NADIR_OK;
     const nadir_vec here = nadir_vec_host(self->context);
     const int64_t n = self->problem->states;
     slope_map map = {self, l};
     const nadir_linear_map linear = {n, n, apply, apply_transposed, &map};
     nadir_singular_triple top;
-    NADIR_CHECK(nadir_progress(self->context, "bisecting", -1));
-    NADIR_CHECK(nadir_lanczos_top(&here, &linear, self->x, NULL, RESIDUAL_SHARE * sqrt(self->tolerance),
-                                  PRODUCTS, self->x, self->y, &top));
+    NADIR_TRY(nadir_progress(self->context, "bisecting", -1));
+    NADIR_TRY(nadir_lanczos_top(&here, &linear, self->x, NULL, RESIDUAL_SHARE * sqrt(self->tolerance),
+                                PRODUCTS, self->x, self->y, &top));
     *f = beta * self->problem->gamma * top.sigma - l;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status bisect(search *self, double beta, nadir_candidate *candidate)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
     const double *Wd = self->subspace->Wd;
     const double norm = sqrt(nadir_blocks_dot(self->context, n, Wd, Wd));
@@ -648,7 +640,7 @@ static nadir_status bisect(search *self, double beta, nadir_candidate *candidate
     int64_t steps = 0;
     memcpy(self->x, Wd, (size_t)n * sizeof *Wd);
     for (int doubling = 0; f > 0 && doubling < DOUBLINGS; doubling++) {
-        NADIR_CHECK(evaluate(self, beta, bracket.high, &f));
+        NADIR_TRY(evaluate(self, beta, bracket.high, &f));
         bracket = f > 0 ? (nadir_bracket){bracket.high, 2 * bracket.high} : bracket;
     }
     if (f > 0) {
@@ -660,18 +652,17 @@ static nadir_status bisect(search *self, double beta, nadir_candidate *candidate
     for (; bracket.high - bracket.low > self->tolerance * bracket.high && steps < self->iterations_limit;
          steps++) {
         const double middle = nadir_bracket_middle(&bracket);
-        NADIR_CHECK(evaluate(self, beta, middle, &f));
+        NADIR_TRY(evaluate(self, beta, middle, &f));
         nadir_bracket_narrow(&bracket, middle, f > 0);
     }
-    NADIR_CHECK(evaluate(self, beta, nadir_bracket_middle(&bracket), &f));
+    NADIR_TRY(evaluate(self, beta, nadir_bracket_middle(&bracket), &f));
     nadir_blocks_scale(self->context, n, beta, self->x, self->x);
-    NADIR_CHECK(nadir_rank_one_candidate(self->context, self->problem, beta, self->x, self->y, candidate));
+    NADIR_TRY(nadir_rank_one_candidate(self->context, self->problem, beta, self->x, self->y, candidate));
     candidate->converged = bracket.high - bracket.low <= self->tolerance * bracket.high;
     candidate->stop = candidate->converged ? NADIR_STOP_TOLERANCE : NADIR_STOP_ITERATIONS;
     candidate->method = self->method;
     candidate->iterations = steps;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------ */

@@ -153,8 +153,7 @@ static nadir_status is_narrow(nadir_context *context, const nadir_matrix *matrix
         }
     }
 cleanup:
-    nadir_release(context, seen);
-    nadir_release(context, queue);
+    NADIR_RELEASE(context, seen, queue);
     return status;
 }
 
@@ -204,7 +203,6 @@ cleanup:
 
 static nadir_status choose_host(nadir_context *context, nadir_average *average, const nadir_backend **backend)
 {
-    nadir_status status = NADIR_OK;
     const nadir_matrix *matrix = &average->matrix;
     const int64_t n = matrix->size;
     const double lapack = lapack_cost(context, n);
@@ -213,7 +211,7 @@ static nadir_status choose_host(nadir_context *context, nadir_average *average, 
     if (matrix->dense == NULL) {
         const double product = (double)matrix->starts[n] * PRODUCT_ENTRY + (double)n * PRODUCT_STATE;
         krylov = SOLVES * ITERATIONS * product;
-        NADIR_CHECK(klu_cost(context, matrix, lapack, &klu));
+        NADIR_TRY(klu_cost(context, matrix, lapack, &klu));
     }
     if (klu < lapack && klu <= krylov) {
         *backend = &nadir_backend_klu;
@@ -224,8 +222,7 @@ static nadir_status choose_host(nadir_context *context, nadir_average *average, 
     }
     nadir_log(context, NADIR_LOG_DEBUG, "backend %s: predicted costs are lapack %.2g, klu %.2g, krylov %.2g",
               (*backend)->name, lapack, klu, krylov);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /*
@@ -235,21 +232,19 @@ cleanup:
 static nadir_status choose_device(nadir_context *context, nadir_average *average,
                                   const nadir_backend **backend)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = average->states;
     if (n > (nadir_average_is_dense(average) ? DEVICE_DENSE_STATES : NADIR_DEVICE_ORDERED_STATES)) {
         *backend = &nadir_backend_device_krylov;
     } else if (nadir_average_is_dense(average)) {
         *backend = &nadir_backend_device_lu;
     } else {
-        NADIR_CHECK(nadir_average_fetch(context, average));
-        NADIR_CHECK(choose_host(context, average, backend));
+        NADIR_TRY(nadir_average_fetch(context, average));
+        NADIR_TRY(choose_host(context, average, backend));
         *backend = *backend == &nadir_backend_lapack   ? &nadir_backend_device_lu
                    : *backend == &nadir_backend_krylov ? &nadir_backend_device_krylov
                                                        : *backend;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_backend_choose(nadir_context *context, nadir_average *average,

@@ -212,22 +212,20 @@ cleanup:
 static nadir_status settle(nadir_context *context, device_krylov *self, nadir_device_system *system,
                            int64_t count, const double *b, double *x, nadir_device_solve_result *outcomes)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->average->states;
     const bool together = count > 1;
     if (together) {
-        NADIR_CHECK(approach(context, self, system, count, b, x, outcomes));
+        NADIR_TRY(approach(context, self, system, count, b, x, outcomes));
     }
     for (int64_t j = 0; j < count; j++) {
         if (together && is_near(system, &outcomes[j])) {
             self->statistics.solves++;
             continue;
         }
-        NADIR_CHECK(nadir_progress(context, "solving", -1));
-        NADIR_CHECK(iterate(context, self, system, b + j * n, x + j * n, &outcomes[j]));
+        NADIR_TRY(nadir_progress(context, "solving", -1));
+        NADIR_TRY(iterate(context, self, system, b + j * n, x + j * n, &outcomes[j]));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status refine(nadir_context *context, void *backend, bool transposed, int64_t count,
@@ -253,18 +251,16 @@ cleanup:
 static nadir_status refine_device(nadir_context *context, void *backend, bool transposed, const double *b,
                                   double relative, double *x, double *norms)
 {
-    nadir_status status = NADIR_OK;
     device_krylov *self = backend;
     nadir_device_system system = system_of(self, transposed);
     nadir_device_solve_result outcome;
     system.relative = relative;
     system.fresh = true;
-    NADIR_CHECK(iterate(context, self, &system, b, x, &outcome));
+    NADIR_TRY(iterate(context, self, &system, b, x, &outcome));
     norms[0] = outcome.b_norm;
     norms[1] = outcome.x_norm;
     norms[2] = outcome.residual;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status krylov_solve(nadir_context *context, void *backend, bool transposed, int64_t count,
@@ -365,8 +361,7 @@ static nadir_status estimate_condition(nadir_context *context, const device_lu *
     } while (stage != 0);
     NADIR_CHECK(nadir_direct_check_condition(context, n, 1 / (inverse * norm)));
 cleanup:
-    nadir_release(context, numbers);
-    nadir_release(context, signs);
+    NADIR_RELEASE(context, numbers, signs);
     return status;
 }
 

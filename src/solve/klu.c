@@ -90,8 +90,7 @@ static nadir_status make_pattern(nadir_context *context, const nadir_matrix *mat
     *columns = made_columns;
     return NADIR_OK;
 cleanup:
-    nadir_release(context, made_starts);
-    nadir_release(context, made_columns);
+    NADIR_RELEASE(context, made_starts, made_columns);
     return status;
 }
 
@@ -159,8 +158,7 @@ nadir_status nadir_klu_predict(nadir_context *context, const nadir_matrix *matri
     read_fill(symbolic, &common, fill);
     klu_free_symbolic(&symbolic, &common);
 cleanup:
-    nadir_release(context, starts);
-    nadir_release(context, columns);
+    NADIR_RELEASE(context, starts, columns);
     return status;
 }
 
@@ -218,10 +216,7 @@ static void klu_backend_destroy(nadir_context *context, void *self)
         if (lu->symbolic != NULL) {
             klu_free_symbolic(&lu->symbolic, &lu->common);
         }
-        nadir_release(context, lu->starts);
-        nadir_release(context, lu->columns);
-        nadir_release(context, lu->values);
-        nadir_release(context, lu);
+        NADIR_RELEASE(context, lu->starts, lu->columns, lu->values, lu);
     }
 }
 

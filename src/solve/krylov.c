@@ -101,8 +101,7 @@ static void destroy(nadir_context *context, void *backend)
 {
     krylov *self = backend;
     if (self != NULL) {
-        nadir_release(context, self->work);
-        nadir_release(context, self);
+        NADIR_RELEASE(context, self->work, self);
     }
 }
 
@@ -266,25 +265,22 @@ static int64_t run_limit(const krylov_block *block, const krylov_column *column)
 static nadir_status contract(const krylov_block *block, krylov_column *column, double *r, int64_t products,
                              bool *contracted)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = block->self->average->states;
     const double start = column->residual;
     const double level = rounding_level(block, column);
     *contracted = true;
     for (int64_t done = 1; done <= products && *contracted && column->residual > block->goal; done++) {
         nadir_blocks_add(block->context, n, 1, r, column->x);
-        NADIR_CHECK(compute_residual(block, column, r));
-        NADIR_CHECK(nadir_residual_progress(block->context, start, column->residual, block->goal));
+        NADIR_TRY(compute_residual(block, column, r));
+        NADIR_TRY(nadir_residual_progress(block->context, start, column->residual, block->goal));
         *contracted = column->residual <= start * pow(block->self->rate, (double)done / 2) + level;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Column j made no headway in a run of `products`: contracts, and ends the column where that is no use. */
 static nadir_status fall_back(krylov_block *block, int64_t j, int64_t products)
 {
-    nadir_status status = NADIR_OK;
     krylov_column *column = &block->columns[j];
     const int64_t needed = block->self->rate < 1 ? contraction_products(block, column) : INT64_MAX;
     bool goes_on = needed <= NADIR_KRYLOV_MOST_CONTRACTION;
@@ -294,18 +290,17 @@ static nadir_status fall_back(krylov_block *block, int64_t j, int64_t products)
             (products > NADIR_KRYLOV_LEAST_PRODUCTS ? products : NADIR_KRYLOV_LEAST_PRODUCTS)
             << column->failures;
         column->failures += column->failures < NADIR_KRYLOV_MOST_DOUBLINGS;
-        NADIR_CHECK(contract(block, column, residual_of(block, j),
-                             met_rounding       ? NADIR_KRYLOV_LAST_PRODUCTS
-                             : doubled < needed ? doubled
-                                                : needed,
-                             &goes_on));
+        NADIR_TRY(contract(block, column, residual_of(block, j),
+                           met_rounding       ? NADIR_KRYLOV_LAST_PRODUCTS
+                           : doubled < needed ? doubled
+                                              : needed,
+                           &goes_on));
         goes_on = goes_on && !met_rounding;
     }
     if (!goes_on || column->residual <= block->goal) {
         finish_column(block, j);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* What to do with column j after a run of `products` that took its residual from `before` to what it is. */
@@ -326,7 +321,6 @@ static nadir_status judge(krylov_block *block, int64_t j, double before, int64_t
 /* One run of BiCGSTAB on all columns, and the judgement. */
 static nadir_status run_round(krylov_block *block)
 {
-    nadir_status status = NADIR_OK;
     nadir_context *context = block->context;
     krylov *self = block->self;
     const int64_t n = self->average->states;
@@ -342,7 +336,7 @@ static nadir_status run_round(krylov_block *block)
                                                   sensible_goal(block, &block->columns[j]),
                                           .limit = run_limit(block, &block->columns[j])};
     }
-    NADIR_CHECK(nadir_bicgstab_run(context, &self->system, block->transposed, count, runs, self->work));
+    NADIR_TRY(nadir_bicgstab_run(context, &self->system, block->transposed, count, runs, self->work));
     for (int64_t j = 0; j < count; j++) {
         const int64_t slot = runs[j].slot;
         ordered[slot] = block->columns[j];
@@ -353,7 +347,7 @@ static nadir_status run_round(krylov_block *block)
         nadir_blocks_add(context, n, runs[j].residual, self->work + slot * n, trial + slot * n);
     }
     memcpy(block->columns, ordered, (size_t)count * sizeof *ordered);
-    NADIR_CHECK(apply(context, self, block->transposed, count, trial, self->work));
+    NADIR_TRY(apply(context, self, block->transposed, count, trial, self->work));
     for (int64_t j = 0; j < count; j++) {
         krylov_column *column = &block->columns[j];
         double *r = residual_of(block, j);
@@ -362,20 +356,18 @@ static nadir_status run_round(krylov_block *block)
             column->residual = residual;
             memcpy(column->x, trial + j * n, (size_t)n * sizeof(double));
         } else {
-            NADIR_CHECK(compute_residual(block, column, r));
+            NADIR_TRY(compute_residual(block, column, r));
         }
     }
     for (int64_t j = count - 1; j >= 0; j--) {
-        NADIR_CHECK(judge(block, j, before[j], products[j]));
+        NADIR_TRY(judge(block, j, before[j], products[j]));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Residuals of the guesses; those that are good enough are done, those that are worse than zero are zero. */
 static nadir_status start_block(krylov_block *block, int64_t count, const double *b, double *x)
 {
-    nadir_status status = NADIR_OK;
     nadir_context *context = block->context;
     const int64_t n = block->self->average->states;
     const size_t bytes = (size_t)n * sizeof(double);
@@ -388,7 +380,7 @@ static nadir_status start_block(krylov_block *block, int64_t count, const double
         column->b_norm = nadir_blocks_norm(context, block->norm, n, column->b);
         column->residual = INFINITY;
         if (!nadir_blocks_are_zero(context, n, column->x)) {
-            NADIR_CHECK(compute_residual(block, column, r));
+            NADIR_TRY(compute_residual(block, column, r));
         }
         if (!(column->residual <= column->b_norm)) {
             memset(column->x, 0, bytes);
@@ -402,8 +394,7 @@ static nadir_status start_block(krylov_block *block, int64_t count, const double
             finish_column(block, j);
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status solve(nadir_context *context, void *backend, bool transposed, int64_t count,

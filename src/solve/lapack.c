@@ -100,8 +100,7 @@ static nadir_status estimate_condition(nadir_context *context, const dense_lu *l
     LAPACK_dgecon("1", &n, lu->factors, &n, &norm, &reciprocal, work, integers, &info);
     NADIR_CHECK(nadir_direct_check_condition(context, n, reciprocal));
 cleanup:
-    nadir_release(context, work);
-    nadir_release(context, integers);
+    NADIR_RELEASE(context, work, integers);
     return status;
 }
 
@@ -128,13 +127,12 @@ static void update_others(dense_lu *lu, lapack_int first, lapack_int columns)
 /* dgetrf, column block by column block from the left. *info as there. */
 static nadir_status factor_in_blocks(nadir_context *context, dense_lu *lu, lapack_int *info)
 {
-    nadir_status status = NADIR_OK;
     const lapack_int n = (lapack_int)lu->average->states;
     for (lapack_int first = 0; first < n && *info == 0; first += BLOCK_COLUMNS) {
         const lapack_int columns = n - first < BLOCK_COLUMNS ? n - first : BLOCK_COLUMNS;
         const lapack_int rows = n - first;
         const double left = (double)rows / n;
-        NADIR_CHECK(nadir_progress(context, "factoring", 1 - left * left * left));
+        NADIR_TRY(nadir_progress(context, "factoring", 1 - left * left * left));
         LAPACK_dgetrf(&rows, &columns, lu->factors + (int64_t)first * n + first, &n, lu->pivots + first,
                       info);
         *info += *info > 0 ? first : 0;
@@ -143,8 +141,7 @@ static nadir_status factor_in_blocks(nadir_context *context, dense_lu *lu, lapac
         }
         update_others(lu, first, columns);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* L and U in place of A. */
@@ -188,9 +185,7 @@ static void lapack_destroy(nadir_context *context, void *self)
 {
     dense_lu *lu = self;
     if (lu != NULL) {
-        nadir_release(context, lu->factors);
-        nadir_release(context, lu->pivots);
-        nadir_release(context, lu);
+        NADIR_RELEASE(context, lu->factors, lu->pivots, lu);
     }
 }
 

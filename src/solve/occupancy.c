@@ -53,11 +53,8 @@ void nadir_occupancy_free(nadir_context *context, nadir_occupancy *occupancy)
         add_statistics(-1, &occupancy->inherited, &occupancy->counted_by->spent);
     }
     nadir_average_clear(context, &occupancy->average);
-    nadir_release(context, occupancy->update.z);
-    nadir_release(context, occupancy->update.w);
-    nadir_release(context, occupancy->work);
-    nadir_release(context, occupancy->norms);
-    nadir_release(context, occupancy);
+    NADIR_RELEASE(context, occupancy->update.z, occupancy->update.w, occupancy->work, occupancy->norms,
+                  occupancy);
 }
 
 double nadir_occupancy_gamma(const nadir_occupancy *occupancy)
@@ -282,7 +279,6 @@ static nadir_status settle_tail(nadir_context *context, nadir_occupancy *occupan
 /* Chooses, checks and sets up a backend for the average. */
 static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
 {
-    nadir_status status = NADIR_OK;
     nadir_average *average = &occupancy->average;
     memset(occupancy->roundings, 0, sizeof occupancy->roundings);
     /* What was too large to factor under one policy is so under the next: that choice stays. */
@@ -291,17 +287,15 @@ static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
     } else if (occupancy->long_tail) { /* the device had no memory for them */
         occupancy->backend = &nadir_backend_device_krylov;
     }
-    NADIR_CHECK(settle_tail(context, occupancy));
+    NADIR_TRY(settle_tail(context, occupancy));
     if (occupancy->backend == NULL && average->exchange != NULL) {
         occupancy->backend = &nadir_backend_krylov;
     }
     if (occupancy->backend == NULL) {
-        NADIR_CHECK(nadir_backend_choose(context, average, &occupancy->backend));
+        NADIR_TRY(nadir_backend_choose(context, average, &occupancy->backend));
     }
-    NADIR_CHECK(check_backend(context, average, occupancy->backend));
-    NADIR_CHECK(occupancy->backend->setup(context, average, occupancy->gamma, &occupancy->self));
-cleanup:
-    return status;
+    NADIR_TRY(check_backend(context, average, occupancy->backend));
+    return occupancy->backend->setup(context, average, occupancy->gamma, &occupancy->self);
 }
 
 nadir_status nadir_occupancy_own_backend(nadir_context *context, nadir_occupancy *occupancy)

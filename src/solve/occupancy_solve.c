@@ -295,14 +295,13 @@ static nadir_status check_column(const refinement *self, int64_t j)
  * |P|) |x|) for products with m roundings and terms of size |P|, which counts as residual. */
 static nadir_status assess(refinement *self, nadir_accuracy *accuracy)
 {
-    nadir_status status = NADIR_OK;
     nadir_occupancy *occupancy = self->occupancy;
     const double gap = 1 - occupancy->gamma * occupancy->average.norm;
     const double unit = 0.5 * DBL_EPSILON * roundings(self->context, occupancy, self->transposed);
     const double size = nadir_average_terms(&occupancy->average);
     nadir_accuracy worst = {0};
     for (int64_t j = 0; j < self->count; j++) {
-        NADIR_CHECK(check_column(self, j));
+        NADIR_TRY(check_column(self, j));
         const double size_of_terms = self->b_norm[j] + (1 + occupancy->gamma * size) * self->x_norm[j];
         const double residual = self->r_norm[j] + unit * size_of_terms;
         worst.residual = residual > worst.residual ? residual : worst.residual;
@@ -311,8 +310,7 @@ static nadir_status assess(refinement *self, nadir_accuracy *accuracy)
     if (accuracy != NULL) {
         *accuracy = worst;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status refuse_side(const refinement *self, int64_t j)
@@ -371,7 +369,6 @@ static bool accept_guess(refinement *self)
 /* From x = 0 or a guess, round after round until the goal is reached or nothing is won any more. */
 static nadir_status run(refinement *self, bool guessed, nadir_accuracy *accuracy)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->occupancy->average.states;
     for (int64_t j = 0; j < self->count; j++) {
         self->b_norm[j] = norm_of(self->context, self->transposed, n, self->b + j * n);
@@ -384,7 +381,7 @@ static nadir_status run(refinement *self, bool guessed, nadir_accuracy *accuracy
     }
     for (int rounds = 0;; rounds++) { /* a good guess counts as the first */
         if (guessed || rounds > 0) {
-            NADIR_CHECK(measure_residuals(self));
+            NADIR_TRY(measure_residuals(self));
         }
         if (guessed) {
             rounds = accept_guess(self);
@@ -395,11 +392,9 @@ static nadir_status run(refinement *self, bool guessed, nadir_accuracy *accuracy
         if (rounds == ROUNDS || (rounds > 0 && !worth_another(self))) {
             break;
         }
-        NADIR_CHECK(refine(self, rounds == 0 && nadir_occupancy_iterates(self->occupancy)));
+        NADIR_TRY(refine(self, rounds == 0 && nadir_occupancy_iterates(self->occupancy)));
     }
-    NADIR_CHECK(assess(self, accuracy));
-cleanup:
-    return status;
+    return assess(self, accuracy);
 }
 
 /* Whether the backend does all of this itself, near its own memory. */
@@ -412,7 +407,6 @@ static bool is_left_to_backend(const nadir_occupancy *occupancy)
 /* device: b and x lie there. */
 static nadir_status leave_to_backend(refinement *self, bool guessed, bool device, nadir_accuracy *accuracy)
 {
-    nadir_status status = NADIR_OK;
     nadir_occupancy *occupancy = self->occupancy;
     const nadir_backend *backend = occupancy->backend;
     const double relative = self->tolerance * (1 - occupancy->gamma * occupancy->average.norm);
@@ -420,10 +414,10 @@ static nadir_status leave_to_backend(refinement *self, bool guessed, bool device
     if (!guessed && !device) {
         memset(self->x, 0, (size_t)(occupancy->average.states * self->count) * sizeof *self->x);
     }
-    NADIR_CHECK(device ? backend->refine_device(self->context, occupancy->self, self->transposed, self->b,
-                                                relative, self->x, norms)
-                       : backend->refine(self->context, occupancy->self, self->transposed, self->count,
-                                         self->b, relative, self->x, norms));
+    NADIR_TRY(device ? backend->refine_device(self->context, occupancy->self, self->transposed, self->b,
+                                              relative, self->x, norms)
+                     : backend->refine(self->context, occupancy->self, self->transposed, self->count, self->b,
+                                       relative, self->x, norms));
     for (int64_t j = 0; j < self->count; j++) {
         self->b_norm[j] = norms[3 * j];
         self->x_norm[j] = norms[3 * j + 1];
@@ -432,9 +426,7 @@ static nadir_status leave_to_backend(refinement *self, bool guessed, bool device
             return refuse_side(self, j);
         }
     }
-    NADIR_CHECK(assess(self, accuracy));
-cleanup:
-    return status;
+    return assess(self, accuracy);
 }
 
 static bool is_on_device(const nadir_occupancy *occupancy)
@@ -447,7 +439,6 @@ static bool is_on_device(const nadir_occupancy *occupancy)
 static nadir_status solve_on_device(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
                                     const double *b, double tolerance, double *x)
 {
-    nadir_status status = NADIR_OK;
     refinement self = {.context = context,
                        .occupancy = occupancy,
                        .transposed = transposed,
@@ -455,11 +446,9 @@ static nadir_status solve_on_device(nadir_context *context, nadir_occupancy *occ
                        .tolerance = fmax(tolerance, occupancy->tolerance),
                        .b = b,
                        .x = x};
-    NADIR_CHECK(nadir_occupancy_check_ready(context, occupancy));
-    NADIR_CHECK(reserve(&self, 0));
-    NADIR_CHECK(leave_to_backend(&self, false, true, NULL));
-cleanup:
-    return status;
+    NADIR_TRY(nadir_occupancy_check_ready(context, occupancy));
+    NADIR_TRY(reserve(&self, 0));
+    return leave_to_backend(&self, false, true, NULL);
 }
 
 nadir_status nadir_refinement_solve(nadir_context *context, nadir_occupancy *occupancy, bool transposed,
