@@ -121,11 +121,28 @@ bool cli_parse(cli_run *run, const cli_command *command, int argc, char **argv,
                const cli_option_group *groups, int wanted, const char *positionals[CLI_POSITIONALS],
                const char *about, int *exit);
 /* The same for a command that reads a model: its own options, those that fill in `reading` (--discount,
- * --initial, --rewards, ...), which holds the defaults, those of the ball (unless NULL), the common ones. */
+ * --initial, --rewards, --unseen, ...), which holds the defaults, those of the ball (unless NULL), the common ones. */
 bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc, char **argv,
                              const cli_option *own, cli_ball *ball, int wanted,
                              const char *positionals[CLI_POSITIONALS], const char *about,
                              nadir_read_settings *reading, int *exit);
+
+/* How rewards are paid: options, and what is printed of them. */
+enum { CLI_REWARDS_OPTIONS = 2 };
+typedef struct cli_rewards {
+    nadir_reward_kind kind;
+    nadir_unseen unseen;
+    double unseen_value;
+} cli_rewards;
+/* --frozen-rewards, --unseen: two options; *unseen: the text of the second. */
+void cli_rewards_options(bool *frozen, const char **unseen, cli_option storage[CLI_REWARDS_OPTIONS]);
+/* What the text says (NULL: nothing); complains if it says nothing known, or beside frozen rewards. */
+bool cli_unseen_parse(const cli_run *run, bool frozen, const char *text, nadir_unseen *unseen, double *value);
+cli_rewards cli_rewards_get(const nadir_model *model);
+/* One line, behind a label, where rewards are paid on landing; else nothing. */
+void cli_rewards_text(const cli_rewards *rewards, const char *label);
+/* "rewards", "unseen" and, where it is a number, "unseen_value" */
+void cli_rewards_json(cli_json *json, const cli_rewards *rewards);
 
 /* Whether an option that the command cannot do without was given; complains if not. */
 bool cli_needed(const cli_run *run, const char *option, bool given);

@@ -78,6 +78,7 @@ static void print_text(const cli_comparison *comparison)
     printf("%s, policy %s, radius %s, domain %s: the exact penalty is %s%s\n", comparison->input.model_path,
            comparison->input.policy_name, cli_number(exact->radius, number), nadir_domain_name(exact->domain),
            cli_number(exact->penalty, (char[32]){0}), exact->certified ? " (certified)" : " (not certified)");
+    cli_rewards_text(&comparison->input.rewards, "rewards");
     printf("  %-24s %-22s %9s %11s %11s %10s  %s\n", "method", "penalty", "share", "to 99 %", "seconds",
            "samples", "stopped by");
     for (int i = 0; i < comparison->count; i++) {

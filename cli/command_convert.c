@@ -17,7 +17,6 @@ static int convert_main(cli_run *run, int argc, char **argv)
     nadir_write_settings writing;
     nadir_read_settings_default(&settings);
     nadir_write_settings_default(&writing);
-    settings.keep_transition_rewards = true;
     const cli_option own[] = {
         {"--compress", CLI_FLAG, NULL, NULL, &writing.compress, "npz: deflate the arrays: smaller, slower"},
         {0},

@@ -82,6 +82,7 @@ static void print_text(const evaluate_report *report, bool optimistic)
            cli_number(robust->radius, number));
     printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(robust->set),
            cli_number(robust->norm, number), nadir_domain_name(robust->domain));
+    cli_rewards_text(&report->input.rewards, "rewards         ");
     printf("  nominal return   %s\n", cli_number(robust->nominal_return, number));
     printf("  %-16s %s\n", optimistic ? "best return" : "worst return",
            cli_number(robust->robust_return, number));
@@ -253,7 +254,7 @@ static void print(cli_run *run, const nadir_model *model, const evaluate_report 
             cli_explain_text(model, &report->explain);
         }
     } else {
-        cli_policies_text(report->count, report->evaluated, report->input.model_path, optimistic);
+        cli_policies_text(report->count, report->evaluated, &report->input, optimistic);
     }
     if (!run->json && report->difference.stop_reason != NULL) {
         cli_difference_text(&report->difference, report->evaluated, optimistic);

@@ -76,6 +76,7 @@ static nadir_status report(cli_run *run, const nadir_model *model, cli_fit *fit)
 {
     nadir_model_data_default(&fit->view);
     nadir_model_view(model, &fit->view);
+    fit->rewards = cli_rewards_get(model);
     tell_unvisited(run, fit);
     nadir_status status = cli_model_digest(run, model, fit->model_digest);
     if (status == NADIR_OK) {
@@ -161,6 +162,9 @@ static int fit_main(cli_run *run, int argc, char **argv)
     nadir_fit_settings *settings = &fit.settings;
     nadir_fit_settings_default(settings);
     int set = 0;
+    const char *unseen = NULL;
+    cli_option of_rewards[CLI_REWARDS_OPTIONS];
+    cli_rewards_options(&settings->frozen_rewards, &unseen, of_rewards);
     const cli_option own[] = {
         {"--out", CLI_TEXT, "MODEL", NULL, &fit.model_path, "where to write the model, .npz (needed)"},
         {"--confidence", CLI_NUMBER, "C", NULL, &settings->confidence,
@@ -190,6 +194,8 @@ static int fit_main(cli_run *run, int argc, char **argv)
         {"--unvisited", CLI_TEXT, "uniform|pin|absorb", NULL, &settings->unvisited,
          "rows without data: anything may be true; uniform as if known; or they\n"
          "stay for ever at the lowest reward (default: uniform)"},
+        of_rewards[0],
+        of_rewards[1],
         {0},
     };
     const cli_option of_ball[] = {
@@ -218,7 +224,9 @@ static int fit_main(cli_run *run, int argc, char **argv)
     if (!cli_parse(run, &cli_command_fit, argc, argv, groups, 1, positionals, about, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--out MODEL", fit.model_path != NULL)) {
+    if (!cli_needed(run, "--out MODEL", fit.model_path != NULL) ||
+        !cli_unseen_parse(run, settings->frozen_rewards, unseen, &settings->unseen,
+                          &settings->unseen_value)) {
         return CLI_EXIT_USAGE;
     }
     settings->set = (nadir_set)(NADIR_SET_NONRECT + set);

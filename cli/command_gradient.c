@@ -64,6 +64,7 @@ static void print_text(const gradient_report *report)
     printf("  ball             %s, norm %s, domain %s, radius ", nadir_set_name(robust->set),
            cli_number(robust->norm, number), nadir_domain_name(robust->domain));
     printf("%s\n", cli_number(robust->radius, number));
+    cli_rewards_text(&report->input.rewards, "rewards         ");
     printf("  nominal return   %s\n", cli_number(robust->nominal_return, number));
     printf("  %s return     %s\n", report->optimistic ? "best " : "worst",
            cli_number(robust->robust_return, number));

@@ -77,6 +77,8 @@ static void print_json(const cli_run *run, const info_facts *info)
     cli_json_double(&json, "density", facts->density);
     cli_json_double(&json, "reward_min", facts->reward_min);
     cli_json_double(&json, "reward_max", facts->reward_max);
+    const cli_rewards rewards = {facts->reward_kind, facts->unseen, facts->unseen_value};
+    cli_rewards_json(&json, &rewards);
     cli_json_double(&json, "discount", facts->discount);
     cli_json_double(&json, "valid_radius", info->valid_radius);
     cli_json_double(&json, "valid_radius_norm", info->norm);
@@ -132,6 +134,8 @@ static void print_text(const info_facts *info)
         printf("  rewards        %s to %s\n", cli_number(facts->reward_min, number),
                cli_number(facts->reward_max, other));
     }
+    const cli_rewards rewards = {facts->reward_kind, facts->unseen, facts->unseen_value};
+    cli_rewards_text(&rewards, "              ");
     printf("  discount       %s\n", isnan(facts->discount) ? "none" : cli_number(facts->discount, number));
     printf("  valid radius   %s (norm %s)\n", cli_number(info->valid_radius, number),
            cli_number(info->norm, other));

@@ -74,6 +74,7 @@ static void print_text(const radius_report *report)
            cli_number(radius->target, number));
     printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(radius->set),
            cli_number(radius->norm, number), nadir_domain_name(radius->domain));
+    cli_rewards_text(&report->input.rewards, "rewards         ");
     printf("  nominal return   %s\n", cli_number(radius->nominal_return, number));
     if (reason != NULL) {
         printf("  radius           none: %s\n", reason);

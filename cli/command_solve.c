@@ -51,6 +51,7 @@ static void print_text(const solve_report *report)
     const nadir_optimum_result *result = &report->result;
     char number[32];
     printf("%s: the optimum, written to %s\n", report->input.model_path, report->input.policy_name);
+    cli_rewards_text(&report->input.rewards, "rewards       ");
     printf("  optimum        %s\n", cli_number(result->nominal_optimum, number));
     printf("  lower bound    %s\n", cli_number(result->lower_bound, number));
     printf("  upper bound    %s\n", cli_number(result->upper_bound, number));

@@ -11,7 +11,9 @@ static const char about[] =
     "what its return is, and that no kernel of the ball does worse, by the proof that the witness names.\n"
     "Without a witness: the kernel alone. Says what holds and what fails; exit status 8 if anything fails.\n"
     "\n"
-    "--discount, --initial, --costs and the like must be given as they were to nadir evaluate.\n"
+    "--discount, --initial, --costs, --frozen-rewards, --unseen and the like must be given as they were to "
+    "nadir\n"
+    "evaluate.\n"
     "\n"
     "Examples:\n"
     "  nadir evaluate model.npz --policy uniform --radius 0.1 --kernel worst.npz --witness worst.json\n"
@@ -76,6 +78,7 @@ static void print_text(const verify_report *report, const nadir_verification *ma
                cli_number(report->result.radius, radius), report->result.scaled ? ", rows with scales" : "",
                report->result.optimistic ? "; the best case" : "");
     }
+    cli_rewards_text(&report->input.rewards, "rewards");
     for (int64_t i = 0; (check = nadir_verification_check(made, i)) != NULL; i++) {
         printf("  %s: %s\n", check->holds ? "holds" : "fails", check->detail);
     }

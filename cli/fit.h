@@ -12,6 +12,7 @@ typedef struct cli_fit {
     nadir_fit_settings settings;
     nadir_fit_result result;
     nadir_model_data view; /* of the model that was written */
+    cli_rewards rewards;
     char model_digest[65];
     double load_seconds;
     double total_seconds;

@@ -69,6 +69,7 @@ void cli_fit_json(const cli_run *run, const cli_fit *fit)
     cli_json_array_end(&json);
     cli_json_integer(&json, "nonzeros", fit->view.nonzeros);
     cli_json_double(&json, "discount", fit->view.discount);
+    cli_rewards_json(&json, &fit->rewards);
     cli_json_text(&json, "model_sha256", fit->model_digest);
     cli_json_text(&json, "plot", fit->plot_path);
     cli_json_object(&json, "seconds");
@@ -103,6 +104,7 @@ static void print_method(const cli_fit *fit)
     const nadir_fit_result *result = &fit->result;
     const nadir_fit_guarantee *written = &result->sets[fit->settings.set - NADIR_SET_NONRECT];
     char number[32];
+    cli_rewards_text(&fit->rewards, "rewards       ");
     printf("  ball           %s, norm %s, domain %s", nadir_set_name(fit->settings.set),
            cli_number(result->norm, number), nadir_domain_name(result->domain));
     if (fit->settings.set == NADIR_SET_NONRECT) {

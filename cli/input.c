@@ -107,6 +107,7 @@ nadir_status cli_input_read(cli_run *run, const nadir_read_settings *reading, cl
     input->load_seconds = cli_clock() - input->begun;
     if (status == NADIR_OK) {
         nadir_model_view(*model, &input->view);
+        input->rewards = cli_rewards_get(*model);
         status = nadir_model_totals(run->context, *model, &input->view.states, &input->view.rows,
                                     &input->view.nonzeros);
     }
@@ -160,6 +161,7 @@ void cli_input_json(cli_json *json, const cli_input *input)
     cli_json_integer(json, "rows", input->view.rows);
     cli_json_integer(json, "nonzeros", input->view.nonzeros);
     cli_json_double(json, "discount", input->view.discount);
+    cli_rewards_json(json, &input->rewards);
     const char *digest = input->model_digest.text;
     /* none where an engine distributes them over processes */
     cli_json_text(json, "model_sha256", *digest != '\0' ? digest : NULL);

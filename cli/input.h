@@ -37,6 +37,7 @@ typedef struct cli_input {
     const char *model_path;
     const char *policy_name; /* as given by the user */
     nadir_model_data view;
+    cli_rewards rewards;
     cli_digest model_digest;
     char policy_digest[65];
     double begun; /* cli_clock */
@@ -75,7 +76,7 @@ void cli_input_close(cli_input *input, nadir_model *model);
 
 /* Opens the outermost object: "model", "policy" */
 void cli_input_json_start(cli_json *json, const cli_input *input);
-/* "states", "rows", "nonzeros", "discount", "model_sha256", "policy_sha256" */
+/* "states", "rows", "nonzeros", "discount", "rewards", "unseen", "model_sha256", "policy_sha256" */
 void cli_input_json(cli_json *json, const cli_input *input);
 /* "seconds": {...} */
 void cli_input_seconds(cli_json *json, const cli_input *input, double nominal, double robust, double certify);

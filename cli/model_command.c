@@ -2,6 +2,80 @@
 #include "input.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+void cli_rewards_options(bool *frozen, const char **unseen, cli_option storage[CLI_REWARDS_OPTIONS])
+{
+    storage[0] = (cli_option){"--frozen-rewards",
+                              CLI_FLAG,
+                              NULL,
+                              NULL,
+                              frozen,
+                              "rewards of transitions are averaged under the nominal kernel, and every\n"
+                              "kernel pays these means (default: they are paid where one lands)"};
+    storage[1] =
+        (cli_option){"--unseen",
+                     CLI_TEXT,
+                     "additive|row|min|VALUE",
+                     NULL,
+                     unseen,
+                     "what landing on a successor pays that has no reward: R(s,a) + g(s') fitted to\n"
+                     "the others, the mean of the row, the smallest reward, or a number\n"
+                     "(default: additive)"};
+}
+
+bool cli_unseen_parse(const cli_run *run, bool frozen, const char *text, nadir_unseen *unseen, double *value)
+{
+    if (text == NULL) {
+        return true;
+    }
+    if (frozen) {
+        return cli_wrong(run, "--unseen is for rewards paid on landing; with --frozen-rewards none are");
+    }
+    *unseen = NADIR_UNSEEN_ADDITIVE;
+    while (*unseen < NADIR_UNSEEN_VALUE && strcmp(text, nadir_unseen_name(*unseen)) != 0) {
+        *unseen = (nadir_unseen)(*unseen + 1);
+    }
+    if (*unseen == NADIR_UNSEEN_VALUE && !(cli_options_number(text, value) && isfinite(*value))) {
+        char reason[CLI_REASON_LENGTH];
+        (void)snprintf(reason, sizeof reason,
+                       "--unseen: '%.64s' given, expected additive, row, min or a finite number", text);
+        return cli_wrong(run, reason);
+    }
+    return true;
+}
+
+cli_rewards cli_rewards_get(const nadir_model *model)
+{
+    cli_rewards made;
+    made.kind = nadir_model_rewards(model, &made.unseen, &made.unseen_value);
+    return made;
+}
+
+static bool lands(const cli_rewards *rewards)
+{
+    return rewards->kind == NADIR_REWARDS_SEPARABLE || rewards->kind == NADIR_REWARDS_LANDING;
+}
+
+void cli_rewards_text(const cli_rewards *rewards, const char *label)
+{
+    char number[32];
+    if (lands(rewards)) {
+        printf("  %s paid on landing; successors without a reward: %s%s%s\n", label,
+               nadir_unseen_name(rewards->unseen), isnan(rewards->unseen_value) ? "" : ", ",
+               isnan(rewards->unseen_value) ? "" : cli_number(rewards->unseen_value, number));
+    }
+}
+
+void cli_rewards_json(cli_json *json, const cli_rewards *rewards)
+{
+    cli_json_text(json, "rewards", nadir_reward_kind_name(rewards->kind));
+    cli_json_text(json, "unseen", lands(rewards) ? nadir_unseen_name(rewards->unseen) : NULL);
+    if (!isnan(rewards->unseen_value)) {
+        cli_json_double(json, "unseen_value", rewards->unseen_value);
+    }
+}
 
 bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc, char **argv,
                              const cli_option *own, cli_ball *ball, int wanted,
@@ -11,6 +85,12 @@ bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc,
     int layout = NADIR_LAYOUT_AUTO;
     cli_option common[CLI_COMMON_OPTIONS];
     cli_option of_ball[CLI_BALL_OPTIONS];
+    const char *unseen = NULL;
+    cli_option of_rewards[CLI_REWARDS_OPTIONS];
+    cli_rewards_options(&reading->frozen_rewards, &unseen, of_rewards);
+    if (command == &cli_command_convert) { /* no file holds --unseen */
+        of_rewards[1] = (cli_option){0};
+    }
     const cli_option of_model[] = {
         {"--discount", CLI_NUMBER, "GAMMA", NULL, &reading->discount,
          "gives or overrides the discount factor, 0 <= GAMMA < 1"},
@@ -26,6 +106,8 @@ bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc,
         {"--costs", CLI_FLAG, NULL, NULL, &reading->costs, "the rewards are costs: negate them"},
         {"--layout", CLI_CHOICE, NULL, "auto|sas|ass", &layout,
          "order of a dense NumPy kernel: P[s,a,s'] or P[a,s,s']"},
+        of_rewards[0],
+        of_rewards[1],
         {0},
     };
     cli_option_group groups[5] = {{"Options", own}};
@@ -37,6 +119,11 @@ bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc,
     groups[count] = cli_common_options(run, common);
     const bool good = cli_parse(run, command, argc, argv, groups, wanted, positionals, about, exit);
     reading->layout = (nadir_layout)layout;
+    if (good &&
+        !cli_unseen_parse(run, reading->frozen_rewards, unseen, &reading->unseen, &reading->unseen_value)) {
+        *exit = CLI_EXIT_USAGE;
+        return false;
+    }
     return good;
 }
 

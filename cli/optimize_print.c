@@ -140,6 +140,7 @@ void cli_optimize_text(const cli_optimize *report)
            report->input.policy_name);
     printf("  ball               %s, norm %s, domain %s\n", nadir_set_name(evaluation->set),
            cli_number(evaluation->norm, number), nadir_domain_name(evaluation->domain));
+    cli_rewards_text(&report->input.rewards, "rewards           ");
     print_trade(report);
     print_bounds(report);
     printf("  certified          %s\n", explain_bounds(report));

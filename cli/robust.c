@@ -99,7 +99,7 @@ static void print_line(const int width[COLUMNS], const char *policy, char line[C
     printf("  %s\n", line[COLUMNS - 1]);
 }
 
-void cli_policies_text(int count, const cli_evaluated *evaluated, const char *model, bool optimistic)
+void cli_policies_text(int count, const cli_evaluated *evaluated, const cli_input *input, bool optimistic)
 {
     const nadir_robust *first = &evaluated[0].robust;
     char head[COLUMNS][32] = {"", "nominal return", "", "lower bound", "upper bound", "certified"};
@@ -112,10 +112,11 @@ void cli_policies_text(int count, const cli_evaluated *evaluated, const char *mo
         fill_line(&evaluated[i], line);
         widen(width, evaluated[i].policy, line);
     }
-    printf("%s: %d policies, each with the %s kernel of the ball of radius %s for it\n", model, count,
-           optimistic ? "best" : "worst", cli_number(first->radius, number));
+    printf("%s: %d policies, each with the %s kernel of the ball of radius %s for it\n", input->model_path,
+           count, optimistic ? "best" : "worst", cli_number(first->radius, number));
     printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(first->set),
            cli_number(first->norm, number), nadir_domain_name(first->domain));
+    cli_rewards_text(&input->rewards, "rewards         ");
     print_line(width, "policy", head);
     for (int i = 0; i < count; i++) {
         fill_line(&evaluated[i], line);

@@ -2,7 +2,7 @@
 #ifndef NADIR_CLI_ROBUST_H
 #define NADIR_CLI_ROBUST_H
 
-#include "cli.h"
+#include "input.h"
 
 /* The keys from "nominal_return" to "backend_bytes". */
 void cli_robust_json(cli_json *json, const nadir_robust *robust);
@@ -22,7 +22,7 @@ typedef struct cli_evaluated {
 } cli_evaluated;
 
 /* Of several policies with a result each. */
-void cli_policies_text(int count, const cli_evaluated *evaluated, const char *model, bool optimistic);
+void cli_policies_text(int count, const cli_evaluated *evaluated, const cli_input *input, bool optimistic);
 /* "policies": [...] */
 void cli_policies_json(cli_json *json, int count, const cli_evaluated *evaluated);
 

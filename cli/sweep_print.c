@@ -93,6 +93,7 @@ void cli_sweep_print_text(const cli_sweep *sweep)
     printf("%s, policy %s: the %s kernels of balls of %" PRId64 " radii\n", sweep->input.model_path,
            sweep->input.policy_name, sweep->optimistic ? "best" : "worst", sweep->radii.count);
     printf("  norm           %s\n", cli_number(any->norm, number));
+    cli_rewards_text(&sweep->input.rewards, "rewards       ");
     printf("  nominal return %s\n", cli_number(any->nominal_return, number));
     printf("  valid radius   %s\n", cli_number(any->valid_radius, number));
     for (int c = 0; c < sweep->curves_count; c++) {

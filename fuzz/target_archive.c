@@ -15,7 +15,6 @@ static void read_model(nadir_context *context, const char *path, unsigned choice
 {
     nadir_read_settings settings;
     nadir_read_settings_default(&settings);
-    settings.keep_transition_rewards = (choice & 1) != 0;
     settings.layout = (nadir_layout)(choice / 2 % 3);
     nadir_model *model = NULL;
     if (nadir_model_read(context, path, &settings, &model) == NADIR_OK) {

@@ -59,7 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     nadir_read_settings settings;
     nadir_read_settings_default(&settings);
     settings.costs = (bytes[1] & 1) != 0;
-    settings.keep_transition_rewards = (bytes[1] & 2) != 0;
+    settings.frozen_rewards = (bytes[1] & 2) != 0;
+    settings.unseen = (nadir_unseen)((bytes[1] >> 5) % 3);
     settings.layout = (nadir_layout)((bytes[1] >> 2) % 3);
     settings.discount = (bytes[1] & 16) != 0 ? 0.9 : NAN;
     nadir_model *model = NULL;

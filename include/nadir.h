@@ -174,9 +174,24 @@ typedef enum nadir_domain {
     NADIR_DOMAIN_FREE     /* rows sum to one, entries of any sign: the set as the paper defines it */
 } nadir_domain;
 
+/*
+ * Rewards of single transitions, r(s, a, s'), are paid where one lands: a kernel that moves probability moves
+ * what is paid. Worst kernels may reach successors that the model gives no reward for; they pay
+ */
+typedef enum nadir_unseen {
+    NADIR_UNSEEN_ADDITIVE =
+        0,             /* R(s, a) + g(s'): least squares fit to the rewards that are given, weighted by
+                                  probability; exact where rewards belong to rows and to states */
+    NADIR_UNSEEN_ROW,  /* the mean of the row */
+    NADIR_UNSEEN_MIN,  /* the smallest reward of the model */
+    NADIR_UNSEEN_VALUE /* a given number */
+} nadir_unseen;
+
 /* The names used in files and options: "nonrect", "s", "sa"; "simplex", "support", "free"; "" if unsaid. */
 NADIR_API const char *nadir_set_name(nadir_set set);
 NADIR_API const char *nadir_domain_name(nadir_domain domain);
+/* "additive", "row", "min", "value" */
+NADIR_API const char *nadir_unseen_name(nadir_unseen unseen);
 
 /*
  * The numbers of a model: input of nadir_model_create, output of nadir_model_view. Exactly one of `dense` and
@@ -195,17 +210,23 @@ typedef struct nadir_model_data {
     const int32_t *columns;      /* [nonzeros] successors; output: rising within a row */
     const double *probabilities; /* [nonzeros] output: positive */
     const double *rewards;       /* [rows]; NULL: none known */
-    const double *transition_rewards; /* [nonzeros] or, with dense, [rows * states]; NULL: not kept */
-    const double *initial;            /* [states] mu; input NULL: uniform; output never NULL */
-    const double *scales;             /* [rows] alpha >= 0, 0 pins a row; NULL: all one */
-    const char *const *state_names;   /* [states]; NULL: none. Output: use nadir_model_state_name */
-    const char *const *action_names;  /* [action_names_count] by action number; NULL: none */
+    /* [nonzeros] or, with dense, [rows * states]; NULL: rewards are those of rows. NaN: not given, where the
+       probability is 0. Where given, they are paid on landing, and `rewards` are their means */
+    const double *transition_rewards;
+    const double *initial;           /* [states] mu; input NULL: uniform; output never NULL */
+    const double *scales;            /* [rows] alpha >= 0, 0 pins a row; NULL: all one */
+    const char *const *state_names;  /* [states]; NULL: none. Output: use nadir_model_state_name */
+    const char *const *action_names; /* [action_names_count] by action number; NULL: none */
     int64_t action_names_count;
     const double *radius; /* [radius_count] default of --radius: one, one per state or one per row; or NULL */
     int64_t radius_count;
     double norm; /* default of --norm; NaN: unsaid */
     nadir_set set;
     nadir_domain domain;
+    nadir_unseen unseen; /* of transition_rewards */
+    double unseen_value; /* for NADIR_UNSEEN_VALUE */
+    bool
+        frozen_rewards; /* input: transition_rewards are averaged into their row, as in nadir_read_settings */
 } nadir_model_data;
 
 NADIR_API void nadir_model_data_fill(nadir_model_data *data, size_t size);
@@ -217,7 +238,10 @@ static inline void nadir_model_data_default(nadir_model_data *data)
 /*
  * Copies the arrays of `data` and checks them. Rows, and `initial`, that sum to one within 1e-5 are
  * normalised (rows that are off by rounding only keep their bits); duplicate transitions of a row add up;
- * zeros are dropped; `transition_rewards`, where given, replace `rewards` by their mean over each row.
+ * zeros are dropped; `transition_rewards`, where given, replace `rewards` by their mean over each row; those
+ * of duplicates are averaged by probability. Rewards of zeros count, unless R(s, a) + g(s') gives them back
+ * (NADIR_UNSEEN_ADDITIVE): a model with others is dense; above 2^26 pairs of a row and a state they are not
+ * used, with a warning.
  * Anything else wrong is NADIR_ERROR_MODEL, and the error names state and action.
  */
 NADIR_API nadir_status nadir_model_create(nadir_context *context, const nadir_model_data *data,
@@ -253,13 +277,27 @@ NADIR_API nadir_status nadir_model_totals(nadir_context *context, const nadir_mo
 NADIR_API const char *nadir_model_state_name(const nadir_model *model, int64_t state);
 NADIR_API const char *nadir_model_action_name(const nadir_model *model, int64_t row);
 
+/* How rewards are paid. */
+typedef enum nadir_reward_kind {
+    NADIR_REWARDS_NONE = 0,
+    NADIR_REWARDS_ROW,       /* for each row: whatever the successor is */
+    NADIR_REWARDS_SEPARABLE, /* on landing, as R(s, a) + g(s') */
+    NADIR_REWARDS_LANDING    /* on landing */
+} nadir_reward_kind;
+/* "none", "row", "separable", "landing" */
+NADIR_API const char *nadir_reward_kind_name(nadir_reward_kind kind);
+/* How a model pays. *unseen: what it takes successors without a reward to pay, where rewards are paid on landing;
+ * *unseen_value: that number for NADIR_UNSEEN_MIN and NADIR_UNSEEN_VALUE, else NaN. */
+NADIR_API nadir_reward_kind nadir_model_rewards(const nadir_model *model, nadir_unseen *unseen,
+                                                double *unseen_value);
+
 /* Facts about a model that need no solve. */
 typedef struct nadir_model_facts {
     size_t size;
     int64_t states, rows, nonzeros;
     int64_t actions_min, actions_max; /* over states */
     double density;                   /* nonzeros / (rows * states) */
-    double reward_min, reward_max;    /* NaN: no rewards */
+    double reward_min, reward_max;    /* of rows, or of transitions where they pay; NaN: no rewards */
     double discount;                  /* NaN: unknown */
     double valid_radius;              /* nadir_model_valid_radius at norm 2 */
     int64_t terminal_states;          /* one pinned row that stays, reward 0 */
@@ -267,6 +305,9 @@ typedef struct nadir_model_facts {
     int64_t unreachable_states;       /* no policy reaches them from the initial distribution */
     int64_t pinned_rows;              /* rows of scale 0 */
     int64_t bytes;                    /* memory of its numbers */
+    nadir_reward_kind reward_kind;
+    nadir_unseen unseen; /* of rewards paid on landing */
+    double unseen_value; /* what successors without a reward pay, for NADIR_UNSEEN_MIN and _VALUE; else NaN */
 } nadir_model_facts;
 
 NADIR_API void nadir_model_facts_fill(nadir_model_facts *facts, size_t size);
@@ -323,14 +364,17 @@ typedef enum nadir_layout {
 
 typedef struct nadir_read_settings {
     size_t size;
-    const char *rewards;          /* companion file with rewards (PRISM .trew or .srew, PETSc g.bin) */
-    const char *labels;           /* companion file with labels (PRISM .lab): `init` gives mu */
-    const char *reward_model;     /* the reward model to take from a Storm file */
-    const char *initial;          /* "uniform", a state's number or name, or a file; NULL: the model's own */
-    double discount;              /* gives or overrides gamma; NaN: the file's */
-    bool costs;                   /* rewards are costs: negate them */
-    nadir_layout layout;          /* of a dense NumPy kernel */
-    bool keep_transition_rewards; /* besides averaging them into their row */
+    const char *rewards;      /* companion file with rewards (PRISM .trew or .srew, PETSc g.bin) */
+    const char *labels;       /* companion file with labels (PRISM .lab): `init` gives mu */
+    const char *reward_model; /* the reward model to take from a Storm file */
+    const char *initial;      /* "uniform", a state's number or name, or a file; NULL: the model's own */
+    double discount;          /* gives or overrides gamma; NaN: the file's */
+    bool costs;               /* rewards are costs: negate them */
+    nadir_layout layout;      /* of a dense NumPy kernel */
+    bool frozen_rewards;      /* rewards of transitions are averaged into their row under the nominal kernel,
+                                     and paid whatever the successor is: the paper's reading */
+    nadir_unseen unseen;
+    double unseen_value; /* for NADIR_UNSEEN_VALUE; a cost where rewards are costs */
 } nadir_read_settings;
 
 NADIR_API void nadir_read_settings_fill(nadir_read_settings *settings, size_t size);
@@ -873,6 +917,11 @@ typedef struct nadir_fit_settings {
     int64_t actions;        /* of every state; 0: likewise */
     bool ragged;            /* a state has only the actions seen there */
     int64_t samples;        /* kernels to draw; 0: 10000, fewer but at least 1000 for large models */
+    bool
+        frozen_rewards; /* as in nadir_read_settings. Otherwise the mean reward of each transition that was seen
+                               is paid on landing; successors that were not seen pay as `unseen` says */
+    nadir_unseen unseen;
+    double unseen_value; /* for NADIR_UNSEEN_VALUE; a cost where rewards are costs */
 } nadir_fit_settings;
 
 NADIR_API void nadir_fit_settings_fill(nadir_fit_settings *settings, size_t size);

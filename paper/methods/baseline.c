@@ -67,7 +67,7 @@ static nadir_status run_search(nadir_context *context, const nadir_problem *prob
     const nadir_uncertainty *set = problem->uncertainty;
     nadir_baseline_settings usual = *use;
     usual.method = NULL;
-    NADIR_CHECK(nadir_search_method_check(context, method, set));
+    NADIR_CHECK(nadir_search_method_check(context, method, problem));
     /* On the free domain this fails unless the radius is below breakdown. */
     if (set->idle || set->domain == NADIR_DOMAIN_FREE) {
         NADIR_CHECK(run_library_method(context, problem, &usual, trajectory, evaluation));

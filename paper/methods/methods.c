@@ -65,10 +65,18 @@ const nadir_search_method *nadir_search_method_find(const char *name)
 }
 
 nadir_status nadir_search_method_check(nadir_context *context, const nadir_search_method *method,
-                                       const nadir_uncertainty *set)
+                                       const nadir_problem *problem)
 {
+    const nadir_uncertainty *set = problem->uncertainty;
     const bool domain = set->domain == NADIR_DOMAIN_FREE ||
                         (set->domain == NADIR_DOMAIN_SIMPLEX ? method->simplex : method->support);
+    if (problem->landing != 0) {
+        return nadir_fail(
+            context, NADIR_ERROR_UNSUPPORTED,
+            "method %s is for rewards of the form R(s, a) + g(s'), and those of the model are not: "
+            "leave the method to auto, or take --frozen-rewards",
+            method->method.name);
+    }
     if (domain && set->set == NADIR_SET_NONRECT && set->p == 2) {
         return NADIR_OK;
     }
@@ -196,7 +204,7 @@ nadir_status nadir_search_method_evaluate(nadir_context *context, const nadir_pr
     nadir_robust_settings usual = *settings;
     usual.method = NULL;
     usual.iterations_limit = SEARCH_LIMIT;
-    NADIR_CHECK(nadir_search_method_check(context, method, set));
+    NADIR_CHECK(nadir_search_method_check(context, method, problem));
     NADIR_CHECK(nadir_sweep(context, problem, &usual, count, factors, evaluations));
     for (int64_t i = 0; i < count; i++) {
         if (set->idle || factors[i] == 0 || evaluations[i].refused) {

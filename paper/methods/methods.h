@@ -48,7 +48,7 @@ const nadir_search_method *nadir_search_method_find(const char *name);
 
 /* NADIR_ERROR_UNSUPPORTED unless the method works on this set. */
 nadir_status nadir_search_method_check(nadir_context *context, const nadir_search_method *method,
-                                       const nadir_uncertainty *set);
+                                       const nadir_problem *problem);
 
 /* Robust evaluation by the method that settings->method names, with settings->iterations_limit samples. The
  * upper bound is the return of the kernel it finds. The lower bound is proven as for method auto. */

@@ -110,8 +110,7 @@ void nadir_data_table_close(nadir_context *context, nadir_data_table *table)
 
 void nadir_data_table_clear(nadir_context *context, nadir_data_table *table)
 {
-    nadir_release(context, table->entries);
-    nadir_release(context, table->slots);
+    NADIR_RELEASE(context, table->entries, table->slots);
     *table = (nadir_data_table){0};
 }
 
@@ -156,8 +155,7 @@ nadir_status nadir_data_table_order(nadir_context *context, const nadir_data_tab
         order[starts[entry_rows[by_successor[i]]]++] = by_successor[i];
     }
 cleanup:
-    nadir_release(context, starts);
-    nadir_release(context, by_successor);
+    NADIR_RELEASE(context, starts, by_successor);
     return status;
 }
 
@@ -241,15 +239,12 @@ static nadir_status check_state(nadir_data_collector *collector, int64_t line, c
 static nadir_status find_transition(nadir_data_collector *collector, const nadir_data_row *row,
                                     int64_t successor, int64_t *index)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(check_state(collector, row->line, "state", row->state));
-    NADIR_CHECK(check_state(collector, row->line, "next state", successor));
-    NADIR_CHECK(check_number(collector, row->line, "action", row->action, collector->settings.actions,
-                             &collector->actions));
-    NADIR_CHECK(nadir_data_table_find(collector->context, &collector->table, (int32_t)row->state,
-                                      (int32_t)row->action, (int32_t)successor, index));
-cleanup:
-    return status;
+    NADIR_TRY(check_state(collector, row->line, "state", row->state));
+    NADIR_TRY(check_state(collector, row->line, "next state", successor));
+    NADIR_TRY(check_number(collector, row->line, "action", row->action, collector->settings.actions,
+                           &collector->actions));
+    return nadir_data_table_find(collector->context, &collector->table, (int32_t)row->state,
+                                 (int32_t)row->action, (int32_t)successor, index);
 }
 
 static nadir_status number_fail(const nadir_data_collector *collector, const nadir_data_row *row,
@@ -264,7 +259,6 @@ static nadir_status number_fail(const nadir_data_collector *collector, const nad
 static nadir_status add_transition(nadir_data_collector *collector, const nadir_data_row *row,
                                    int64_t successor)
 {
-    nadir_status status = NADIR_OK;
     const double count = NADIR_DATA_HAS(row->there, NADIR_DATA_COUNT) ? row->count : 1;
     const double reward = NADIR_DATA_HAS(row->there, NADIR_DATA_REWARD) ? row->reward : 0;
     int64_t index;
@@ -274,12 +268,11 @@ static nadir_status add_transition(nadir_data_collector *collector, const nadir_
     if (!isfinite(reward)) {
         return number_fail(collector, row, "reward", reward, "a finite number");
     }
-    NADIR_CHECK(find_transition(collector, row, successor, &index));
+    NADIR_TRY(find_transition(collector, row, successor, &index));
     collector->table.entries[index].count += count;
     collector->table.entries[index].reward += count * reward;
     collector->observations++;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* A column that only the last step of an episode may leave out. */
@@ -296,12 +289,9 @@ static nadir_status check_there(const nadir_data_collector *collector, const nad
 /* The transition of a step of an episode. */
 static nadir_status add_step(nadir_data_collector *collector, const nadir_data_row *row, int64_t successor)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(check_there(collector, row, NADIR_DATA_ACTION, "action"));
-    NADIR_CHECK(check_there(collector, row, NADIR_DATA_REWARD, "reward"));
-    NADIR_CHECK(add_transition(collector, row, successor));
-cleanup:
-    return status;
+    NADIR_TRY(check_there(collector, row, NADIR_DATA_ACTION, "action"));
+    NADIR_TRY(check_there(collector, row, NADIR_DATA_REWARD, "reward"));
+    return add_transition(collector, row, successor);
 }
 
 /* Without a next state of its own the last step of an episode leads nowhere. */
@@ -316,7 +306,6 @@ static void end_episode(nadir_data_collector *collector)
 
 static nadir_status begin_episode(nadir_data_collector *collector, const nadir_data_row *row)
 {
-    nadir_status status = NADIR_OK;
     int64_t index;
     if (collector->episodes > 0 && row->episode < collector->last.episode) {
         return nadir_data_fail(
@@ -330,18 +319,16 @@ static nadir_status begin_episode(nadir_data_collector *collector, const nadir_d
                                (long long)row->episode, (long long)row->step);
     }
     end_episode(collector);
-    NADIR_CHECK(
+    NADIR_TRY(
         nadir_data_table_find(collector->context, &collector->starts, (int32_t)row->state, 0, 0, &index));
     collector->starts.entries[index].count += 1;
     collector->episodes++;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The step after collector->last in the same episode. */
 static nadir_status follow(nadir_data_collector *collector, const nadir_data_row *row)
 {
-    nadir_status status = NADIR_OK;
     const nadir_data_row *last = &collector->last;
     if (row->step != last->step + 1) {
         return nadir_data_fail(
@@ -351,36 +338,33 @@ static nadir_status follow(nadir_data_collector *collector, const nadir_data_row
     if (!NADIR_DATA_HAS(collector->columns, NADIR_DATA_SUCCESSOR)) {
         return add_step(collector, last, row->state);
     }
-    NADIR_CHECK(check_there(collector, last, NADIR_DATA_SUCCESSOR, "next state"));
+    NADIR_TRY(check_there(collector, last, NADIR_DATA_SUCCESSOR, "next state"));
     if (row->state != last->successor) {
         return nadir_data_fail(collector, row->line,
                                "state %lld, but the step before says that the next state is %lld",
                                (long long)row->state, (long long)last->successor);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status collect_step(nadir_data_collector *collector, const nadir_data_row *row)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(check_state(collector, row->line, "state", row->state));
+    NADIR_TRY(check_state(collector, row->line, "state", row->state));
     if (NADIR_DATA_HAS(row->there, NADIR_DATA_ACTION)) { /* also of a last step, where it is not used */
-        NADIR_CHECK(check_number(collector, row->line, "action", row->action, collector->settings.actions,
-                                 &collector->actions));
+        NADIR_TRY(check_number(collector, row->line, "action", row->action, collector->settings.actions,
+                               &collector->actions));
     }
     if (NADIR_DATA_HAS(row->there, NADIR_DATA_REWARD) && !isfinite(row->reward)) {
         return number_fail(collector, row, "reward", row->reward, "a finite number");
     }
-    NADIR_CHECK(collector->episodes > 0 && row->episode == collector->last.episode
-                    ? follow(collector, row)
-                    : begin_episode(collector, row));
+    NADIR_TRY(collector->episodes > 0 && row->episode == collector->last.episode
+                  ? follow(collector, row)
+                  : begin_episode(collector, row));
     if (NADIR_DATA_HAS(row->there, NADIR_DATA_SUCCESSOR)) {
-        NADIR_CHECK(add_step(collector, row, row->successor));
+        NADIR_TRY(add_step(collector, row, row->successor));
     }
     collector->last = *row;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status collect_sample(nadir_data_collector *collector, const nadir_data_row *row)

@@ -8,13 +8,8 @@ void nadir_counts_free(nadir_context *context, nadir_counts *counts)
     if (counts == NULL) {
         return;
     }
-    nadir_release(context, counts->state_rows);
-    nadir_release(context, counts->row_starts);
-    nadir_release(context, counts->columns);
-    nadir_release(context, counts->counts);
-    nadir_release(context, counts->reward_sums);
-    nadir_release(context, counts->initial);
-    nadir_release(context, counts);
+    NADIR_RELEASE(context, counts->state_rows, counts->row_starts, counts->columns, counts->counts,
+                  counts->reward_sums, counts->initial, counts);
 }
 
 /* The first row of each state. */
@@ -82,8 +77,7 @@ static nadir_status fill_rows(const nadir_data_collector *collector, nadir_count
                             collector->path, isfinite(counts->total) ? "rewards" : "counts");
     }
 cleanup:
-    nadir_release(context, entry_rows);
-    nadir_release(context, order);
+    NADIR_RELEASE(context, entry_rows, order);
     return status;
 }
 
@@ -113,8 +107,7 @@ nadir_status nadir_counts_make(nadir_data_collector *collector, nadir_counts **c
     NADIR_CHECK(lay_out_states(collector, made));
     NADIR_CHECK(fill_rows(collector, made));
     if (!(made->total > 0)) {
-        status = nadir_fail(context, NADIR_ERROR_FORMAT, "%s: all counts are 0", collector->path);
-        goto cleanup;
+        NADIR_CHECK(nadir_fail(context, NADIR_ERROR_FORMAT, "%s: all counts are 0", collector->path));
     }
     for (int64_t row = 0; row < made->rows; row++) {
         made->visited += made->row_starts[row + 1] > made->row_starts[row];

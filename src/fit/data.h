@@ -55,7 +55,8 @@ typedef struct nadir_samples {
     int64_t *row_starts;   /* [rows + 1] */
     int32_t *columns;      /* [nonzeros] successors, rising within a row */
     double *probabilities; /* [outcomes * nonzeros] every row of every outcome sums to 1 */
-    double *rewards;       /* [rows] expected reward, averaged over the outcomes; NULL: the file has none */
+    double
+        *reward_sums; /* [nonzeros] mean over the outcomes of probability * reward; NULL: the file has none */
 } nadir_samples;
 
 void nadir_samples_free(nadir_context *context, nadir_samples *samples);

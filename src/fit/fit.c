@@ -1,7 +1,9 @@
 /* fit.c: a fit: its settings, the evidence of every row, and the nominal model. */
 #include "fit/fit.h"
+#include "model/landing.h"
 #include "model/model.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,13 +102,12 @@ static nadir_status check_numbers(nadir_context *context, const nadir_fit_settin
 nadir_status nadir_fit_check_settings(nadir_context *context, const nadir_fit_settings *settings,
                                       nadir_data_kind data_kind, nadir_fit_options *options)
 {
-    nadir_status status = NADIR_OK;
     int method = 0;
     int place = 0;
-    NADIR_CHECK(find_word(context, "method", settings->method, 3, methods, NADIR_FIT_POSTERIOR, &method));
-    NADIR_CHECK(
+    NADIR_TRY(find_word(context, "method", settings->method, 3, methods, NADIR_FIT_POSTERIOR, &method));
+    NADIR_TRY(
         find_word(context, "scales", settings->scales, 5, scales, NADIR_SCALES_COUNT, &options->scales));
-    NADIR_CHECK(
+    NADIR_TRY(
         find_word(context, "unvisited", settings->unvisited, 3, unvisited, NADIR_UNVISITED_UNIFORM, &place));
     options->unvisited = (nadir_unvisited)place;
     options->method = (nadir_fit_method)method;
@@ -119,9 +120,7 @@ nadir_status nadir_fit_check_settings(nadir_context *context, const nadir_fit_se
     const bool all = settings->successors == NULL ? data_kind != NADIR_DATA_SAMPLES
                                                   : strcmp(settings->successors, "all") == 0;
     options->domain = all ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
-    NADIR_CHECK(check_numbers(context, settings, options, data_kind));
-cleanup:
-    return status;
+    return check_numbers(context, settings, options, data_kind);
 }
 
 /* ---- Nominal model ----------------------------------------------------------------------------------- */
@@ -129,8 +128,12 @@ cleanup:
 /*
  * The nominal model: posterior means, mean rewards, and how episodes began.
  *
+ * A transition pays the mean of the rewards that were seen with it. The others of its row pay what the model
+ * is told to assume, from those that were seen: R(s, a) + g(s') by default. Where rewards belong to rows, or are
+ * frozen, a row pays their mean.
+ *
  * A row without data is uniform over its allowed successors, or stays (unvisited absorb). Its reward is the
- * lowest mean reward of any row, so that guarantees hold as long as its true reward is no lower.
+ * lowest mean reward of any transition, or row, so that guarantees hold as long as its true reward is no lower.
  */
 
 /* The arrays of the nominal model. */
@@ -139,16 +142,30 @@ typedef struct parts {
     int32_t *columns;
     double *probabilities;
     double *rewards;
+    double *transition_rewards; /* NULL: rewards are those of rows */
     double *initial;
+    double *scales;
 } parts;
 
 static void clear_parts(nadir_context *context, parts *made)
 {
-    nadir_release(context, made->row_starts);
-    nadir_release(context, made->columns);
-    nadir_release(context, made->probabilities);
-    nadir_release(context, made->rewards);
-    nadir_release(context, made->initial);
+    NADIR_RELEASE(context, made->row_starts, made->columns, made->probabilities, made->rewards,
+                  made->transition_rewards, made->initial, made->scales);
+}
+
+/* The model of these arrays; frame: all else. */
+static nadir_status make_model(nadir_context *context, const nadir_model_data *frame, const parts *made,
+                               nadir_model **model)
+{
+    nadir_model_data data = *frame;
+    data.row_starts = made->row_starts;
+    data.columns = made->columns;
+    data.probabilities = made->probabilities;
+    data.rewards = made->rewards;
+    data.transition_rewards = made->transition_rewards;
+    data.initial = made->initial;
+    data.scales = made->scales;
+    return nadir_model_create(context, &data, model);
 }
 
 static bool stays(const nadir_fit *fit, int64_t row)
@@ -224,37 +241,154 @@ cleanup:
     return status;
 }
 
-/* Mean rewards of rows that have any; the lowest for the others. */
-static nadir_status write_rewards(nadir_context *context, const nadir_fit *fit, bool costs, parts *made)
+/* What was seen of rewards. */
+typedef struct seen_rewards {
+    double *means;     /* [seen transitions] */
+    double *rows;      /* [rows]; NaN: without data */
+    double lowest;     /* of the transitions */
+    double lowest_row; /* of the rows */
+} seen_rewards;
+
+/* Means that differ by the rounding of their sums alone are those of the row. */
+static void even_out(int64_t count, double weight, double mean, double *means)
+{
+    const double rounding = 4 * DBL_EPSILON * (weight + 4) * fabs(mean);
+    bool same = true;
+    for (int64_t i = 0; i < count; i++) {
+        same = same && fabs(means[i] - mean) <= fmin(rounding, 1e-9 * fabs(mean));
+    }
+    for (int64_t i = 0; same && i < count; i++) {
+        means[i] = mean;
+    }
+}
+
+static nadir_status find_means(nadir_context *context, const nadir_fit *fit, const double *sums, double sign,
+                               seen_rewards *seen)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_evidence *evidence = &fit->evidence;
+    const double *weights = evidence->samples != NULL ? evidence->mean : evidence->counts;
+    NADIR_NEW(context, seen->means, evidence->row_starts[evidence->rows]);
+    NADIR_NEW(context, seen->rows, evidence->rows);
+    seen->lowest = INFINITY;
+    seen->lowest_row = INFINITY;
+    for (int64_t row = 0; row < evidence->rows; row++) {
+        const int64_t start = evidence->row_starts[row];
+        double sum = 0;
+        double weight = 0;
+        for (int64_t i = start; i < evidence->row_starts[row + 1]; i++) {
+            seen->means[i] = sign * sums[i] / weights[i];
+            sum += sign * sums[i];
+            weight += weights[i];
+        }
+        seen->rows[row] = weight > 0 ? sum / weight : NAN;
+        even_out(evidence->row_starts[row + 1] - start, weight, seen->rows[row], seen->means + start);
+        for (int64_t i = start; i < evidence->row_starts[row + 1]; i++) {
+            seen->lowest = fmin(seen->lowest, seen->means[i]);
+        }
+        seen->lowest_row = fmin(seen->lowest_row, seen->rows[row]); /* fmin passes over NaN */
+    }
+cleanup:
+    return status;
+}
+
+/* The model of what was seen alone, for what the other successors pay. Rows without data stay, pinned. */
+static nadir_status make_seen_model(nadir_context *context, const nadir_fit *fit, const seen_rewards *seen,
+                                    const nadir_model_data *frame, nadir_model **model)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_evidence *evidence = &fit->evidence;
+    const double *weights = evidence->samples != NULL ? evidence->mean : evidence->counts;
+    const int64_t room = evidence->row_starts[evidence->rows] + evidence->rows;
+    parts made = {0};
+    int64_t to = 0;
+    NADIR_NEW(context, made.row_starts, evidence->rows + 1);
+    NADIR_NEW(context, made.columns, room);
+    NADIR_NEW(context, made.probabilities, room);
+    NADIR_NEW(context, made.transition_rewards, room);
+    NADIR_NEW(context, made.scales, evidence->rows);
+    made.row_starts[0] = 0;
+    for (int64_t state = 0; state < evidence->states; state++) {
+        for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
+            double sum = 0;
+            for (int64_t i = evidence->row_starts[row]; i < evidence->row_starts[row + 1]; i++) {
+                sum += weights[i];
+            }
+            for (int64_t i = evidence->row_starts[row]; i < evidence->row_starts[row + 1]; i++, to++) {
+                made.columns[to] = evidence->columns[i];
+                made.probabilities[to] = weights[i] / sum;
+                made.transition_rewards[to] = seen->means[i];
+            }
+            made.scales[row] = sum > 0 ? 1 : 0;
+            if (!(sum > 0)) {
+                made.columns[to] = (int32_t)state;
+                made.probabilities[to] = 1;
+                made.transition_rewards[to++] = seen->lowest;
+            }
+            made.row_starts[row + 1] = to;
+        }
+    }
+    NADIR_CHECK(make_model(context, frame, &made, model));
+cleanup:
+    clear_parts(context, &made);
+    return status;
+}
+
+/* Rewards of all transitions of the model that `made` is to become. */
+static nadir_status write_landing(nadir_context *context, const nadir_fit *fit, const seen_rewards *seen,
+                                  const nadir_model *known, parts *made)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_evidence *evidence = &fit->evidence;
+    NADIR_NEW(context, made->transition_rewards, made->row_starts[evidence->rows]);
+    for (int64_t row = 0; row < evidence->rows; row++) {
+        int64_t index = evidence->row_starts[row];
+        const int64_t end = evidence->row_starts[row + 1];
+        const double none = evidence->samples != NULL ? 0 : seen->lowest;
+        for (int64_t i = made->row_starts[row]; i < made->row_starts[row + 1]; i++) {
+            const int32_t t = made->columns[i];
+            const bool was_seen = index < end && evidence->columns[index] == t;
+            made->transition_rewards[i] = isnan(seen->rows[row]) ? none
+                                          : was_seen             ? seen->means[index]
+                                                                 : nadir_landing_unseen(known, row, t);
+            index += was_seen ? 1 : 0;
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* Rewards of transitions, or of rows where these say as much or rewards are frozen. */
+static nadir_status write_rewards(nadir_context *context, const nadir_fit *fit,
+                                  const nadir_fit_settings *settings, const nadir_model_data *frame,
+                                  parts *made)
 {
     nadir_status status = NADIR_OK;
     const nadir_evidence *evidence = &fit->evidence;
     const nadir_samples *samples = evidence->samples;
-    const double *sums = samples == NULL ? fit->data.counts->reward_sums : NULL;
-    const double sign = costs ? -1 : 1;
-    double lowest = INFINITY;
-    int64_t given = 0;
-    if (samples != NULL ? samples->rewards == NULL : sums == NULL) {
+    const double *sums = samples != NULL ? samples->reward_sums : fit->data.counts->reward_sums;
+    seen_rewards seen = {0};
+    nadir_model *known = NULL;
+    if (sums == NULL) {
         return NADIR_OK;
     }
-    NADIR_NEW(context, made->rewards, evidence->rows);
-    for (int64_t row = 0; row < evidence->rows; row++) {
-        double sum = 0;
-        made->rewards[row] = NAN;
-        if (nadir_evidence_seen(evidence, row) > 0) {
-            for (int64_t i = evidence->row_starts[row]; sums != NULL && i < evidence->row_starts[row + 1];
-                 i++) {
-                sum += sums[i];
-            }
-            made->rewards[row] =
-                sign * (samples != NULL ? samples->rewards[given++] : sum / evidence->visits[row]);
-            lowest = fmin(lowest, made->rewards[row]);
-        }
+    NADIR_CHECK(find_means(context, fit, sums, settings->costs ? -1 : 1, &seen));
+    if (!settings->frozen_rewards) {
+        NADIR_CHECK(make_seen_model(context, fit, &seen, frame, &known));
     }
-    for (int64_t row = 0; row < evidence->rows; row++) {
-        made->rewards[row] = !isnan(made->rewards[row]) ? made->rewards[row] : samples != NULL ? 0 : lowest;
+    if (known != NULL && known->transition_rewards != NULL) {
+        NADIR_CHECK(write_landing(context, fit, &seen, known, made));
+    } else {
+        for (int64_t row = 0; row < evidence->rows; row++) {
+            const double none = samples != NULL ? 0 : seen.lowest_row;
+            seen.rows[row] = isnan(seen.rows[row]) ? none : seen.rows[row];
+        }
+        made->rewards = seen.rows;
+        seen.rows = NULL;
     }
 cleanup:
+    nadir_model_free(known);
+    NADIR_RELEASE(context, seen.means, seen.rows);
     return status;
 }
 
@@ -280,20 +414,17 @@ static nadir_status make_nominal(nadir_context *context, nadir_fit *fit, const n
     parts made = {0};
     nadir_model_data data;
     nadir_model_data_default(&data);
-    NADIR_CHECK(write_rows(context, fit, &made));
-    NADIR_CHECK(write_rewards(context, fit, settings->costs, &made));
-    NADIR_CHECK(write_initial(context, fit, &made));
     data.states = fit->evidence.states;
     data.rows = fit->evidence.rows;
     data.discount = settings->discount;
     data.state_rows = fit->evidence.state_rows;
     data.row_actions = fit->evidence.row_actions;
-    data.row_starts = made.row_starts;
-    data.columns = made.columns;
-    data.probabilities = made.probabilities;
-    data.rewards = made.rewards;
-    data.initial = made.initial;
-    NADIR_CHECK(nadir_model_create(context, &data, &fit->nominal));
+    data.unseen = settings->unseen;
+    data.unseen_value = settings->costs ? 0 - settings->unseen_value : settings->unseen_value;
+    NADIR_CHECK(write_rows(context, fit, &made));
+    NADIR_CHECK(write_rewards(context, fit, settings, &data, &made));
+    NADIR_CHECK(write_initial(context, fit, &made));
+    NADIR_CHECK(make_model(context, &data, &made, &fit->nominal));
 cleanup:
     clear_parts(context, &made);
     return status;

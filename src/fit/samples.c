@@ -15,13 +15,8 @@ void nadir_samples_free(nadir_context *context, nadir_samples *samples)
     if (samples == NULL) {
         return;
     }
-    nadir_release(context, samples->state_rows);
-    nadir_release(context, samples->row_actions);
-    nadir_release(context, samples->row_starts);
-    nadir_release(context, samples->columns);
-    nadir_release(context, samples->probabilities);
-    nadir_release(context, samples->rewards);
-    nadir_release(context, samples);
+    NADIR_RELEASE(context, samples->state_rows, samples->row_actions, samples->row_starts, samples->columns,
+                  samples->probabilities, samples->reward_sums, samples);
 }
 
 /* What is needed while the samples are made. */
@@ -36,16 +31,14 @@ typedef struct workspace {
 
 static nadir_status check_sizes(const nadir_data_collector *collector)
 {
-    nadir_status status = NADIR_OK;
     if (collector->settings.states == 0) {
-        NADIR_CHECK(nadir_data_check_gaps(collector, "state", collector->states - 1, collector->states, 0));
+        NADIR_TRY(nadir_data_check_gaps(collector, "state", collector->states - 1, collector->states, 0));
     }
     if (collector->settings.actions == 0) {
-        NADIR_CHECK(nadir_data_check_gaps(collector, "action", collector->actions - 1, collector->actions,
-                                          collector->states));
+        NADIR_TRY(nadir_data_check_gaps(collector, "action", collector->actions - 1, collector->actions,
+                                        collector->states));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The rows in order, and the row of each transition. */
@@ -85,9 +78,7 @@ static nadir_status make_rows(workspace *work)
         work->entry_rows[i] = numbers[work->entry_rows[i]];
     }
 cleanup:
-    nadir_release(context, row_states);
-    nadir_release(context, order);
-    nadir_release(context, numbers);
+    NADIR_RELEASE(context, row_states, order, numbers);
     return status;
 }
 
@@ -205,7 +196,7 @@ static nadir_status fill(const workspace *work)
     nadir_samples *made = work->made;
     NADIR_NEW_ZERO(collector->context, made->probabilities, made->outcomes * made->nonzeros);
     if (NADIR_DATA_HAS(collector->columns, NADIR_DATA_REWARD)) {
-        NADIR_NEW_ZERO(collector->context, made->rewards, made->rows);
+        NADIR_NEW_ZERO(collector->context, made->reward_sums, made->nonzeros);
     }
     for (int64_t i = 0; i < collector->sample_count; i++) {
         const nadir_data_sample *sample = &collector->samples[i];
@@ -214,13 +205,14 @@ static nadir_status fill(const workspace *work)
         }
         const int64_t row = work->entry_rows[sample->entry];
         const double probability = sample->probability / work->sums[sample->outcome * made->rows + row];
-        made->probabilities[sample->outcome * made->nonzeros + work->places[sample->entry]] += probability;
-        if (made->rewards != NULL) {
-            made->rewards[row] += probability / (double)made->outcomes * sample->reward;
+        const int64_t place = work->places[sample->entry];
+        made->probabilities[sample->outcome * made->nonzeros + place] += probability;
+        if (made->reward_sums != NULL) {
+            made->reward_sums[place] += probability / (double)made->outcomes * sample->reward;
         }
     }
-    for (int64_t row = 0; made->rewards != NULL && row < made->rows; row++) {
-        if (!isfinite(made->rewards[row])) {
+    for (int64_t i = 0; made->reward_sums != NULL && i < made->nonzeros; i++) {
+        if (!isfinite(made->reward_sums[i])) {
             return nadir_fail(collector->context, NADIR_ERROR_FORMAT,
                               "%s: the mean of the rewards is larger than any number", collector->path);
         }
@@ -247,9 +239,7 @@ nadir_status nadir_samples_make(nadir_data_collector *collector, nadir_samples *
     work.made = NULL;
 cleanup:
     nadir_data_table_clear(context, &work.rows);
-    nadir_release(context, work.entry_rows);
-    nadir_release(context, work.places);
-    nadir_release(context, work.sums);
+    NADIR_RELEASE(context, work.entry_rows, work.places, work.sums);
     nadir_samples_free(context, work.made);
     return status;
 }

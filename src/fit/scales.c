@@ -10,8 +10,11 @@
 #include "fit/radii.h"
 #include "linalg/gstd.h"
 #include "linalg/vector.h"
+#include "model/landing.h"
+#include "solve/solver.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Least x, relative to its mean. */
 static const double least_exposure = 0.01;
@@ -100,10 +103,23 @@ void nadir_scales_make(const nadir_evidence *evidence, double norm, const double
     }
 }
 
-/* sigma_q of the value over the successors that were seen; least_spread of that over all states where it is
+/* What landing pays more than R(s, a) + g(s'), next to values. */
+static double landing_term(const nadir_model *model, int64_t row, int32_t column)
+{
+    if (!nadir_landing_is_general(model) || !(model->discount > 0)) {
+        return 0;
+    }
+    const nadir_row entries = nadir_model_row(model, row);
+    const int64_t i =
+        entries.columns != NULL ? nadir_find_column(entries.count, entries.columns, column) : column;
+    return nadir_landing_e(model, row, nadir_landing_entry(model, row) + i, column) / model->discount;
+}
+
+/* sigma_q of the (shaped) value over the successors that were seen; least_spread of that over all states where it is
  * smaller, for a successor that was not seen is not impossible. */
-static nadir_status find_spread(nadir_context *context, const nadir_evidence *evidence, double norm,
-                                int64_t row, const double *v, double all, double *room, double *spread)
+static nadir_status find_spread(nadir_context *context, const nadir_evidence *evidence,
+                                const nadir_model *model, double norm, int64_t row, const double *v,
+                                double all, double *room, double *spread)
 {
     const double q = nadir_holder_conjugate(norm);
     const int64_t seen = nadir_evidence_seen(evidence, row);
@@ -111,7 +127,7 @@ static nadir_status find_spread(nadir_context *context, const nadir_evidence *ev
     nadir_gstd gstd = {0};
     nadir_status status = NADIR_OK;
     for (int64_t i = 0; i < seen; i++) {
-        room[i] = v[evidence->columns[start + i]];
+        room[i] = v[evidence->columns[start + i]] + landing_term(model, row, evidence->columns[start + i]);
     }
     if (seen > 0) {
         status = nadir_gstd_compute(context, 0, seen, room, q, &room[evidence->states], NULL, &gstd);
@@ -134,21 +150,21 @@ nadir_status nadir_scales_exposure(nadir_context *context, const nadir_evidence 
     NADIR_NEW(context, v, evidence->states);
     NADIR_NEW(context, room, 2 * evidence->states);
     NADIR_CHECK(nadir_solver_occupancy(context, solver, d));
-    NADIR_CHECK(nadir_solver_value(context, solver, v));
+    NADIR_CHECK(nadir_solver_solve(context, solver));
+    memcpy(v, solver->value.v, (size_t)evidence->states * sizeof *v);
     NADIR_CHECK(
         nadir_gstd_compute(context, 0, evidence->states, v, nadir_holder_conjugate(norm), room, NULL, &all));
     for (int64_t state = 0; state < evidence->states; state++) {
         for (int64_t row = evidence->state_rows[state]; row < evidence->state_rows[state + 1]; row++) {
             double sigma = 1;
             if (spread && evidence->kinds[row] != NADIR_ROW_KNOWN) {
-                NADIR_CHECK(find_spread(context, evidence, norm, row, v, all.sigma, room, &sigma));
+                NADIR_CHECK(
+                    find_spread(context, evidence, solver->model, norm, row, v, all.sigma, room, &sigma));
             }
             x[row] = fmax(d[state], 0) * pi[row] * sigma;
         }
     }
 cleanup:
-    nadir_release(context, d);
-    nadir_release(context, v);
-    nadir_release(context, room);
+    NADIR_RELEASE(context, d, v, room);
     return status;
 }

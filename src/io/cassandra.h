@@ -86,7 +86,7 @@ typedef struct nadir_cassandra_problem {
 } nadir_cassandra_problem;
 
 /* The model that the statements make; takes the names out of the problem. */
-nadir_status nadir_cassandra_expand(nadir_cassandra_problem *problem, bool keep_transition_rewards,
+nadir_status nadir_cassandra_expand(nadir_cassandra_problem *problem, const nadir_read_settings *settings,
                                     nadir_model **model);
 
 nadir_status nadir_cassandra_write(nadir_context *context, const nadir_model *model, const char *path,

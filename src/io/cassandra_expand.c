@@ -11,6 +11,7 @@
  */
 #include "io/cassandra.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* ---- Rules -------------------------------------------------------------------------------------------- */
@@ -53,8 +54,7 @@ cleanup:
 
 void nadir_cassandra_clear(nadir_context *context, nadir_cassandra_rules *rules)
 {
-    nadir_release(context, rules->rules);
-    nadir_release(context, rules->groups);
+    NADIR_RELEASE(context, rules->rules, rules->groups);
     *rules = (nadir_cassandra_rules){0};
 }
 
@@ -160,6 +160,7 @@ typedef struct expansion {
     int64_t *orders;     /* [S] order of the rule that set it */
     uint32_t *row_lines; /* [rows] */
     int64_t used;        /* transitions so far */
+    bool unlisted;       /* rewards are given for successors of probability 0 */
 } expansion;
 
 /* ---- Initial distribution ----------------------------------------------------------------------------- */
@@ -236,7 +237,6 @@ static nadir_status missing_row(const expansion *expand, int64_t state, int64_t 
 
 static nadir_status count_transitions(expansion *expand, int64_t *count)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = expand->model;
     const int64_t actions = expand->problem->lists[NADIR_CASSANDRA_ACTIONS].count;
     *count = 0;
@@ -252,12 +252,11 @@ static nadir_status count_transitions(expansion *expand, int64_t *count)
             return refuse_size(expand, (double)*count / (double)(row + 1) * (double)model->rows);
         }
         if (row % 4096 == 0) {
-            NADIR_CHECK(
+            NADIR_TRY(
                 nadir_progress(expand->context, "counting transitions", (double)row / (double)model->rows));
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ---- Rows --------------------------------------------------------------------------------------------- */
@@ -337,6 +336,7 @@ static int compare_end(const void *end, const void *rule)
     return compare_numbers(*(const int32_t *)end, ((const nadir_cassandra_rule *)rule)->end);
 }
 
+/* NaN: no statement gives it. */
 static double reward_of(const nadir_cassandra_problem *problem, const row_rules *rules, int32_t end)
 {
     const nadir_cassandra_rule *latest = rules->base;
@@ -347,13 +347,62 @@ static double reward_of(const nadir_cassandra_problem *problem, const row_rules 
             latest = rule;
         }
     }
-    const double value = latest != NULL ? latest->value : 0;
+    const double value = latest != NULL ? latest->value : NAN;
     return problem->costs ? 0 - value : value; /* 0 - 0 is 0, not -0 */
+}
+
+/* Whether a reward is given for a successor that the row, the last one so far, does not list. Columns that
+ * moved when zeros were dropped may be taken for such. */
+static bool rewards_unlisted(const expansion *expand, int64_t row, const row_rules *rewards)
+{
+    const int64_t start = expand->model->row_starts[row];
+    bool found = rewards->base != NULL && expand->used - start < expand->model->states;
+    for (int part = 0; part < rewards->count; part++) {
+        for (size_t i = 0; i < rewards->parts[part]->count && !found; i++) {
+            const int32_t end = rewards->parts[part]->entries[i].end;
+            const int64_t slot = expand->slots[end];
+            found = slot < start || slot >= expand->used || expand->model->columns[slot] != end;
+        }
+    }
+    return found;
+}
+
+/* All rewards that are given, where they differ within a row and some are for successors of probability 0: rows
+ * become dense, and nadir_model_finish decides which are kept. */
+static nadir_status spread_rewards(expansion *expand)
+{
+    nadir_model *model = expand->model;
+    const nadir_cassandra_problem *problem = expand->problem;
+    const int64_t actions = problem->lists[NADIR_CASSANDRA_ACTIONS].count;
+    const int64_t states = model->states;
+    bool differ = false;
+    for (size_t i = 0; i < problem->rewards.group_count; i++) {
+        differ = differ || problem->rewards.groups[i].count > 0;
+    }
+    if (!expand->unlisted || !differ) {
+        return NADIR_OK;
+    }
+    if ((double)model->rows * (double)states > NADIR_ZEROS_LIMIT) {
+        nadir_log(expand->context, NADIR_LOG_WARNING,
+                  "%s: rewards of successors of probability 0 are not used: they are kept for up to 2^26 "
+                  "pairs of a row and a state",
+                  problem->path);
+        return NADIR_OK;
+    }
+    NADIR_TRY(nadir_model_to_dense(expand->context, model));
+    for (int64_t row = 0; row < model->rows; row++) {
+        const row_rules rules =
+            find_rules(&problem->rewards, (int32_t)(row / actions), (int32_t)(row % actions));
+        for (int64_t t = 0; t < states; t++) {
+            double *reward = &model->transition_rewards[row * states + t];
+            *reward = isnan(*reward) ? reward_of(problem, &rules, (int32_t)t) : *reward;
+        }
+    }
+    return NADIR_OK;
 }
 
 static nadir_status fill_rows(expansion *expand)
 {
-    nadir_status status = NADIR_OK;
     nadir_model *model = expand->model;
     const nadir_cassandra_problem *problem = expand->problem;
     const int64_t actions = problem->lists[NADIR_CASSANDRA_ACTIONS].count;
@@ -363,17 +412,18 @@ static nadir_status fill_rows(expansion *expand)
         const int32_t action = (int32_t)(row % actions);
         const row_rules transitions = find_rules(&problem->transitions, state, action);
         const row_rules rewards = find_rules(&problem->rewards, state, action);
-        NADIR_CHECK(fill_row(expand, row, state, &transitions));
+        NADIR_TRY(fill_row(expand, row, state, &transitions));
         for (int64_t i = model->row_starts[row]; problem->rewards.count > 0 && i < expand->used; i++) {
-            model->transition_rewards[i] = reward_of(problem, &rewards, model->columns[i]);
+            const double reward = reward_of(problem, &rewards, model->columns[i]);
+            model->transition_rewards[i] = isnan(reward) ? 0 : reward;
         }
+        expand->unlisted = expand->unlisted || rewards_unlisted(expand, row, &rewards);
         if (row % 4096 == 0) {
-            NADIR_CHECK(
+            NADIR_TRY(
                 nadir_progress(expand->context, "expanding wildcards", (double)row / (double)model->rows));
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ---- All of it ---------------------------------------------------------------------------------------- */
@@ -425,7 +475,7 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_cassandra_expand(nadir_cassandra_problem *problem, bool keep_transition_rewards,
+nadir_status nadir_cassandra_expand(nadir_cassandra_problem *problem, const nadir_read_settings *settings,
                                     nadir_model **model)
 {
     nadir_status status = NADIR_OK;
@@ -438,17 +488,17 @@ nadir_status nadir_cassandra_expand(nadir_cassandra_problem *problem, bool keep_
     NADIR_CHECK(count_transitions(&expand, &transitions));
     NADIR_CHECK(allocate_rows(&expand, transitions));
     NADIR_CHECK(fill_rows(&expand));
+    if (!settings->frozen_rewards) {
+        NADIR_CHECK(spread_rewards(&expand));
+    }
     nadir_cassandra_clear(context, &problem->transitions); /* before the checks, to keep the peak low */
     nadir_cassandra_clear(context, &problem->rewards);
-    const nadir_source source = {problem->path, expand.row_lines, keep_transition_rewards};
+    const nadir_source source = {problem->path, expand.row_lines, settings};
     NADIR_CHECK(nadir_model_finish(context, expand.model, &source));
     *model = expand.model;
     expand.model = NULL;
 cleanup:
     nadir_model_free(expand.model);
-    nadir_release(context, expand.start_columns);
-    nadir_release(context, expand.slots);
-    nadir_release(context, expand.orders);
-    nadir_release(context, expand.row_lines);
+    NADIR_RELEASE(context, expand.start_columns, expand.slots, expand.orders, expand.row_lines);
     return status;
 }

@@ -15,8 +15,8 @@
  *                                         the last place is left out or *
  *
  * States, actions and observations are given by name or by number from 0 on, or by * for all of them. Later
- * statements override earlier ones, entry by entry; what no statement gives is 0. Words may be spread over
- * lines at will; # begins a comment. The reward may not depend on the observation, which an MDP has not.
+ * statements override earlier ones, entry by entry; what no statement gives is 0, but for the reward of a
+ * successor of probability 0, which then has none. Words may be spread over lines at will; # begins a comment. The reward may not depend on the observation, which an MDP has not.
  *
  * Sizes: a number of states or actions is accepted only as far as rows follow. A file may stand for 2^22
  * transitions, and 256 more for each of its bytes; beyond this its wildcards are refused with
@@ -78,11 +78,10 @@ static nadir_text *text_at_token(parser *parse)
 
 static nadir_status read_token(parser *parse, token *into)
 {
-    nadir_status status = NADIR_OK;
     nadir_cursor *rest = &parse->rest;
     while (!parse->at_end && (!nadir_cursor_skip_blanks(rest) || *rest->at == '#')) {
         bool more;
-        NADIR_CHECK(nadir_text_line(&parse->text, rest, &more));
+        NADIR_TRY(nadir_text_line(&parse->text, rest, &more));
         parse->at_end = !more;
     }
     into->line = parse->text.line > 0 ? parse->text.line : 1;
@@ -105,8 +104,7 @@ static nadir_status read_token(parser *parse, token *into)
     }
     memcpy(into->text, word.at, into->length);
     into->text[into->length] = '\0';
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status advance(parser *parse)
@@ -176,7 +174,6 @@ static const char *const list_names[] = {"state", "action", "observation"};
 /* Adds the current token to the names; each name stands once. */
 static nadir_status read_name(parser *parse, int which)
 {
-    nadir_status status = NADIR_OK;
     nadir_context *context = parse->problem->context;
     nadir_cassandra_list *list = &parse->problem->lists[which];
     const token *word = parse->current;
@@ -188,16 +185,14 @@ static nadir_status read_name(parser *parse, int which)
         return nadir_text_fail(text_at_token(parse), "more than %d names", NADIR_STATES_LIMIT);
     }
     int64_t existing;
-    NADIR_CHECK(nadir_names_add(context, &list->names, word->text, word->length));
-    NADIR_CHECK(nadir_name_index_add(context, &list->index, &list->names, list->count, &existing));
+    NADIR_TRY(nadir_names_add(context, &list->names, word->text, word->length));
+    NADIR_TRY(nadir_name_index_add(context, &list->index, &list->names, list->count, &existing));
     if (existing >= 0) {
         return nadir_text_fail(text_at_token(parse), "'%.60s' names %s %lld and %s %lld", word->text, what,
                                (long long)existing, what, (long long)list->count);
     }
     list->count++;
-    NADIR_CHECK(advance(parse));
-cleanup:
-    return status;
+    return advance(parse);
 }
 
 static void clear_names(nadir_context *context, nadir_cassandra_list *list)
@@ -209,7 +204,6 @@ static void clear_names(nadir_context *context, nadir_cassandra_list *list)
 /* A number of them, a list of names, or the numbers from 0 on, which say no more than how many there are. */
 static nadir_status read_list(parser *parse, int which)
 {
-    nadir_status status = NADIR_OK;
     nadir_cassandra_problem *problem = parse->problem;
     nadir_cassandra_list *list = &problem->lists[which];
     const char *what = list_names[which];
@@ -242,7 +236,7 @@ static nadir_status read_list(parser *parse, int which)
                 "numbers from 0 on",
                 parse->current->text, what, (long long)list->count);
         }
-        NADIR_CHECK(read_name(parse, which));
+        NADIR_TRY(read_name(parse, which));
     }
     if (from_zero && list->count == 1) {
         return nadir_text_fail(text_at_line(parse, parse->lines[which]), "%ss: 0; expected at least one",
@@ -251,8 +245,7 @@ static nadir_status read_list(parser *parse, int which)
     if (from_zero) {
         clear_names(problem->context, list);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Takes a name, a number or (if allowed) a star as one of the list; a star is NADIR_CASSANDRA_ANY. */
@@ -319,26 +312,23 @@ cleanup:
 /* States included or excluded: all up to the next statement, or one. */
 static nadir_status read_start_states(parser *parse, bool all)
 {
-    nadir_status status = NADIR_OK;
     do {
         int32_t state = 0;
-        NADIR_CHECK(take_member(parse, STATES, false, &state));
-        NADIR_CHECK(add_share(parse->problem, state, 0));
+        NADIR_TRY(take_member(parse, STATES, false, &state));
+        NADIR_TRY(add_share(parse->problem, state, 0));
     } while (all && !is_statement(parse));
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* One number alone is a state, or the probability of the only state; otherwise there are as many
  * probabilities as states. */
 static nadir_status read_start_numbers(parser *parse)
 {
-    nadir_status status = NADIR_OK;
     nadir_cassandra_problem *problem = parse->problem;
     const int64_t states = problem->lists[STATES].count;
     const token first = *parse->current;
     double value = 0;
-    NADIR_CHECK(take_number(parse, "of the start", &value));
+    NADIR_TRY(take_number(parse, "of the start", &value));
     if (is_statement(parse) && !(states == 1 && value == 1)) {
         int64_t number;
         if (!nadir_cursor_is_integer(cursor_of(&first), &number) || number < 0 || number >= states) {
@@ -352,15 +342,14 @@ static nadir_status read_start_numbers(parser *parse)
     problem->start = NADIR_CASSANDRA_START_VECTOR;
     for (int64_t s = 0;;) {
         if (value != 0) {
-            NADIR_CHECK(add_share(problem, (int32_t)s, value));
+            NADIR_TRY(add_share(problem, (int32_t)s, value));
         }
         if (++s == states) {
             break;
         }
-        NADIR_CHECK(take_number(parse, "a start probability for each state", &value));
+        NADIR_TRY(take_number(parse, "a start probability for each state", &value));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* problem->start says which form it is: uniform stands for all forms of "start:". */
@@ -404,25 +393,23 @@ static const struct {
 /* The keyword and its places. */
 static nadir_status take_statement(parser *parse, int which, statement *taken)
 {
-    nadir_status status = NADIR_OK;
     const char keyword[] = {parse->current->text[0], '\0'};
     *taken = (statement){.line = parse->current->line, .places = {-1, -1, -1, -1}};
     if (parse->lines[STATES] == 0 || parse->lines[ACTIONS] == 0) {
         return nadir_text_fail(text_at_token(parse), "%s: before %s:", keyword,
                                parse->lines[STATES] == 0 ? "states" : "actions");
     }
-    NADIR_CHECK(advance(parse));
+    NADIR_TRY(advance(parse));
     do {
-        NADIR_CHECK(take_colon(parse, keyword));
-        NADIR_CHECK(take_member(parse, forms[which].lists[taken->count], true, &taken->places[taken->count]));
+        NADIR_TRY(take_colon(parse, keyword));
+        NADIR_TRY(take_member(parse, forms[which].lists[taken->count], true, &taken->places[taken->count]));
         taken->count++;
     } while (parse->current->kind == COLON && taken->count < forms[which].most);
     if (parse->current->kind == COLON) {
         return nadir_text_fail(text_at_token(parse),
                                "more than %d places in a statement %s:", forms[which].most, keyword);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* rules NULL: it is forgotten. */
@@ -462,19 +449,17 @@ static nadir_status depends_on_observation(parser *parse, int64_t line)
 /* The rewards for all observations, which must be one and the same. */
 static nadir_status take_same_values(parser *parse, int64_t row, int64_t row_count, double *value)
 {
-    nadir_status status = NADIR_OK;
     const int64_t columns = parse->problem->lists[OBSERVATIONS].count;
-    NADIR_CHECK(take_entry(parse, row, row_count, 0, columns, value));
+    NADIR_TRY(take_entry(parse, row, row_count, 0, columns, value));
     for (int64_t column = 1; column < columns; column++) {
         const int64_t line = parse->current->line;
         double other = 0;
-        NADIR_CHECK(take_entry(parse, row, row_count, column, columns, &other));
+        NADIR_TRY(take_entry(parse, row, row_count, column, columns, &other));
         if (other != *value) {
             return depends_on_observation(parse, line);
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Rows of numbers: a base of zeros for all of them, then a rule for each number that is not zero: later rules
@@ -483,30 +468,27 @@ cleanup:
 static nadir_status take_matrix(parser *parse, nadir_cassandra_rules *rules, const statement *from,
                                 int64_t columns, bool observed)
 {
-    nadir_status status = NADIR_OK;
     const bool whole = from->count == 1;
     const int64_t rows = whole ? parse->problem->lists[STATES].count : 1;
-    NADIR_CHECK(add_rule(parse, rules, from, from->places[1], NADIR_CASSANDRA_ANY, 0));
+    NADIR_TRY(add_rule(parse, rules, from, from->places[1], NADIR_CASSANDRA_ANY, 0));
     for (int64_t row = 0; row < rows; row++) {
         const int32_t state = whole ? (int32_t)row : from->places[1];
         for (int64_t column = 0; column < columns; column++) {
             double value = 0;
-            NADIR_CHECK(observed ? take_same_values(parse, column, columns, &value)
-                                 : take_entry(parse, row, rows, column, columns, &value));
+            NADIR_TRY(observed ? take_same_values(parse, column, columns, &value)
+                               : take_entry(parse, row, rows, column, columns, &value));
             if (value != 0) {
-                NADIR_CHECK(add_rule(parse, rules, from, state, (int32_t)column, value));
+                NADIR_TRY(add_rule(parse, rules, from, state, (int32_t)column, value));
             }
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* T: a : s : e p, or T: a [: s] followed by uniform, identity, reset or numbers. O the same without reset;
  * it is read and forgotten. */
 static nadir_status read_probabilities(parser *parse, int which)
 {
-    nadir_status status = NADIR_OK;
     static const struct {
         const char *word;
         int32_t end;
@@ -519,21 +501,19 @@ static nadir_status read_probabilities(parser *parse, int which)
     if (which == O && parse->lines[OBSERVATIONS] == 0) {
         return nadir_text_fail(text_at_token(parse), "O: in a file without observations:");
     }
-    NADIR_CHECK(take_statement(parse, which, &taken));
+    NADIR_TRY(take_statement(parse, which, &taken));
     if (taken.count == 3) {
-        NADIR_CHECK(take_number(parse, "a probability", &value));
+        NADIR_TRY(take_number(parse, "a probability", &value));
         return add_rule(parse, rules, &taken, taken.places[1], taken.places[2], value);
     }
     for (int i = 0; i < (which == T ? 3 : 2); i++) {
         if (is_word(parse->current, words[i].word)) {
-            NADIR_CHECK(advance(parse));
+            NADIR_TRY(advance(parse));
             value = i == 0 ? 1.0 / (double)parse->problem->lists[STATES].count : 1;
             return add_rule(parse, rules, &taken, taken.places[1], words[i].end, value);
         }
     }
-    NADIR_CHECK(take_matrix(parse, rules, &taken, parse->problem->lists[forms[which].lists[2]].count, false));
-cleanup:
-    return status;
+    return take_matrix(parse, rules, &taken, parse->problem->lists[forms[which].lists[2]].count, false);
 }
 
 /* R: a : s : e : o r for one observation: the next statements must say the same for all the others, in
@@ -565,12 +545,11 @@ cleanup:
 /* R: a : s : e : o r, and less of it followed by the numbers for what is left out. */
 static nadir_status read_rewards(parser *parse, int which)
 {
-    nadir_status status = NADIR_OK;
     nadir_cassandra_rules *rules = &parse->problem->rewards;
     const bool observed = parse->lines[OBSERVATIONS] > 0;
     statement taken;
     double value = 0;
-    NADIR_CHECK(take_statement(parse, which, &taken));
+    NADIR_TRY(take_statement(parse, which, &taken));
     if (observed && taken.count == 1) {
         return nadir_text_fail(text_at_line(parse, taken.line),
                                "R: with an action alone; expected R: action : state followed by rewards");
@@ -579,15 +558,13 @@ static nadir_status read_rewards(parser *parse, int which)
         return take_matrix(parse, rules, &taken, parse->problem->lists[STATES].count, observed);
     }
     if (taken.count == 4 && taken.places[3] >= 0) {
-        NADIR_CHECK(take_each_observation(parse, &taken, &value));
+        NADIR_TRY(take_each_observation(parse, &taken, &value));
     } else if (observed && taken.count == 3) {
-        NADIR_CHECK(take_same_values(parse, 0, 1, &value));
+        NADIR_TRY(take_same_values(parse, 0, 1, &value));
     } else {
-        NADIR_CHECK(take_number(parse, "a reward", &value));
+        NADIR_TRY(take_number(parse, "a reward", &value));
     }
-    NADIR_CHECK(add_rule(parse, rules, &taken, taken.places[1], taken.places[2], value));
-cleanup:
-    return status;
+    return add_rule(parse, rules, &taken, taken.places[1], taken.places[2], value);
 }
 
 /* ---- The file ----------------------------------------------------------------------------------------- */
@@ -609,23 +586,20 @@ static const struct {
 
 static nadir_status read_preamble(parser *parse, int which)
 {
-    nadir_status status = NADIR_OK;
     const int64_t line = parse->current->line;
     if (parse->lines[which] > 0) {
         return nadir_text_fail(text_at_line(parse, line), "%s: again; it stands in line %lld already",
                                statements[which].word, (long long)parse->lines[which]);
     }
-    NADIR_CHECK(advance(parse));
+    NADIR_TRY(advance(parse));
     if (which == START && parse->current->kind == WORD) {
         parse->problem->start = is_word(parse->current, "include") ? NADIR_CASSANDRA_START_INCLUDE
                                                                    : NADIR_CASSANDRA_START_EXCLUDE;
-        NADIR_CHECK(advance(parse));
+        NADIR_TRY(advance(parse));
     }
-    NADIR_CHECK(take_colon(parse, statements[which].word));
+    NADIR_TRY(take_colon(parse, statements[which].word));
     parse->lines[which] = line;
-    NADIR_CHECK(statements[which].read(parse, which));
-cleanup:
-    return status;
+    return statements[which].read(parse, which);
 }
 
 static nadir_status read_statement(parser *parse)
@@ -677,7 +651,7 @@ static nadir_status read_model(nadir_context *context, const char *path, const n
     nadir_status status = NADIR_OK;
     nadir_cassandra_problem problem = {.context = context, .path = path, .discount = NAN};
     NADIR_CHECK(parse_file(&problem));
-    NADIR_CHECK(nadir_cassandra_expand(&problem, settings->keep_transition_rewards, model));
+    NADIR_CHECK(nadir_cassandra_expand(&problem, settings, model));
 cleanup:
     for (int i = 0; i < NADIR_CASSANDRA_LISTS; i++) {
         clear_names(context, &problem.lists[i]);
@@ -709,7 +683,7 @@ const nadir_format nadir_format_cassandra = {
     .endings = " .mdp .pomdp ",
     .title = "Cassandra MDP",
     .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_TRANSITION_REWARDS | NADIR_HOLDS_DISCOUNT |
-             NADIR_HOLDS_INITIAL | NADIR_HOLDS_NAMES,
+             NADIR_HOLDS_ZERO_REWARDS | NADIR_HOLDS_INITIAL | NADIR_HOLDS_NAMES,
     .recognises = recognises,
     .read = read_model,
     .write = nadir_cassandra_write,

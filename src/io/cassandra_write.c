@@ -150,7 +150,7 @@ static void write_statement(const writer *writing, bool reward, int64_t state, i
     nadir_output_text(output, "\n");
 }
 
-/* The transitions of a row, or its rewards that are not zero; zero is what a file does not give. */
+/* The transitions of a row, or its rewards: that of the row if it is not zero, or all that are given. */
 static void write_row(const writer *writing, bool rewards, int64_t state, int64_t action)
 {
     const int64_t row = writing->model->state_rows[state] + action;
@@ -163,7 +163,7 @@ static void write_row(const writer *writing, bool rewards, int64_t state, int64_
     }
     for (int64_t i = 0; i < entries.count; i++) {
         const double number = rewards ? entries.rewards[i] : entries.values[i];
-        if (entries.values[i] > 0 && number != 0) {
+        if (rewards ? !isnan(number) : number > 0) {
             write_statement(writing, rewards, state, action, nadir_row_column(&entries, i), number);
         }
     }
@@ -191,22 +191,20 @@ static void write_preamble(const writer *writing, int64_t actions, bool observed
 
 static nadir_status write_rows(nadir_context *context, const writer *writing, int64_t actions)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = writing->model;
     for (int rewards = 0; rewards < (model->rewards != NULL ? 2 : 1); rewards++) {
-        if (rewards) {
+        if (rewards && model->transition_rewards == NULL) {
             nadir_output_text(writing->output, "R: * : * : * : * 0.0\n"); /* tells rewards of 0 from none */
         }
         for (int64_t row = 0; row < model->rows; row++) {
             write_row(writing, rewards, row / actions, row % actions);
             if (row % 4096 == 0) {
                 const double share = 0.5 * (double)row / (double)model->rows;
-                NADIR_CHECK(nadir_progress(context, "writing", 0.5 * rewards + share));
+                NADIR_TRY(nadir_progress(context, "writing", 0.5 * rewards + share));
             }
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static bool ends_with_nocase(const char *path, const char *ending)

@@ -7,12 +7,13 @@
  * One line for each transition, in any order; states and actions are numbered from 0; columns in any order,
  * the grammar of the table is that of csv_cells.h. Transitions given twice add up. A state that only occurs
  * as a successor, or whose number is skipped, has no actions: it is terminal. The reward is that of the
- * transition. A table with a column `idoutcome` holds several models and is not read here.
+ * transition; a line of probability 0 gives that of a successor which a kernel may reach. A table with a column `idoutcome` holds several models and is not read here.
  */
 #include "io/csv_cells.h"
 #include "io/format.h"
 #include "model/model_builder.h"
 
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -82,14 +83,14 @@ static nadir_status read_csv(nadir_context *context, const char *path, const nad
     NADIR_CHECK(nadir_text_open(context, path, &text));
     NADIR_CHECK(nadir_csv_read_header(&text, COLUMNS, columns, false, &header));
     if (header.positions[OUTCOME] >= 0) {
-        status = nadir_text_fail(&text, "a column `idoutcome`: this table holds several models, one for each "
-                                        "outcome; `nadir fit` makes one model of them");
-        goto cleanup;
+        NADIR_CHECK(nadir_text_fail(&text,
+                                    "a column `idoutcome`: this table holds several models, one for each "
+                                    "outcome; `nadir fit` makes one model of them"));
     }
     NADIR_CHECK(nadir_builder_start(context, path, &builder));
     NADIR_CHECK(read_transitions(&text, &header, &builder));
     nadir_text_close(&text);
-    NADIR_CHECK(nadir_builder_finish(&builder, settings->keep_transition_rewards, model));
+    NADIR_CHECK(nadir_builder_finish(&builder, settings, model));
 cleanup:
     nadir_builder_clear(&builder);
     nadir_text_close(&text);
@@ -155,7 +156,7 @@ static void write_row(nadir_output *output, const nadir_model *model, int64_t st
     const double row_reward = model->rewards != NULL ? model->rewards[row] : 0;
     const nadir_row entries = nadir_model_row(model, row);
     for (int64_t i = 0; i < entries.count; i++) {
-        if (!(entries.values[i] > 0)) {
+        if (!(entries.values[i] > 0) && (entries.rewards == NULL || isnan(entries.rewards[i]))) {
             continue;
         }
         nadir_output_integer(output, state);
@@ -202,8 +203,8 @@ const nadir_format nadir_format_csv = {
     .name = "csv",
     .endings = " .csv ",
     .title = "craam CSV",
-    .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_TRANSITION_REWARDS | NADIR_HOLDS_ACTION_NUMBERS |
-             NADIR_HOLDS_RAGGED | NADIR_HOLDS_TERMINAL,
+    .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_TRANSITION_REWARDS | NADIR_HOLDS_ZERO_REWARDS |
+             NADIR_HOLDS_ACTION_NUMBERS | NADIR_HOLDS_RAGGED | NADIR_HOLDS_TERMINAL,
     .recognises = recognises,
     .read = read_csv,
     .write = write_csv,

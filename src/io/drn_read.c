@@ -158,15 +158,12 @@ static nadir_status choose_reward_model(drn_reader *reader)
 
 static nadir_status read_reward_models(drn_reader *reader, nadir_cursor value)
 {
-    nadir_status status = NADIR_OK;
     nadir_cursor name;
     while (nadir_cursor_take_word(&value, "", &name)) {
-        NADIR_CHECK(
+        NADIR_TRY(
             nadir_names_add(reader->text.context, &reader->models, name.at, (size_t)(name.end - name.at)));
     }
-    NADIR_CHECK(choose_reward_model(reader));
-cleanup:
-    return status;
+    return choose_reward_model(reader);
 }
 
 static nadir_status read_states(drn_reader *reader, nadir_cursor value)
@@ -208,7 +205,6 @@ static const section sections[SECTIONS] = {
 
 static nadir_status read_section(drn_reader *reader, nadir_cursor line)
 {
-    nadir_status status = NADIR_OK;
     int which = 0;
     while (which < SECTIONS && !nadir_cursor_starts(line, sections[which].name)) {
         which++;
@@ -225,14 +221,12 @@ static nadir_status read_section(drn_reader *reader, nadir_cursor line)
     nadir_cursor value = {line.at + strlen(sections[which].name), line.end};
     if (sections[which].next_line) {
         bool more;
-        NADIR_CHECK(nadir_text_line(&reader->text, &value, &more));
+        NADIR_TRY(nadir_text_line(&reader->text, &value, &more));
         if (!more) {
             return nadir_text_fail(&reader->text, "the file ends after %s", sections[which].name);
         }
     }
-    NADIR_CHECK(sections[which].read(reader, value));
-cleanup:
-    return status;
+    return sections[which].read(reader, value);
 }
 
 /* Whether the line begins with the word; then it is taken. */
@@ -249,15 +243,14 @@ static bool take_keyword(nadir_cursor *line, const char *keyword)
 
 static nadir_status read_header(drn_reader *reader)
 {
-    nadir_status status = NADIR_OK;
     nadir_cursor line;
     bool more;
     reader->choices = -1;
     reader->chosen = -1;
-    NADIR_CHECK(nadir_text_content(&reader->text, "//", &line, &more));
+    NADIR_TRY(nadir_text_content(&reader->text, "//", &line, &more));
     while (more && !take_keyword(&line, "@model")) {
-        NADIR_CHECK(read_section(reader, line));
-        NADIR_CHECK(nadir_text_content(&reader->text, "//", &line, &more));
+        NADIR_TRY(read_section(reader, line));
+        NADIR_TRY(nadir_text_content(&reader->text, "//", &line, &more));
     }
     if (!more) {
         return nadir_text_fail(&reader->text, "the file ends before @model");
@@ -268,10 +261,9 @@ static nadir_status read_header(drn_reader *reader)
                                reader->seen & (1U << TYPE) ? "@nr_states" : "@type:");
     }
     if (!(reader->seen & (1U << REWARD_MODELS))) {
-        NADIR_CHECK(choose_reward_model(reader));
+        NADIR_TRY(choose_reward_model(reader));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ---- States, actions and transitions ----------------------------------------------------------------- */
@@ -347,10 +339,9 @@ static nadir_status end_state(drn_reader *reader)
 
 static nadir_status read_state(drn_reader *reader, nadir_cursor line)
 {
-    nadir_status status = NADIR_OK;
     int64_t state;
     bool initial;
-    NADIR_CHECK(end_state(reader));
+    NADIR_TRY(end_state(reader));
     const int64_t expected = reader->state + 1;
     if (!nadir_cursor_take_integer(&line, &state) || state != expected) {
         return nadir_text_fail(&reader->text, "expected state %lld here, found %.*s", (long long)expected,
@@ -364,16 +355,15 @@ static nadir_status read_state(drn_reader *reader, nadir_cursor line)
         return nadir_text_fail(&reader->text, "found %.*s; an MDP has no %s", NADIR_WORD(line),
                                *line.at == '!' ? "exit rates" : "observations");
     }
-    NADIR_CHECK(read_row_rewards(reader, &line, &reader->state_reward));
-    NADIR_CHECK(read_labels(reader, &line, &initial));
+    NADIR_TRY(read_row_rewards(reader, &line, &reader->state_reward));
+    NADIR_TRY(read_labels(reader, &line, &initial));
     reader->state = state;
     reader->choice = -1;
     reader->implicit = false;
     if (initial) {
         reader->builder.model->initial[state] = 1;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The next action of the state. */
@@ -389,9 +379,8 @@ static nadir_status start_action(drn_reader *reader, nadir_cursor name)
 
 static nadir_status read_action(drn_reader *reader, nadir_cursor line)
 {
-    nadir_status status = NADIR_OK;
     nadir_cursor name;
-    NADIR_CHECK(end_action(reader));
+    NADIR_TRY(end_action(reader));
     if (reader->state < 0 || reader->implicit || !nadir_cursor_take_word(&line, "", &name)) {
         return nadir_text_fail(&reader->text, "an action %s",
                                reader->state < 0  ? "before the first state"
@@ -402,18 +391,16 @@ static nadir_status read_action(drn_reader *reader, nadir_cursor line)
         return nadir_text_fail(&reader->text, "a second action of state %lld in a Markov chain",
                                (long long)reader->state);
     }
-    NADIR_CHECK(start_action(reader, name));
-    NADIR_CHECK(read_row_rewards(reader, &line, &reader->action_reward));
+    NADIR_TRY(start_action(reader, name));
+    NADIR_TRY(read_row_rewards(reader, &line, &reader->action_reward));
     if (nadir_cursor_skip_blanks(&line)) {
         return nadir_text_fail(&reader->text, "found %.*s after an action", NADIR_WORD(line));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status read_transition(drn_reader *reader, nadir_cursor line)
 {
-    nadir_status status = NADIR_OK;
     const nadir_cursor start = line;
     int64_t successor;
     double probability;
@@ -433,13 +420,11 @@ static nadir_status read_transition(drn_reader *reader, nadir_cursor line)
     if (reader->choice < 0) {
         static const char zero[] = "0";
         reader->implicit = true;
-        NADIR_CHECK(start_action(reader, (nadir_cursor){zero, zero + 1}));
+        NADIR_TRY(start_action(reader, (nadir_cursor){zero, zero + 1}));
     }
     reader->transitions++;
-    NADIR_CHECK(nadir_builder_add(&reader->builder, reader->state, reader->choice, successor, probability,
-                                  reader->state_reward + reader->action_reward, reader->text.line));
-cleanup:
-    return status;
+    return nadir_builder_add(&reader->builder, reader->state, reader->choice, successor, probability,
+                             reader->state_reward + reader->action_reward, reader->text.line);
 }
 
 static nadir_status read_line(drn_reader *reader, nadir_cursor line)
@@ -455,15 +440,14 @@ static nadir_status read_line(drn_reader *reader, nadir_cursor line)
 
 static nadir_status read_body(drn_reader *reader)
 {
-    nadir_status status = NADIR_OK;
     nadir_cursor line;
     bool more;
-    NADIR_CHECK(nadir_text_content(&reader->text, "//", &line, &more));
+    NADIR_TRY(nadir_text_content(&reader->text, "//", &line, &more));
     while (more) {
-        NADIR_CHECK(read_line(reader, line));
-        NADIR_CHECK(nadir_text_content(&reader->text, "//", &line, &more));
+        NADIR_TRY(read_line(reader, line));
+        NADIR_TRY(nadir_text_content(&reader->text, "//", &line, &more));
     }
-    NADIR_CHECK(end_state(reader));
+    NADIR_TRY(end_state(reader));
     if (reader->state + 1 != reader->states) {
         return nadir_text_fail(&reader->text, "@nr_states is %lld, the file has %lld states",
                                (long long)reader->states, (long long)reader->state + 1);
@@ -473,8 +457,7 @@ static nadir_status read_body(drn_reader *reader)
                                (long long)reader->choices, (long long)reader->choices_found);
     }
     reader->builder.states = reader->states;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status read_model(nadir_context *context, const char *path, const nadir_read_settings *settings,
@@ -496,7 +479,7 @@ static nadir_status read_model(nadir_context *context, const char *path, const n
                   (long long)reader.unearned, reader.unearned == 1 ? "" : "s");
     }
     builder->no_rewards = reader.chosen < 0;
-    NADIR_CHECK(nadir_builder_finish(builder, settings->keep_transition_rewards, model));
+    NADIR_CHECK(nadir_builder_finish(builder, settings, model));
 cleanup:
     nadir_text_close(&reader.text);
     nadir_builder_clear(builder);

@@ -25,6 +25,7 @@ enum {
     NADIR_HOLDS_BALL = 1 << 8,           /* radius, norm, set, domain */
     NADIR_HOLDS_TERMINAL = 1 << 9,       /* states without actions: their scale 0 is then not lost */
     NADIR_HOLDS_ACTION_NAMES = 1 << 10,
+    NADIR_HOLDS_ZERO_REWARDS = 1 << 11, /* rewards of successors of probability 0 */
     NADIR_HOLDS_NAMES = NADIR_HOLDS_STATE_NAMES | NADIR_HOLDS_ACTION_NAMES
 };
 

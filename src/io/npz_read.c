@@ -85,12 +85,11 @@ static nadir_status know_states(reader *self, int64_t states, nadir_npz_which wh
 static nadir_status choose_layout(nadir_npz *npz, nadir_layout asked, nadir_layout *layout)
 {
     static const char *const words[] = {"", "sas", "ass"}; /* as nadir_layout */
-    nadir_status status = NADIR_OK;
     const int64_t *shape = npz->headers[NADIR_NPZ_P].shape;
     const bool sas = shape[0] == shape[2];
     const bool ass = shape[1] == shape[2];
     int said;
-    NADIR_CHECK(nadir_npz_word(npz, NADIR_NPZ_LAYOUT, 3, words, &said));
+    NADIR_TRY(nadir_npz_word(npz, NADIR_NPZ_LAYOUT, 3, words, &said));
     if (asked != NADIR_LAYOUT_AUTO) {
         said = (int)asked;
     }
@@ -106,13 +105,11 @@ static nadir_status choose_layout(nadir_npz *npz, nadir_layout asked, nadir_layo
                                     : said == NADIR_LAYOUT_ASS ? "(A, S, S), by the layout asked for"
                                                                : "(S, A, S) or (A, S, S)");
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status size_dense(reader *self)
 {
-    nadir_status status = NADIR_OK;
     const nadir_npy_header *header = header_of(self, NADIR_NPZ_P);
     if (header->dimensions != 3 || header->count == 0) {
         return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_P, "(S, A, S) or (A, S, S)");
@@ -122,18 +119,15 @@ static nadir_status size_dense(reader *self)
                           "%s: array row_state goes with CSR rows (P_data, P_indices, P_indptr), not with P",
                           self->npz.path);
     }
-    NADIR_CHECK(choose_layout(&self->npz, self->settings->layout, &self->layout));
+    NADIR_TRY(choose_layout(&self->npz, self->settings->layout, &self->layout));
     self->actions = header->shape[self->layout == NADIR_LAYOUT_SAS ? 1 : 0];
     self->rows = header->shape[2] * self->actions; /* a part of the product that is the array's count */
     self->transitions = header->count;
-    NADIR_CHECK(know_states(self, header->shape[2], NADIR_NPZ_P));
-cleanup:
-    return status;
+    return know_states(self, header->shape[2], NADIR_NPZ_P);
 }
 
 static nadir_status size_csr(reader *self)
 {
-    nadir_status status = NADIR_OK;
     const nadir_npz_which parts[] = {self->data, self->indices, self->indptr};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!has_dimensions(self, parts[i], 1)) {
@@ -160,17 +154,16 @@ static nadir_status size_csr(reader *self)
         if (header_of(self, self->shape)->count != 2) {
             return nadir_npz_shape_fail(&self->npz, self->shape, "two numbers: rows and states");
         }
-        NADIR_CHECK(nadir_npz_int64s(&self->npz, self->shape, NULL, shape));
+        NADIR_TRY(nadir_npz_int64s(&self->npz, self->shape, NULL, shape));
         if (shape[0] != self->rows) {
             return nadir_fail(self->context, NADIR_ERROR_FORMAT,
                               "%s: array %s makes %lld rows, array %s makes %lld", self->npz.path,
                               nadir_npz_name(self->shape), (long long)shape[0], nadir_npz_name(self->indptr),
                               (long long)self->rows);
         }
-        NADIR_CHECK(know_states(self, shape[1], self->shape));
+        NADIR_TRY(know_states(self, shape[1], self->shape));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The number of states from `states`, mu, or an array (S, A). An array with one column does not count: it
@@ -178,30 +171,28 @@ cleanup:
 static nadir_status size_from_others(reader *self)
 {
     static const nadir_npz_which tables[] = {NADIR_NPZ_R, NADIR_NPZ_SCALES, NADIR_NPZ_RADIUS};
-    nadir_status status = NADIR_OK;
     if (has(self, NADIR_NPZ_STATES)) {
         int64_t states;
         if (header_of(self, NADIR_NPZ_STATES)->count != 1) {
             return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_STATES, "one number");
         }
-        NADIR_CHECK(nadir_npz_int64s(&self->npz, NADIR_NPZ_STATES, NULL, &states));
-        NADIR_CHECK(know_states(self, states, NADIR_NPZ_STATES));
+        NADIR_TRY(nadir_npz_int64s(&self->npz, NADIR_NPZ_STATES, NULL, &states));
+        NADIR_TRY(know_states(self, states, NADIR_NPZ_STATES));
     }
     if (has(self, NADIR_NPZ_MU)) {
         if (!has_dimensions(self, NADIR_NPZ_MU, 1)) {
             return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_MU, "one number for each state");
         }
-        NADIR_CHECK(know_states(self, header_of(self, NADIR_NPZ_MU)->count, NADIR_NPZ_MU));
+        NADIR_TRY(know_states(self, header_of(self, NADIR_NPZ_MU)->count, NADIR_NPZ_MU));
     }
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         const nadir_npy_header *header = header_of(self, tables[i]);
         if (self->states == 0 && has_dimensions(self, tables[i], 2) && header->count == self->rows &&
             header->shape[1] > 1) {
-            NADIR_CHECK(know_states(self, header->shape[0], tables[i]));
+            NADIR_TRY(know_states(self, header->shape[0], tables[i]));
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status row_state_fail(reader *self, int64_t row, int32_t state, int32_t before)
@@ -379,7 +370,6 @@ cleanup:
 static nadir_status choose_kernel(reader *self)
 {
     static const char *const words[] = {"", "csr"};
-    nadir_status status = NADIR_OK;
     const bool scipy = has(self, NADIR_NPZ_DATA);
     const bool csr = has(self, NADIR_NPZ_P_DATA);
     self->dense = has(self, NADIR_NPZ_P);
@@ -394,27 +384,23 @@ static nadir_status choose_kernel(reader *self)
     self->shape = scipy ? NADIR_NPZ_SHAPE : NADIR_NPZ_P_SHAPE;
     if (scipy) {
         int found;
-        NADIR_CHECK(nadir_npz_word(&self->npz, NADIR_NPZ_FORMAT, 2, words, &found));
+        NADIR_TRY(nadir_npz_word(&self->npz, NADIR_NPZ_FORMAT, 2, words, &found));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status read_kernel(reader *self)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(choose_kernel(self));
-    NADIR_CHECK(self->dense ? size_dense(self) : size_csr(self));
-    NADIR_CHECK(size_from_others(self));
+    NADIR_TRY(choose_kernel(self));
+    NADIR_TRY(self->dense ? size_dense(self) : size_csr(self));
+    NADIR_TRY(size_from_others(self));
     if (has(self, NADIR_NPZ_ROW_STATE)) {
-        NADIR_CHECK(read_row_states(self));
+        NADIR_TRY(read_row_states(self));
     } else if (self->states == 0) {
-        NADIR_CHECK(guess_states(self));
+        NADIR_TRY(guess_states(self));
     }
-    NADIR_CHECK(choose_range(self));
-    NADIR_CHECK(self->dense ? read_dense(self, NADIR_NPZ_P, &self->model->dense) : read_csr(self));
-cleanup:
-    return status;
+    NADIR_TRY(choose_range(self));
+    return self->dense ? read_dense(self, NADIR_NPZ_P, &self->model->dense) : read_csr(self);
 }
 
 /* Numbers of rows are given as (S, A), for each row, or for each state. *is_table: as (S, A). */
@@ -535,16 +521,13 @@ cleanup:
 
 static nadir_status read_names(reader *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_model *model = self->model;
     if (has(self, NADIR_NPZ_STATE_NAMES) && header_of(self, NADIR_NPZ_STATE_NAMES)->count != self->states) {
         return nadir_npz_shape_fail(&self->npz, NADIR_NPZ_STATE_NAMES, "one name for each of %lld states",
                                     (long long)self->states);
     }
-    NADIR_CHECK(nadir_npz_names(&self->npz, NADIR_NPZ_STATE_NAMES, &model->state_names));
-    NADIR_CHECK(nadir_npz_names(&self->npz, NADIR_NPZ_ACTION_NAMES, &model->action_names));
-cleanup:
-    return status;
+    NADIR_TRY(nadir_npz_names(&self->npz, NADIR_NPZ_STATE_NAMES, &model->state_names));
+    return nadir_npz_names(&self->npz, NADIR_NPZ_ACTION_NAMES, &model->action_names);
 }
 
 static nadir_status read_model(nadir_context *context, const char *path, const nadir_read_settings *settings,
@@ -566,7 +549,7 @@ static nadir_status read_model(nadir_context *context, const char *path, const n
     if (spread) {
         NADIR_CHECK(nadir_model_distribute(context, self.model, path, self.first, self.states));
     }
-    const nadir_source source = {.path = path, .keep_transition_rewards = settings->keep_transition_rewards};
+    const nadir_source source = {.path = path, .reading = settings};
     NADIR_CHECK(nadir_model_finish(context, self.model, &source));
     *model = self.model;
     self.model = NULL;
@@ -586,9 +569,9 @@ const nadir_format nadir_format_npz = {
     .name = "npz",
     .endings = " .npz ",
     .title = "NumPy archive",
-    .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_TRANSITION_REWARDS | NADIR_HOLDS_DISCOUNT |
-             NADIR_HOLDS_INITIAL | NADIR_HOLDS_SCALES | NADIR_HOLDS_NAMES | NADIR_HOLDS_ACTION_NUMBERS |
-             NADIR_HOLDS_RAGGED | NADIR_HOLDS_BALL | NADIR_HOLDS_TERMINAL,
+    .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_TRANSITION_REWARDS | NADIR_HOLDS_ZERO_REWARDS |
+             NADIR_HOLDS_DISCOUNT | NADIR_HOLDS_INITIAL | NADIR_HOLDS_SCALES | NADIR_HOLDS_NAMES |
+             NADIR_HOLDS_ACTION_NUMBERS | NADIR_HOLDS_RAGGED | NADIR_HOLDS_BALL | NADIR_HOLDS_TERMINAL,
     .takes = NADIR_TAKES_LAYOUT | NADIR_TAKES_COMPRESS,
     .recognises = recognises,
     .read = read_model,

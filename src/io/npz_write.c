@@ -187,22 +187,20 @@ cleanup:
 nadir_status nadir_npz_add_ball(nadir_npz_output *output, const int64_t *radius_count, const double *radius,
                                 const double *norm, nadir_set set, nadir_domain domain)
 {
-    nadir_status status = NADIR_OK;
     if (*radius_count > 0) {
-        NADIR_CHECK(nadir_npz_add(output, NADIR_NPZ_RADIUS, "f8", *radius_count == 1 ? 0 : 1, radius_count,
-                                  radius, sizeof *radius));
+        NADIR_TRY(nadir_npz_add(output, NADIR_NPZ_RADIUS, "f8", *radius_count == 1 ? 0 : 1, radius_count,
+                                radius, sizeof *radius));
     }
     if (!isnan(*norm)) {
-        NADIR_CHECK(nadir_npz_add_number(output, NADIR_NPZ_NORM, norm));
+        NADIR_TRY(nadir_npz_add_number(output, NADIR_NPZ_NORM, norm));
     }
     if (set != NADIR_SET_UNSAID) {
-        NADIR_CHECK(nadir_npz_add_word(output, NADIR_NPZ_SET, nadir_set_name(set)));
+        NADIR_TRY(nadir_npz_add_word(output, NADIR_NPZ_SET, nadir_set_name(set)));
     }
     if (domain != NADIR_DOMAIN_UNSAID) {
-        NADIR_CHECK(nadir_npz_add_word(output, NADIR_NPZ_DOMAIN, nadir_domain_name(domain)));
+        NADIR_TRY(nadir_npz_add_word(output, NADIR_NPZ_DOMAIN, nadir_domain_name(domain)));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static void show_progress(zip_t *zip, double share, void *user)
@@ -237,7 +235,6 @@ nadir_status nadir_npz_output_store_digest(nadir_npz_output *output)
 
 nadir_status nadir_npz_output_commit(nadir_npz_output *output)
 {
-    nadir_status status = NADIR_OK;
     (void)zip_register_progress_callback_with_state(output->zip, 0.001, show_progress, NULL, output);
     (void)zip_register_cancel_callback_with_state(output->zip, is_stopped, NULL, output);
     if (zip_close(output->zip) != 0) {
@@ -246,11 +243,9 @@ nadir_status nadir_npz_output_commit(nadir_npz_output *output)
     output->zip = NULL;
     if (output->stores_digest) {
         nadir_output_flush(&output->file);
-        NADIR_CHECK(nadir_file_digest_store(output->context, output->file.temporary, &nadir_npz_digest_form));
+        NADIR_TRY(nadir_file_digest_store(output->context, output->file.temporary, &nadir_npz_digest_form));
     }
-    NADIR_CHECK(nadir_output_commit(output->context, &output->file));
-cleanup:
-    return status;
+    return nadir_output_commit(output->context, &output->file);
 }
 
 /* ---- Models ------------------------------------------------------------------------------------------ */
@@ -328,107 +323,68 @@ cleanup:
     return status;
 }
 
-/* The CSR arrays of a dense kernel into self->rows. */
-static nadir_status build_rows(writer *self)
-{
-    nadir_status status = NADIR_OK;
-    const nadir_model *model = self->model;
-    nadir_model *rows = &self->rows;
-    NADIR_NEW(self->context, rows->row_starts, model->rows + 1);
-    NADIR_NEW(self->context, rows->columns, model->nonzeros);
-    NADIR_NEW(self->context, rows->probabilities, model->nonzeros);
-    if (model->transition_rewards != NULL) {
-        NADIR_NEW(self->context, rows->transition_rewards, model->nonzeros);
-    }
-    int64_t index = 0;
-    rows->row_starts[0] = 0;
-    for (int64_t row = 0; row < model->rows; row++) {
-        const nadir_row entries = nadir_model_row(model, row);
-        for (int64_t i = 0; i < entries.count; i++) {
-            if (entries.values[i] > 0) {
-                rows->columns[index] = (int32_t)i;
-                rows->probabilities[index] = entries.values[i];
-                if (rows->transition_rewards != NULL) {
-                    rows->transition_rewards[index] = entries.rewards[i];
-                }
-                index++;
-            }
-        }
-        rows->row_starts[row + 1] = index;
-    }
-cleanup:
-    return status;
-}
-
 static nadir_status add_csr(writer *self)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = self->model;
     const nadir_model *rows = model;
     if (model->dense != NULL) {
-        NADIR_CHECK(build_rows(self));
+        NADIR_TRY(nadir_model_list_rows(self->context, model, model->states, &self->rows));
         rows = &self->rows;
     }
     const int64_t starts = model->rows + 1;
-    const int64_t count = model->nonzeros;
+    const int64_t count = rows->nonzeros;
     self->matrix_shape[0] = model->rows;
     self->matrix_shape[1] = model->states;
-    NADIR_CHECK(
+    NADIR_TRY(
         nadir_npz_add(&self->output, NADIR_NPZ_P_DATA, "f8", 1, &count, rows->probabilities, sizeof(double)));
-    NADIR_CHECK(
+    NADIR_TRY(
         nadir_npz_add(&self->output, NADIR_NPZ_P_INDICES, "i4", 1, &count, rows->columns, sizeof(int32_t)));
-    NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_P_INDPTR, "i8", 1, &starts, rows->row_starts,
-                              sizeof(int64_t)));
-    NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_P_SHAPE, "i8", 1, &(const int64_t){2},
-                              self->matrix_shape, sizeof(int64_t)));
-    NADIR_CHECK(nadir_npz_add_row_labels(&self->output, model, &self->row_state));
+    NADIR_TRY(nadir_npz_add(&self->output, NADIR_NPZ_P_INDPTR, "i8", 1, &starts, rows->row_starts,
+                            sizeof(int64_t)));
+    NADIR_TRY(nadir_npz_add(&self->output, NADIR_NPZ_P_SHAPE, "i8", 1, &(const int64_t){2},
+                            self->matrix_shape, sizeof(int64_t)));
+    NADIR_TRY(nadir_npz_add_row_labels(&self->output, model, &self->row_state));
     if (rows->transition_rewards != NULL) {
-        NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_R, "f8", 1, &count, rows->transition_rewards,
-                                  sizeof(double)));
+        NADIR_TRY(nadir_npz_add(&self->output, NADIR_NPZ_R, "f8", 1, &count, rows->transition_rewards,
+                                sizeof(double)));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status add_dense(writer *self)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = self->model;
     const int64_t shape[] = {model->states, self->actions, model->states};
-    NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_P, "f8", 3, shape, model->dense, sizeof(double)));
-    NADIR_CHECK(nadir_npz_add_word(&self->output, NADIR_NPZ_LAYOUT, "sas"));
+    NADIR_TRY(nadir_npz_add(&self->output, NADIR_NPZ_P, "f8", 3, shape, model->dense, sizeof(double)));
+    NADIR_TRY(nadir_npz_add_word(&self->output, NADIR_NPZ_LAYOUT, "sas"));
     if (model->transition_rewards != NULL) {
-        NADIR_CHECK(nadir_npz_add(&self->output, NADIR_NPZ_R, "f8", 3, shape, model->transition_rewards,
-                                  sizeof(double)));
+        NADIR_TRY(nadir_npz_add(&self->output, NADIR_NPZ_R, "f8", 3, shape, model->transition_rewards,
+                                sizeof(double)));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status add_model(writer *self)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = self->model;
     self->actions = nadir_model_common_actions(model);
     const bool dense = model->dense != NULL && self->actions > 0 && model->row_actions == NULL;
-    NADIR_CHECK(dense ? add_dense(self) : add_csr(self));
+    NADIR_TRY(dense ? add_dense(self) : add_csr(self));
     if (model->rewards != NULL && model->transition_rewards == NULL) {
-        NADIR_CHECK(add_per_row(self, NADIR_NPZ_R, model->rewards));
+        NADIR_TRY(add_per_row(self, NADIR_NPZ_R, model->rewards));
     }
-    NADIR_CHECK(
+    NADIR_TRY(
         nadir_npz_add(&self->output, NADIR_NPZ_MU, "f8", 1, &model->states, model->initial, sizeof(double)));
     if (!isnan(model->discount)) {
-        NADIR_CHECK(nadir_npz_add_number(&self->output, NADIR_NPZ_GAMMA, &model->discount));
+        NADIR_TRY(nadir_npz_add_number(&self->output, NADIR_NPZ_GAMMA, &model->discount));
     }
     if (model->scales != NULL) {
-        NADIR_CHECK(add_per_row(self, NADIR_NPZ_SCALES, model->scales));
+        NADIR_TRY(add_per_row(self, NADIR_NPZ_SCALES, model->scales));
     }
-    NADIR_CHECK(nadir_npz_add_ball(&self->output, &model->radius_count, model->radius, &model->norm,
-                                   model->set, model->domain));
-    NADIR_CHECK(add_names(self, NADIR_NPZ_STATE_NAMES, &model->state_names, &self->state_names));
-    NADIR_CHECK(add_names(self, NADIR_NPZ_ACTION_NAMES, &model->action_names, &self->action_names));
-cleanup:
-    return status;
+    NADIR_TRY(nadir_npz_add_ball(&self->output, &model->radius_count, model->radius, &model->norm, model->set,
+                                 model->domain));
+    NADIR_TRY(add_names(self, NADIR_NPZ_STATE_NAMES, &model->state_names, &self->state_names));
+    return add_names(self, NADIR_NPZ_ACTION_NAMES, &model->action_names, &self->action_names);
 }
 
 nadir_status nadir_npz_write(nadir_context *context, const nadir_model *model, const char *path,
@@ -441,12 +397,7 @@ nadir_status nadir_npz_write(nadir_context *context, const nadir_model *model, c
     NADIR_CHECK(nadir_npz_output_commit(&self.output));
 cleanup:
     nadir_npz_output_close(&self.output);
-    nadir_release(context, self.row_state);
-    nadir_release(context, self.state_names);
-    nadir_release(context, self.action_names);
-    nadir_release(context, self.rows.row_starts);
-    nadir_release(context, self.rows.columns);
-    nadir_release(context, self.rows.probabilities);
-    nadir_release(context, self.rows.transition_rewards);
+    NADIR_RELEASE(context, self.row_state, self.state_names, self.action_names, self.rows.row_starts,
+                  self.rows.columns, self.rows.probabilities, self.rows.transition_rewards);
     return status;
 }

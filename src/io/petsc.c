@@ -81,43 +81,35 @@ static bool recognises(const char *head, size_t length)
 static void close_file(petsc_file *file)
 {
     nadir_input_close(&file->input);
-    nadir_release(file->context, file->bytes);
-    nadir_release(file->context, file->integers);
+    NADIR_RELEASE(file->context, file->bytes, file->integers);
 }
 
 static nadir_status read_bytes(petsc_file *file, void *buffer, size_t size, const char *what)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_input_read_all(file->context, &file->input, buffer, size, what));
+    NADIR_TRY(nadir_input_read_all(file->context, &file->input, buffer, size, what));
     file->consumed += (int64_t)size;
-    NADIR_CHECK(
-        nadir_progress(file->context, "reading", (double)file->consumed / (double)(file->input.bytes + 1)));
-cleanup:
-    return status;
+    return nadir_progress(file->context, "reading", (double)file->consumed / (double)(file->input.bytes + 1));
 }
 
 /* Decodes the next `count` <= BLOCK integers into file->integers. */
 static nadir_status next_integers(petsc_file *file, int64_t count, const char *what)
 {
-    nadir_status status = NADIR_OK;
     const size_t width = file->width;
-    NADIR_CHECK(read_bytes(file, file->bytes, (size_t)count * width, what));
+    NADIR_TRY(read_bytes(file, file->bytes, (size_t)count * width, what));
     for (int64_t i = 0; i < count; i++) {
         file->integers[i] = decode_integer(file->bytes + (size_t)i * width, width);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Reads `count` doubles from `start` on where they are to stay, and turns them there. */
 static nadir_status read_doubles(petsc_file *file, int64_t start, int64_t count, double *values)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_input_seek(file->context, &file->input, start));
+    NADIR_TRY(nadir_input_seek(file->context, &file->input, start));
     for (int64_t done = 0; done < count; done += BLOCK) {
         const int64_t part = count - done < BLOCK ? count - done : BLOCK;
         double *const to = values + done;
-        NADIR_CHECK(read_bytes(file, to, (size_t)part * sizeof *to, "the values"));
+        NADIR_TRY(read_bytes(file, to, (size_t)part * sizeof *to, "the values"));
         for (int64_t i = 0; i < part; i++) {
             unsigned char bytes[8];
             memcpy(bytes, &to[i], 8);
@@ -125,8 +117,7 @@ static nadir_status read_doubles(petsc_file *file, int64_t start, int64_t count,
             memcpy(&to[i], &bits, 8);
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The sizes in the header must account for every byte of the file. */
@@ -174,11 +165,11 @@ static nadir_status open_file(nadir_context *context, const char *path, petsc_fi
     NADIR_CHECK(read_bytes(file, head + 4, file->width - 4, "the header"));
     const int64_t class = decode_integer(head, file->width);
     if (class != MATRIX_CLASS && class != VECTOR_CLASS) {
-        status = nadir_fail(context, NADIR_ERROR_FORMAT,
-                            "%s: not a PETSc binary file; expected it to begin with the number %d (matrix) "
-                            "or %d (vector)",
-                            path, MATRIX_CLASS, VECTOR_CLASS);
-        goto cleanup;
+        NADIR_CHECK(
+            nadir_fail(context, NADIR_ERROR_FORMAT,
+                       "%s: not a PETSc binary file; expected it to begin with the number %d (matrix) "
+                       "or %d (vector)",
+                       path, MATRIX_CLASS, VECTOR_CLASS));
     }
     file->vector = class == VECTOR_CLASS;
     const int64_t sizes = file->vector ? 1 : 3;
@@ -207,15 +198,14 @@ typedef struct sparse_rows {
 
 static nadir_status read_lengths(petsc_file *file, sparse_rows *made)
 {
-    nadir_status status = NADIR_OK;
     int64_t *row_starts = made->row_starts;
-    NADIR_CHECK(
+    NADIR_TRY(
         nadir_input_seek(file->context, &file->input, body_start(file) + made->first * (int64_t)file->width));
     row_starts[0] = 0;
     for (int64_t row = 0; row < made->rows; row++) {
         const int64_t left = made->rows - row;
         if (row % BLOCK == 0) {
-            NADIR_CHECK(next_integers(file, left < BLOCK ? left : BLOCK, "the lengths of the rows"));
+            NADIR_TRY(next_integers(file, left < BLOCK ? left : BLOCK, "the lengths of the rows"));
         }
         const int64_t length = file->integers[row % BLOCK];
         if (length < 0 || length > file->columns) {
@@ -231,8 +221,7 @@ static nadir_status read_lengths(petsc_file *file, sparse_rows *made)
         }
         row_starts[row + 1] = row_starts[row] + length;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Names the row in which entry i of the range stands. */
@@ -250,7 +239,6 @@ static nadir_status column_fail(const petsc_file *file, const sparse_rows *made,
 /* The entries of these rows, of which the first is entry `first` of the file. */
 static nadir_status read_entries(petsc_file *file, int64_t first, sparse_rows *made)
 {
-    nadir_status status = NADIR_OK;
     const int64_t width = (int64_t)file->width;
     const int64_t columns = body_start(file) + file->rows * width;
     const int64_t numbers = columns + file->nonzeros * width;
@@ -262,10 +250,10 @@ static nadir_status read_entries(petsc_file *file, int64_t first, sparse_rows *m
                           "%s: the rows have %lld entries, the header announces %lld", file->input.path,
                           (long long)first + count, (long long)file->nonzeros);
     }
-    NADIR_CHECK(nadir_input_seek(file->context, &file->input, columns + first * width));
+    NADIR_TRY(nadir_input_seek(file->context, &file->input, columns + first * width));
     for (int64_t i = 0; i < count; i++) {
         if (i % BLOCK == 0) {
-            NADIR_CHECK(next_integers(file, count - i < BLOCK ? count - i : BLOCK, "the columns"));
+            NADIR_TRY(next_integers(file, count - i < BLOCK ? count - i : BLOCK, "the columns"));
         }
         const int64_t column = file->integers[i % BLOCK];
         if (column < 0 || column >= file->columns) {
@@ -273,9 +261,7 @@ static nadir_status read_entries(petsc_file *file, int64_t first, sparse_rows *m
         }
         made->columns[i] = (int32_t)column;
     }
-    NADIR_CHECK(read_doubles(file, numbers + first * 8, count, made->values));
-cleanup:
-    return status;
+    return read_doubles(file, numbers + first * 8, count, made->values);
 }
 
 static nadir_status read_sparse(petsc_file *file, int64_t first, int64_t rows, sparse_rows *made)
@@ -336,9 +322,7 @@ static nadir_status read_sparse_rewards(petsc_file *file, int64_t first_row, nad
         }
     }
 cleanup:
-    nadir_release(file->context, table.row_starts);
-    nadir_release(file->context, table.columns);
-    nadir_release(file->context, table.values);
+    NADIR_RELEASE(file->context, table.row_starts, table.columns, table.values);
     return status;
 }
 
@@ -353,12 +337,11 @@ static nadir_status read_rewards(nadir_context *context, const char *path, int64
     const bool table = file.rows == states && file.columns == actions;
     const bool list = file.rows == rows && file.columns == 1;
     if (!table && !list) {
-        status = nadir_fail(context, NADIR_ERROR_FORMAT,
-                            "%s: rewards of %lld x %lld; expected %lld x %lld (states x actions), or %lld "
-                            "in one column or vector",
-                            path, (long long)file.rows, (long long)file.columns, (long long)states,
-                            (long long)actions, (long long)rows);
-        goto cleanup;
+        NADIR_CHECK(nadir_fail(context, NADIR_ERROR_FORMAT,
+                               "%s: rewards of %lld x %lld; expected %lld x %lld (states x actions), or %lld "
+                               "in one column or vector",
+                               path, (long long)file.rows, (long long)file.columns, (long long)states,
+                               (long long)actions, (long long)rows));
     }
     NADIR_NEW_ZERO(context, model->rewards, model->rows);
     if (file.nonzeros == DENSE) {
@@ -441,7 +424,7 @@ static nadir_status read_petsc(nadir_context *context, const char *path, const n
     if (context->engine != NULL) {
         NADIR_CHECK(nadir_model_distribute(context, made, path, first, file.columns));
     }
-    const nadir_source source = {.path = path};
+    const nadir_source source = {.path = path, .reading = settings};
     NADIR_CHECK(nadir_model_finish(context, made, &source));
     *model = made;
     made = NULL;
@@ -453,7 +436,6 @@ cleanup:
 
 static nadir_status write_kernel(nadir_context *context, nadir_output *output, const nadir_model *model)
 {
-    nadir_status status = NADIR_OK;
     const size_t width = put_header(output, model->rows, model->states, model->nonzeros);
     enum { LENGTHS, COLUMNS, VALUES, PASSES };
     for (int pass = LENGTHS; pass < PASSES; pass++) {
@@ -473,17 +455,15 @@ static nadir_status write_kernel(nadir_context *context, nadir_output *output, c
                 put(output, width, (uint64_t)length);
             }
             const double passes_done = pass + (double)row / (double)model->rows;
-            NADIR_CHECK(nadir_progress(context, "writing", passes_done / PASSES));
+            NADIR_TRY(nadir_progress(context, "writing", passes_done / PASSES));
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* A matrix S x A with every entry stored, the form madupite writes. */
 static nadir_status write_rewards(nadir_context *context, nadir_output *output, const nadir_model *model)
 {
-    nadir_status status = NADIR_OK;
     const int64_t actions = model->rows / model->states;
     const size_t width = put_header(output, model->states, actions, model->rows);
     for (int64_t s = 0; s < model->states; s++) {
@@ -494,10 +474,9 @@ static nadir_status write_rewards(nadir_context *context, nadir_output *output, 
     }
     for (int64_t row = 0; row < model->rows; row++) {
         put_double(output, model->rewards[row]);
-        NADIR_CHECK(nadir_progress(context, "writing the rewards", (double)row / (double)model->rows));
+        NADIR_TRY(nadir_progress(context, "writing the rewards", (double)row / (double)model->rows));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* "model.P.bin" has its rewards in "model.g.bin", as has "model.bin". */

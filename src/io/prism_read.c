@@ -126,15 +126,14 @@ static nadir_status read_labels_of_state(label_reader *reader, nadir_cursor line
 
 static nadir_status read_labels(label_reader *reader)
 {
-    nadir_status status = NADIR_OK;
     const int64_t states = reader->builder->states;
     nadir_cursor line;
     bool more;
-    NADIR_CHECK(nadir_text_content(&reader->text, "#", &line, &more));
+    NADIR_TRY(nadir_text_content(&reader->text, "#", &line, &more));
     while (more) {
         int64_t state;
         bool initial;
-        NADIR_CHECK(read_labels_of_state(reader, line, &state, &initial));
+        NADIR_TRY(read_labels_of_state(reader, line, &state, &initial));
         if (state < 0 || state >= states) {
             return nadir_text_fail(&reader->text, "labels of state %lld; the model has the states 0 to %lld",
                                    (long long)state, (long long)states - 1);
@@ -142,10 +141,9 @@ static nadir_status read_labels(label_reader *reader)
         if (initial) {
             reader->builder->model->initial[state] = 1;
         }
-        NADIR_CHECK(nadir_text_content(&reader->text, "#", &line, &more));
+        NADIR_TRY(nadir_text_content(&reader->text, "#", &line, &more));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status read_label_file(const char *path, nadir_builder *builder)
@@ -326,17 +324,16 @@ cleanup:
 
 static nadir_status read_reward_lines(reward_reader *reader)
 {
-    nadir_status status = NADIR_OK;
     nadir_cursor text;
     bool more;
     bool first = true;
     const int width = reader->chain ? 3 : 4;
-    NADIR_CHECK(nadir_text_content(&reader->text, "#", &text, &more));
+    NADIR_TRY(nadir_text_content(&reader->text, "#", &text, &more));
     for (; more; first = false) {
         const reward_line line = split(text);
         bool counts = false;
         if (first) {
-            NADIR_CHECK(read_counts(reader, &line, &counts));
+            NADIR_TRY(read_counts(reader, &line, &counts));
         }
         if (!counts) {
             if ((line.columns != 2 && line.columns != width) ||
@@ -344,16 +341,15 @@ static nadir_status read_reward_lines(reward_reader *reader)
                 return fail_reward_line(reader, &line);
             }
             reader->columns = line.columns;
-            NADIR_CHECK(read_reward(reader, &line));
+            NADIR_TRY(read_reward(reader, &line));
             reader->found++;
         }
-        NADIR_CHECK(nadir_text_content(&reader->text, "#", &text, &more));
+        NADIR_TRY(nadir_text_content(&reader->text, "#", &text, &more));
     }
     if (first) {
         return nadir_text_fail(&reader->text, "the file is empty; expected rewards");
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status check_reward_counts(reward_reader *reader)
@@ -402,8 +398,7 @@ static nadir_status read_reward_file(const char *path, bool chain, int64_t choic
     }
 cleanup:
     nadir_text_close(&reader.text);
-    nadir_release(context, reader.states);
-    nadir_release(context, reader.given);
+    NADIR_RELEASE(context, reader.states, reader.given);
     return status;
 }
 
@@ -436,10 +431,9 @@ static nadir_status fail_type(nadir_text *text, nadir_cursor type)
 /* The first line with content. Comments before it may name the type. */
 static nadir_status read_first_line(tra_reader *reader, nadir_cursor *line, bool *more)
 {
-    nadir_status status = NADIR_OK;
     bool content = false;
     do {
-        NADIR_CHECK(nadir_text_line(&reader->text, line, more));
+        NADIR_TRY(nadir_text_line(&reader->text, line, more));
         content = *more && nadir_cursor_skip_blanks(line) && *line->at != '#';
         if (*more && !content && nadir_cursor_starts(*line, "# Transitions (")) {
             nadir_cursor type = {line->at + strlen("# Transitions ("), line->end};
@@ -449,8 +443,7 @@ static nadir_status read_first_line(tra_reader *reader, nadir_cursor *line, bool
             }
         }
     } while (*more && !content);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Up to `room` integers that make up the whole line; -1 when it has anything else. */
@@ -488,10 +481,9 @@ static nadir_status check_header(tra_reader *reader)
 
 static nadir_status read_header(tra_reader *reader)
 {
-    nadir_status status = NADIR_OK;
     nadir_cursor line;
     bool more;
-    NADIR_CHECK(read_first_line(reader, &line, &more));
+    NADIR_TRY(read_first_line(reader, &line, &more));
     if (!more) {
         return nadir_text_fail(&reader->text, "the file is empty; expected a list of transitions");
     }
@@ -521,8 +513,7 @@ static nadir_status read_header(tra_reader *reader)
         "found %.*s; expected the numbers of states, choices and transitions (for a Markov "
         "chain: of states and transitions), or the word mdp or dtmc%s",
         NADIR_WORD(line), count == 4 ? "; four numbers begin a POMDP, which cannot be read" : "");
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* What a line that is no transition might be instead. */
@@ -542,7 +533,6 @@ static nadir_status fail_line(tra_reader *reader, nadir_cursor line)
 
 static nadir_status read_transition(tra_reader *reader, nadir_cursor line)
 {
-    nadir_status status = NADIR_OK;
     int64_t state;
     int64_t choice = 0;
     int64_t successor;
@@ -566,24 +556,22 @@ static nadir_status read_transition(tra_reader *reader, nadir_cursor line)
         return nadir_text_fail(&reader->text, "state %lld, but %lld states are declared, 0 to %lld",
                                (long long)largest, (long long)reader->states, (long long)reader->states - 1);
     }
-    NADIR_CHECK(
+    NADIR_TRY(
         nadir_builder_add(&reader->builder, state, choice, successor, probability, 0, reader->text.line));
     if (labelled && !reader->chain) { /* in a chain they say nothing about choices */
-        NADIR_CHECK(nadir_action_labels_add(&reader->text, &reader->labels, state, choice, label));
+        NADIR_TRY(nadir_action_labels_add(&reader->text, &reader->labels, state, choice, label));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status read_transitions(tra_reader *reader)
 {
-    nadir_status status = NADIR_OK;
     nadir_cursor line;
     bool more;
-    NADIR_CHECK(nadir_text_content(&reader->text, "#", &line, &more));
+    NADIR_TRY(nadir_text_content(&reader->text, "#", &line, &more));
     while (more) {
-        NADIR_CHECK(read_transition(reader, line));
-        NADIR_CHECK(nadir_text_content(&reader->text, "#", &line, &more));
+        NADIR_TRY(read_transition(reader, line));
+        NADIR_TRY(nadir_text_content(&reader->text, "#", &line, &more));
     }
     if (reader->builder.count == 0 && !reader->counted) {
         return nadir_text_fail(&reader->text, "the file ends without a transition");
@@ -591,8 +579,7 @@ static nadir_status read_transitions(tra_reader *reader)
     if (reader->counted) {
         reader->builder.states = reader->states;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status check_counts(tra_reader *reader, int64_t choices)
@@ -630,7 +617,7 @@ static nadir_status read_model(nadir_context *context, const char *path, const n
         NADIR_CHECK(read_label_file(settings->labels, builder));
     }
     NADIR_CHECK(nadir_action_labels_apply(&reader.labels, builder));
-    NADIR_CHECK(nadir_builder_finish(builder, settings->keep_transition_rewards, model));
+    NADIR_CHECK(nadir_builder_finish(builder, settings, model));
 cleanup:
     nadir_text_close(&reader.text);
     nadir_action_labels_clear(context, &reader.labels);

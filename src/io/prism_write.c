@@ -72,14 +72,13 @@ static void write_row(const prism_writer *writer, nadir_output *output, int64_t 
 
 static nadir_status write_rows(const prism_writer *writer, nadir_output *output, bool rewards)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = writer->model;
     const char *task = rewards ? "writing rewards" : "writing transitions";
     nadir_output_format(output, "%lld %lld %lld\n", (long long)model->states, (long long)writer->choices,
                         (long long)(rewards ? writer->rewards : writer->transitions));
     for (int64_t state = 0; state < model->states; state++) {
         if (state % 1024 == 0) {
-            NADIR_CHECK(nadir_progress(writer->context, task, (double)state / (double)model->states));
+            NADIR_TRY(nadir_progress(writer->context, task, (double)state / (double)model->states));
         }
         if (nadir_model_is_terminal(model, state)) {
             continue;
@@ -88,8 +87,7 @@ static nadir_status write_rows(const prism_writer *writer, nadir_output *output,
             write_row(writer, output, state, row, rewards);
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static void write_initial_states(const nadir_model *model, nadir_output *output)
@@ -148,7 +146,6 @@ cleanup:
     nadir_output_close(context, &transitions);
     nadir_output_close(context, &rewards);
     nadir_output_close(context, &labels);
-    nadir_release(context, reward_path);
-    nadir_release(context, label_path);
+    NADIR_RELEASE(context, reward_path, label_path);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "core/file.h"
 #include "io/format.h"
 #include "io/labels.h"
+#include "model/landing.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -160,21 +161,22 @@ static void negate(int64_t count, double *values)
 static nadir_status apply_settings(nadir_context *context, const char *path,
                                    const nadir_read_settings *settings, nadir_model *model)
 {
-    nadir_status status = NADIR_OK;
     if (!isnan(settings->discount)) {
         model->discount = settings->discount;
     }
-    NADIR_CHECK(nadir_model_check_discount(context, model, path));
+    NADIR_TRY(nadir_model_check_discount(context, model, path));
     if (settings->initial != NULL) {
-        NADIR_CHECK(nadir_initial_read(context, model, settings->initial, model->initial));
+        NADIR_TRY(nadir_initial_read(context, model, settings->initial, model->initial));
     }
-    if (settings->costs) {
+    if (settings->costs) { /* NaN stays: not given */
         const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
         negate(model->rows, model->rewards);
         negate(entries, model->transition_rewards);
     }
-cleanup:
-    return status;
+    model->unseen_value = settings->costs ? 0 - settings->unseen_value : settings->unseen_value;
+    return settings->costs || model->unseen >= NADIR_UNSEEN_VALUE
+               ? nadir_landing_make(context, model, path)
+               : nadir_landing_reshape(context, model, path);
 }
 
 nadir_status nadir_model_read(nadir_context *context, const char *path, const nadir_read_settings *settings,
@@ -228,6 +230,10 @@ static unsigned needs(const nadir_model *model)
     unsigned bits = 0;
     bits |= model->rewards != NULL ? NADIR_HOLDS_REWARDS : 0;
     bits |= model->transition_rewards != NULL ? NADIR_HOLDS_TRANSITION_REWARDS : 0;
+    for (int64_t i = 0;
+         model->transition_rewards != NULL && model->dense != NULL && i < model->rows * model->states; i++) {
+        bits |= model->dense[i] == 0 && !isnan(model->transition_rewards[i]) ? NADIR_HOLDS_ZERO_REWARDS : 0;
+    }
     bits |= !isnan(model->discount) ? NADIR_HOLDS_DISCOUNT : 0;
     bits |= model->state_names.count > 0 ? NADIR_HOLDS_STATE_NAMES : 0;
     bits |= model->action_names.count > 0 ? NADIR_HOLDS_ACTION_NAMES : 0;
@@ -254,7 +260,9 @@ static void say_losses(nadir_context *context, const nadir_format *format, unsig
         const char *what;
     } words[] = {
         {NADIR_HOLDS_REWARDS, "rewards"},
-        {NADIR_HOLDS_TRANSITION_REWARDS, "rewards of single transitions (their mean is kept)"},
+        {NADIR_HOLDS_TRANSITION_REWARDS,
+         "rewards of single transitions (their mean is kept: as read back, they are frozen)"},
+        {NADIR_HOLDS_ZERO_REWARDS, "rewards of successors of probability 0"},
         {NADIR_HOLDS_DISCOUNT, "the discount"},
         {NADIR_HOLDS_INITIAL, "the initial distribution"},
         {NADIR_HOLDS_SCALES, "row scales"},

@@ -29,16 +29,15 @@ static void judge_digest(nadir_verify_run *run, const char *name, const char *wh
 
 static nadir_status check_stored_digests(nadir_verify_run *run, const nadir_verify_settings *settings)
 {
-    nadir_status status = NADIR_OK;
     nadir_stored_digest kernel;
     nadir_stored_digest witness;
     const char *expected = run->witness.kernel_sha256;
-    NADIR_CHECK(nadir_file_digest_check(run->context, settings->kernel, &nadir_npz_digest_form, &kernel));
+    NADIR_TRY(nadir_file_digest_check(run->context, settings->kernel, &nadir_npz_digest_form, &kernel));
     if (kernel.found || run->ball.model_sha256[0] != '\0') {
         judge_digest(run, "kernel_file", "kernel", &kernel);
     }
     if (run->has_witness) {
-        NADIR_CHECK(
+        NADIR_TRY(
             nadir_file_digest_check(run->context, settings->witness, &nadir_witness_digest_form, &witness));
         judge_digest(run, "witness_file", "witness", &witness);
     }
@@ -47,8 +46,7 @@ static nadir_status check_stored_digests(nadir_verify_run *run, const nadir_veri
         nadir_verify_add(run, "kernel_of_witness", same, "the witness was written for %s kernel file",
                          same ? "this" : "another");
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* One digest against what the kernel file and the witness say, as far as they do. */
@@ -71,27 +69,27 @@ static void compare(nadir_verify_run *run, const char *name, const char *what, c
 
 static nadir_status check_digests(nadir_verify_run *run, const nadir_verify_settings *settings)
 {
-    nadir_status status = NADIR_OK;
     char digest[65];
     const nadir_kernel_parameters *kernel = &run->ball;
     const nadir_witness *witness = &run->witness; /* of zeros where there is none */
-    NADIR_CHECK(nadir_model_digest(run->context, run->model, digest));
-    compare(run, "model", "the model", digest, kernel->model_sha256, witness->model_sha256,
-            "; discount, initial distribution and costs must be given as they were then");
-    NADIR_CHECK(nadir_policy_digest(run->context, run->policy, digest));
+    NADIR_TRY(nadir_model_digest(run->context, run->model, digest));
+    compare(
+        run, "model", "the model", digest, kernel->model_sha256, witness->model_sha256,
+        "; discount, initial distribution, costs, frozen rewards and what successors without a reward pay "
+        "must be given as they were then");
+    NADIR_TRY(nadir_policy_digest(run->context, run->policy, digest));
     compare(run, "policy", "the policy", digest, kernel->policy_sha256, witness->policy_sha256, "");
     if (settings->model_file != NULL) {
-        NADIR_CHECK(nadir_file_digest(run->context, settings->model_file, digest));
+        NADIR_TRY(nadir_file_digest(run->context, settings->model_file, digest));
         compare(run, "model_file", "the model's file", digest, kernel->model_file_sha256,
                 witness->model_file_sha256, "");
     }
     if (settings->policy_file != NULL) {
-        NADIR_CHECK(nadir_file_digest(run->context, settings->policy_file, digest));
+        NADIR_TRY(nadir_file_digest(run->context, settings->policy_file, digest));
         compare(run, "policy_file", "the policy's file", digest, kernel->policy_file_sha256,
                 witness->policy_file_sha256, "");
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Whether both say the same, as far as both say anything. */
@@ -132,14 +130,12 @@ static void check_ball(nadir_verify_run *run)
 /* Kernel and witness into the run, which owns them from then on. */
 static nadir_status read_files(nadir_verify_run *run, const nadir_verify_settings *settings)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_kernel_file_read(run->context, run->model, settings->kernel, &run->kernel, &run->ball));
+    NADIR_TRY(nadir_kernel_file_read(run->context, run->model, settings->kernel, &run->kernel, &run->ball));
     if (settings->witness != NULL) {
-        NADIR_CHECK(nadir_witness_read(run->context, run->model, settings->witness, &run->witness));
+        NADIR_TRY(nadir_witness_read(run->context, run->model, settings->witness, &run->witness));
         run->has_witness = true;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 void nadir_verify_settings_fill(nadir_verify_settings *settings, size_t size)
@@ -178,21 +174,19 @@ cleanup:
 nadir_status nadir_worst_set_files(nadir_context *context, nadir_worst *worst, const char *model,
                                    const char *policy, const char *kernel)
 {
-    nadir_status status = NADIR_OK;
     if (context->communication->rank != 0) { /* process 0 writes */
         return NADIR_OK;
     }
     if (model != NULL) {
-        NADIR_CHECK(nadir_file_digest(context, model, worst->model_file_sha256));
+        NADIR_TRY(nadir_file_digest(context, model, worst->model_file_sha256));
     }
     if (policy != NULL) {
-        NADIR_CHECK(nadir_file_digest(context, policy, worst->policy_file_sha256));
+        NADIR_TRY(nadir_file_digest(context, policy, worst->policy_file_sha256));
     }
     if (kernel != NULL) {
-        NADIR_CHECK(nadir_file_digest(context, kernel, worst->kernel_sha256));
+        NADIR_TRY(nadir_file_digest(context, kernel, worst->kernel_sha256));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_worst_write(nadir_context *context, const nadir_worst *worst, const char *path)
@@ -216,10 +210,7 @@ cleanup:
 
 nadir_status nadir_worst_write_witness(nadir_context *context, const nadir_worst *worst, const char *path)
 {
-    nadir_status status = NADIR_OK;
     nadir_witness witness;
-    NADIR_CHECK(nadir_worst_witness(context, worst, &witness));
-    NADIR_CHECK(nadir_witness_write(context, worst->model, &witness, path));
-cleanup:
-    return status;
+    NADIR_TRY(nadir_worst_witness(context, worst, &witness));
+    return nadir_witness_write(context, worst->model, &witness, path);
 }

@@ -13,7 +13,7 @@ void nadir_average_rewards(const nadir_model *model, const nadir_policy *policy,
     for (int64_t s = 0; s < model->states; s++) {
         double sum = 0;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            sum += policy->probabilities[row] * model->rewards[row];
+            sum += policy->probabilities[row] * model->shaped[row];
         }
         result[s] = sum;
     }
@@ -123,7 +123,6 @@ static void combine_distributed_transposed(const nadir_context *context, const n
 static nadir_status combine_transposed(nadir_context *context, nadir_average *average, int64_t count,
                                        double shift, double scale, const double *x, double *y)
 {
-    nadir_status status = NADIR_OK;
     nadir_average *owner = average->lender != NULL ? average->lender : average;
     const nadir_entries *entries = &owner->transpose;
     if (owner->device_matrix != NULL) {
@@ -134,7 +133,7 @@ static nadir_status combine_transposed(nadir_context *context, nadir_average *av
         return NADIR_OK;
     }
     if (entries->starts == NULL) {
-        NADIR_CHECK(nadir_matrix_transpose(context, &owner->matrix, &owner->transpose));
+        NADIR_TRY(nadir_matrix_transpose(context, &owner->matrix, &owner->transpose));
     }
     const int64_t rows = owner->exchange != NULL ? owner->matrix.width : owner->states;
     const nadir_matrix transpose = {rows, NULL, entries->starts, entries->columns, entries->values, 0};
@@ -143,8 +142,7 @@ static nadir_status combine_transposed(nadir_context *context, nadir_average *av
     } else {
         nadir_matrix_combine(context, &transpose, count, shift, scale, x, y);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_average_product(const nadir_context *context, const nadir_average *average, bool whole,
@@ -169,14 +167,12 @@ nadir_status nadir_average_product_transposed(nadir_context *context, nadir_aver
                                               int64_t count, double shift, double scale, const double *x,
                                               double *y)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(combine_transposed(context, average, count, shift, scale, x, y));
-    NADIR_CHECK(nadir_offsupport_tail_add_transposed(context, &average->tail, count, scale, x, y));
+    NADIR_TRY(combine_transposed(context, average, count, shift, scale, x, y));
+    NADIR_TRY(nadir_offsupport_tail_add_transposed(context, &average->tail, count, scale, x, y));
     if (whole && average->b != NULL) {
         subtract_rank_one(context, average->states, average->k, average->b, count, x, y);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 void nadir_average_forget_transpose(nadir_context *context, nadir_average *average)

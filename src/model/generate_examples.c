@@ -5,6 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A transition with what landing there pays. */
+static void add_paid_entry(nadir_model *model, int64_t successor, double probability, double reward)
+{
+    model->transition_rewards[model->nonzeros] = reward;
+    nadir_generate_add(model, successor, probability);
+}
+
 /*
  * When to cut a forest that fire may burn; the example of MDPtoolbox.
  *
@@ -31,11 +38,10 @@ static nadir_status fill_forest(nadir_context *context, const nadir_generate_set
                                 nadir_model *model)
 {
     static const char *const actions[] = {"wait", "cut"};
-    nadir_status status = NADIR_OK;
     const int64_t states = settings->states;
     const int64_t oldest = states - 1;
-    NADIR_CHECK(nadir_generate_name_actions(context, model, 2, actions));
-    NADIR_CHECK(nadir_generate_reserve(context, model, states, 2 * states, 3 * states));
+    NADIR_TRY(nadir_generate_name_actions(context, model, 2, actions));
+    NADIR_TRY(nadir_generate_reserve(context, model, states, 2 * states, 3 * states));
     for (int64_t s = 0; s < states; s++) {
         nadir_generate_add(model, 0, settings->slip);
         nadir_generate_add(model, s < oldest ? s + 1 : oldest, 1 - settings->slip);
@@ -43,10 +49,9 @@ static nadir_status fill_forest(nadir_context *context, const nadir_generate_set
         nadir_generate_add(model, 0, 1);
         nadir_generate_end_row(model, cut_reward(settings, s));
         nadir_generate_end_state(model);
-        NADIR_CHECK(nadir_generate_progress(context, s, states, 3));
+        NADIR_TRY(nadir_generate_progress(context, s, states, 3));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 const nadir_generate_kind nadir_generate_forest = {
@@ -63,8 +68,8 @@ const nadir_generate_kind nadir_generate_forest = {
  *
  * State r * width + c is the cell in row r and column c, named "r3c4", rows counted downwards. The actions
  * are up, right, down, left. A move goes where it was meant to with 1 - slip and to either side of that with
- * slip / 2; a move off the grid stays. The last cell, opposite to "r0c0", is the goal: entering it pays
- * `reward`, and it is never left. So R(s, a) = reward * P(goal|s, a) for s other than the goal, and 0 there.
+ * slip / 2; a move off the grid stays. The last cell, opposite to "r0c0", is the goal: landing on it pays
+ * `reward`, and it is never left, which is known exactly: its rows are pinned, and pay nothing.
  */
 
 #define ACTIONS 4
@@ -97,15 +102,13 @@ static void add_move(const nadir_generate_settings *settings, int64_t row, int64
     const int turns[3] = {0, 1, ACTIONS - 1};
     const double chances[3] = {1 - settings->slip, settings->slip / 2, settings->slip / 2};
     const int64_t goal = settings->width * settings->height - 1;
-    double reward = 0;
     for (int i = 0; i < 3; i++) {
         const int64_t cell = step(settings, row, column, (action + turns[i]) % ACTIONS);
         if (chances[i] > 0) {
-            nadir_generate_add(model, cell, chances[i]);
-            reward += cell == goal ? settings->reward * chances[i] : 0;
+            add_paid_entry(model, cell, chances[i], cell == goal ? settings->reward : 0);
         }
     }
-    nadir_generate_end_row(model, reward);
+    nadir_generate_end_row(model, 0);
 }
 
 static nadir_status add_cell(nadir_context *context, const nadir_generate_settings *settings, int64_t row,
@@ -116,8 +119,9 @@ static nadir_status add_cell(nadir_context *context, const nadir_generate_settin
     const int64_t cell = row * settings->width + column;
     const bool goal = cell == settings->width * settings->height - 1;
     for (int action = 0; action < ACTIONS; action++) {
+        model->scales[model->rows] = goal ? 0 : 1;
         if (goal) {
-            nadir_generate_add(model, cell, 1);
+            add_paid_entry(model, cell, 1, 0);
             nadir_generate_end_row(model, 0);
         } else {
             add_move(settings, row, column, action, model);
@@ -140,6 +144,8 @@ static nadir_status fill_gridworld(nadir_context *context, const nadir_generate_
     const int64_t cells = settings->width * settings->height;
     NADIR_CHECK(nadir_generate_name_actions(context, model, ACTIONS, actions));
     NADIR_CHECK(nadir_generate_reserve(context, model, cells, ACTIONS * cells, 3 * ACTIONS * cells));
+    NADIR_NEW(context, model->transition_rewards, 3 * ACTIONS * cells);
+    NADIR_NEW(context, model->scales, ACTIONS * cells);
     for (int64_t row = 0; row < settings->height; row++) {
         for (int64_t column = 0; column < settings->width; column++) {
             NADIR_CHECK(add_cell(context, settings, row, column, model));
@@ -281,9 +287,7 @@ static nadir_status fill_inventory(nadir_context *context, const nadir_generate_
         nadir_generate_end_state(model);
     }
 cleanup:
-    nadir_release(context, run.chances);
-    nadir_release(context, run.tails);
-    nadir_release(context, run.sales);
+    NADIR_RELEASE(context, run.chances, run.tails, run.sales);
     return status;
 }
 
@@ -321,11 +325,11 @@ typedef struct shop {
 
 static void add_machine_entry(const shop *in, nadir_model *model, int64_t successor, double probability)
 {
-    model->transition_rewards[model->nonzeros] = successor == in->failing        ? -20
-                                                 : successor == in->long_repair  ? -10
-                                                 : successor == in->short_repair ? -2
-                                                                                 : 0;
-    nadir_generate_add(model, successor, probability);
+    const double reward = successor == in->failing        ? -20
+                          : successor == in->long_repair  ? -10
+                          : successor == in->short_repair ? -2
+                                                          : 0;
+    add_paid_entry(model, successor, probability, reward);
 }
 
 static void wait_rows(const shop *in, nadir_model *model, int64_t s)
@@ -357,16 +361,13 @@ static void repair_rows(const shop *in, nadir_model *model, int64_t s)
 
 static nadir_status name_states(nadir_context *context, const shop *in, nadir_model *model)
 {
-    nadir_status status = NADIR_OK;
     for (int64_t s = 0; s <= in->failing; s++) {
         char name[32];
         const int length = snprintf(name, sizeof name, "age%lld", (long long)s);
-        NADIR_CHECK(nadir_names_add(context, &model->state_names, name, (size_t)length));
+        NADIR_TRY(nadir_names_add(context, &model->state_names, name, (size_t)length));
     }
-    NADIR_CHECK(nadir_names_add(context, &model->state_names, "long_repair", strlen("long_repair")));
-    NADIR_CHECK(nadir_names_add(context, &model->state_names, "short_repair", strlen("short_repair")));
-cleanup:
-    return status;
+    NADIR_TRY(nadir_names_add(context, &model->state_names, "long_repair", strlen("long_repair")));
+    return nadir_names_add(context, &model->state_names, "short_repair", strlen("short_repair"));
 }
 
 static nadir_status fill_machine(nadir_context *context, const nadir_generate_settings *settings,
@@ -418,25 +419,19 @@ static const nadir_generator_setting riverswim_settings[] = {
     {"small-reward", "for resting at the left end", 5, -INFINITY, INFINITY},
 };
 
-static void add_riverswim_entry(nadir_model *model, int64_t successor, double probability, double reward)
-{
-    model->transition_rewards[model->nonzeros] = reward;
-    nadir_generate_add(model, successor, probability);
-}
-
 static void swim_right(const nadir_generate_settings *settings, int64_t s, nadir_model *model)
 {
     const int64_t end = settings->states - 1;
     if (s == 0) {
-        add_riverswim_entry(model, s, 0.7, 0);
-        add_riverswim_entry(model, s + 1, 0.3, 0);
+        add_paid_entry(model, s, 0.7, 0);
+        add_paid_entry(model, s + 1, 0.3, 0);
     } else if (s < end) {
-        add_riverswim_entry(model, s - 1, 0.1, 0);
-        add_riverswim_entry(model, s, 0.6, 0);
-        add_riverswim_entry(model, s + 1, 0.3, 0);
+        add_paid_entry(model, s - 1, 0.1, 0);
+        add_paid_entry(model, s, 0.6, 0);
+        add_paid_entry(model, s + 1, 0.3, 0);
     } else {
-        add_riverswim_entry(model, s - 1, 0.7, 0);
-        add_riverswim_entry(model, s, 0.3, settings->reward);
+        add_paid_entry(model, s - 1, 0.7, 0);
+        add_paid_entry(model, s, 0.3, settings->reward);
     }
 }
 
@@ -451,7 +446,7 @@ static nadir_status fill_riverswim(nadir_context *context, const nadir_generate_
     NADIR_CHECK(nadir_generate_reserve(context, model, states, 2 * states, transitions));
     NADIR_NEW(context, model->transition_rewards, transitions);
     for (int64_t s = 0; s < states; s++) {
-        add_riverswim_entry(model, s == 0 ? 0 : s - 1, 1, s == 0 ? settings->small_reward : 0);
+        add_paid_entry(model, s == 0 ? 0 : s - 1, 1, s == 0 ? settings->small_reward : 0);
         nadir_generate_end_row(model, 0);
         swim_right(settings, s, model);
         nadir_generate_end_row(model, 0);

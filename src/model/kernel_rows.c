@@ -4,7 +4,9 @@
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "model/kernel_internal.h"
+#include "model/landing.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 nadir_status nadir_explicit_make(nadir_context *context, const nadir_kernel *kernel,
@@ -36,9 +38,7 @@ cleanup:
 void nadir_explicit_clear(nadir_context *context, nadir_explicit *explicit_rows)
 {
     nadir_sparse_accumulator_clear(context, &explicit_rows->accumulator);
-    nadir_release(context, explicit_rows->columns);
-    nadir_release(context, explicit_rows->values);
-    nadir_release(context, explicit_rows->k_states);
+    NADIR_RELEASE(context, explicit_rows->columns, explicit_rows->values, explicit_rows->k_states);
     *explicit_rows = (nadir_explicit){0};
 }
 
@@ -145,9 +145,7 @@ cleanup:
 
 void nadir_sparse_accumulator_clear(nadir_context *context, nadir_sparse_accumulator *accumulator)
 {
-    nadir_release(context, accumulator->sums);
-    nadir_release(context, accumulator->present);
-    nadir_release(context, accumulator->found);
+    NADIR_RELEASE(context, accumulator->sums, accumulator->present, accumulator->found);
     *accumulator = (nadir_sparse_accumulator){0};
 }
 
@@ -280,7 +278,8 @@ double nadir_kernel_difference_product(const nadir_context *context, const nadir
  * a kernel as the kernel of a model of its own; see kernel.h.
  *
  * Every row is written out, as CSR or, where that would take more memory, dense; nadir_model_finish checks
- * and normalises the rows and settles how they are kept.
+ * and normalises the rows and settles how they are kept. Rewards paid on landing go along: those that are given,
+ * and what was assumed for the other successors, so that the new model pays what the kernel does.
  */
 
 /* An entry below minus this is negative, not rounded: some fifty roundings of a probability. */
@@ -296,8 +295,8 @@ static double count_entries(const nadir_explicit *rows)
     return entries;
 }
 
-/* Room for the rows of `made`, in the form that takes less. */
-static nadir_status allocate_rows(nadir_context *context, double entries, nadir_model *made)
+/* Room for the rows of `made`, in the form that takes less; lands: with rewards of transitions. */
+static nadir_status allocate_rows(nadir_context *context, double entries, bool lands, nadir_model *made)
 {
     nadir_status status = NADIR_OK;
     const double all = (double)made->rows * (double)made->states;
@@ -310,21 +309,40 @@ static nadir_status allocate_rows(nadir_context *context, double entries, nadir_
         NADIR_NEW(context, made->probabilities, entries);
         made->row_starts[0] = 0;
     }
+    if (lands) {
+        NADIR_NEW(context, made->transition_rewards, made->dense != NULL ? all : entries);
+        for (int64_t i = 0; made->dense != NULL && i < made->rows * made->states; i++) {
+            made->transition_rewards[i] = NAN;
+        }
+    }
 cleanup:
     return status;
 }
 
-/* A row of `made`; entries that are negative, by rounding, are zero. */
-static void write_row(const nadir_row *from, int64_t row, nadir_model *made)
+/* What landing on a successor pays; *place: where to look in the nominal row, for successors that rise. */
+static double landing_reward(const nadir_model *model, int64_t row, int32_t column, int64_t *place)
+{
+    const nadir_row nominal = nadir_model_row(model, row);
+    const bool given = nadir_row_seek(&nominal, column, place) && !isnan(nominal.rewards[*place]);
+    return given ? nominal.rewards[*place] : nadir_landing_unseen(model, row, column);
+}
+
+/* A row of `made`, and what its successors pay; entries that are negative, by rounding, are zero. */
+static void write_row(const nadir_model *model, const nadir_row *from, int64_t row, nadir_model *made)
 {
     const int64_t start = made->dense == NULL ? made->row_starts[row] : row * made->states;
+    int64_t place = 0;
     for (int64_t i = 0; i < from->count; i++) {
         const double value = from->values[i] < 0 ? 0 : from->values[i];
+        const int64_t to = start + (made->dense != NULL ? from->columns[i] : i);
         if (made->dense != NULL) {
-            made->dense[start + from->columns[i]] = value;
+            made->dense[to] = value;
         } else {
-            made->columns[start + i] = from->columns[i];
-            made->probabilities[start + i] = value;
+            made->columns[to] = from->columns[i];
+            made->probabilities[to] = value;
+        }
+        if (made->transition_rewards != NULL) {
+            made->transition_rewards[to] = landing_reward(model, row, from->columns[i], &place);
         }
     }
     if (made->dense == NULL) {
@@ -337,10 +355,11 @@ static nadir_status write_rows(nadir_context *context, const nadir_kernel *kerne
     nadir_status status = NADIR_OK;
     nadir_explicit rows = {0};
     NADIR_CHECK(nadir_explicit_make(context, kernel, &rows));
-    NADIR_CHECK(allocate_rows(context, count_entries(&rows), made));
+    NADIR_CHECK(
+        allocate_rows(context, count_entries(&rows), kernel->model->transition_rewards != NULL, made));
     for (int64_t row = 0; row < made->rows; row++) {
         const nadir_row from = nadir_explicit_row(&rows, row);
-        write_row(&from, row, made);
+        write_row(kernel->model, &from, row, made);
         if (row % 1024 == 0) {
             NADIR_CHECK(nadir_progress(context, "writing out the kernel", (double)row / (double)made->rows));
         }

@@ -5,6 +5,7 @@
 #include "core/device.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
+#include "model/landing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +21,18 @@ const char *nadir_domain_name(nadir_domain domain)
 {
     static const char *const names[] = {"", "simplex", "support", "free"};
     return domain >= NADIR_DOMAIN_SIMPLEX && domain <= NADIR_DOMAIN_FREE ? names[domain] : "";
+}
+
+const char *nadir_unseen_name(nadir_unseen unseen)
+{
+    static const char *const names[] = {"additive", "row", "min", "value"};
+    return unseen >= NADIR_UNSEEN_ADDITIVE && unseen <= NADIR_UNSEEN_VALUE ? names[unseen] : "";
+}
+
+const char *nadir_reward_kind_name(nadir_reward_kind kind)
+{
+    static const char *const names[] = {"none", "row", "separable", "landing"};
+    return kind >= NADIR_REWARDS_NONE && kind <= NADIR_REWARDS_LANDING ? names[kind] : "";
 }
 
 nadir_status nadir_model_start(nadir_context *context, nadir_model **model)
@@ -56,6 +69,7 @@ void nadir_model_free(nadir_model *model)
     if (model->release != NULL) {
         model->release(model->release_user);
     }
+    nadir_landing_clear(memory, model);
     void *const arrays[] = {model->state_rows, model->row_actions, model->dense,
                             model->row_starts, model->columns,     model->probabilities,
                             model->rewards,    model->scales,      model->transition_rewards,
@@ -105,6 +119,8 @@ void nadir_model_view(const nadir_model *model, nadir_model_data *data)
     view.norm = model->norm;
     view.set = model->set;
     view.domain = model->domain;
+    view.unseen = model->unseen;
+    view.unseen_value = model->unseen_value;
     nadir_settings_give(data, data->size, &view, sizeof view);
 }
 
@@ -152,17 +168,7 @@ nadir_row nadir_model_row(const nadir_model *model, int64_t row)
 
 int64_t nadir_model_row_state(const nadir_model *model, int64_t row)
 {
-    int64_t low = 0;
-    int64_t high = model->states; /* state_rows[low] <= row < state_rows[high] */
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (model->state_rows[middle] <= row) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return nadir_find_place(model->states, model->state_rows, row + 1) - 1;
 }
 
 int64_t nadir_model_row_action(const nadir_model *model, int64_t state, int64_t row)
@@ -177,17 +183,8 @@ int64_t nadir_model_find_row(const nadir_model *model, int64_t state, int64_t ac
     if (model->row_actions == NULL) {
         return action >= 0 && action < end - first ? first + action : -1;
     }
-    int64_t low = first;
-    int64_t high = end;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (model->row_actions[middle] < action) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < end && model->row_actions[low] == action ? low : -1;
+    const int64_t row = first + nadir_find_column(end - first, model->row_actions + first, action);
+    return row < end && model->row_actions[row] == action ? row : -1;
 }
 
 bool nadir_model_is_terminal(const nadir_model *model, int64_t state)
@@ -245,12 +242,10 @@ static nadir_status copy_array(nadir_context *context, const void *from, int64_t
 static nadir_status copy_names(nadir_context *context, const char *const *from, int64_t count,
                                nadir_names *into)
 {
-    nadir_status status = NADIR_OK;
     for (int64_t i = 0; from != NULL && i < count; i++) {
-        NADIR_CHECK(nadir_names_add(context, into, from[i], strlen(from[i])));
+        NADIR_TRY(nadir_names_add(context, into, from[i], strlen(from[i])));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* What must hold before anything is copied; *entries is the number of transitions, or of dense numbers. */
@@ -285,19 +280,15 @@ static void take_kernel(const nadir_model_data *data, nadir_model *model)
 static nadir_status copy_kernel(nadir_context *context, const nadir_model_data *data, int64_t entries,
                                 nadir_model *model)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(copy_array(context, data->dense, entries, sizeof(double), &model->dense));
-    NADIR_CHECK(copy_array(context, data->columns, entries, sizeof(int32_t), &model->columns));
-    NADIR_CHECK(copy_array(context, data->probabilities, entries, sizeof(double), &model->probabilities));
-cleanup:
-    return status;
+    NADIR_TRY(copy_array(context, data->dense, entries, sizeof(double), &model->dense));
+    NADIR_TRY(copy_array(context, data->columns, entries, sizeof(int32_t), &model->columns));
+    return copy_array(context, data->probabilities, entries, sizeof(double), &model->probabilities);
 }
 
 /* Numbers and all arrays but those of the kernel. */
 static nadir_status copy_arrays(nadir_context *context, const nadir_model_data *data, int64_t entries,
                                 nadir_model *model)
 {
-    nadir_status status = NADIR_OK;
     const struct {
         const void *from;
         int64_t count;
@@ -319,34 +310,32 @@ static nadir_status copy_arrays(nadir_context *context, const nadir_model_data *
     model->norm = data->norm;
     model->set = data->set;
     model->domain = data->domain;
+    model->unseen = data->unseen;
+    model->unseen_value = data->unseen_value;
     model->radius_count = data->radius != NULL ? data->radius_count : 0;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        NADIR_CHECK(copy_array(context, arrays[i].from, arrays[i].count, arrays[i].size, arrays[i].into));
+        NADIR_TRY(copy_array(context, arrays[i].from, arrays[i].count, arrays[i].size, arrays[i].into));
     }
-    NADIR_CHECK(copy_names(context, data->state_names, data->states, &model->state_names));
-    NADIR_CHECK(copy_names(context, data->action_names, data->action_names_count, &model->action_names));
-cleanup:
-    return status;
+    NADIR_TRY(copy_names(context, data->state_names, data->states, &model->state_names));
+    return copy_names(context, data->action_names, data->action_names_count, &model->action_names);
 }
 
 nadir_status nadir_model_copy_frame(nadir_context *context, const nadir_model *model, nadir_model *made)
 {
-    nadir_status status = NADIR_OK;
     nadir_model_data view;
     nadir_model_data_default(&view);
     nadir_model_view(model, &view);
     view.row_starts = NULL;
     view.transition_rewards = NULL;
-    NADIR_CHECK(copy_arrays(context, &view, 0, made));
+    NADIR_TRY(copy_arrays(context, &view, 0, made));
     for (int64_t i = 0; i < model->state_names.count + model->action_names.count; i++) {
         const int64_t action = i - model->state_names.count;
         const char *name =
             nadir_names_get(action < 0 ? &model->state_names : &model->action_names, action < 0 ? i : action);
-        NADIR_CHECK(nadir_names_add(context, action < 0 ? &made->state_names : &made->action_names, name,
-                                    strlen(name)));
+        NADIR_TRY(nadir_names_add(context, action < 0 ? &made->state_names : &made->action_names, name,
+                                  strlen(name)));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* may_borrow: the kernel is used where it lies if nothing has to be done to it. */
@@ -372,9 +361,11 @@ static nadir_status make_model(nadir_context *context, const nadir_model_data *g
         NADIR_CHECK(copy_kernel(context, &data, entries, made));
     }
     NADIR_CHECK(copy_arrays(context, &data, entries, made));
-    const nadir_source source = {.path = "model", .keep_transition_rewards = true};
+    const nadir_read_settings reading = {.frozen_rewards = data.frozen_rewards, .unseen = data.unseen};
+    const nadir_source source = {.path = "model", .reading = &reading};
     NADIR_CHECK(nadir_model_finish(context, made, &source));
     NADIR_CHECK(nadir_model_check_discount(context, made, source.path));
+    NADIR_CHECK(nadir_landing_make(context, made, source.path));
     *model = made;
     made = NULL;
 cleanup:
@@ -422,8 +413,7 @@ const char *nadir_names_get(const nadir_names *names, int64_t index)
 
 void nadir_names_clear(nadir_memory *memory, nadir_names *names)
 {
-    nadir_memory_release(memory, names->offsets);
-    nadir_memory_release(memory, names->text);
+    NADIR_MEMORY_RELEASE(memory, names->offsets, names->text);
     *names = (nadir_names){0};
 }
 
@@ -483,9 +473,8 @@ cleanup:
 nadir_status nadir_name_index_add(nadir_context *context, nadir_name_index *index, const nadir_names *names,
                                   int64_t number, int64_t *existing)
 {
-    nadir_status status = NADIR_OK;
     if ((size_t)index->count * 2 >= index->capacity) {
-        NADIR_CHECK(grow(context, index, names));
+        NADIR_TRY(grow(context, index, names));
     }
     const char *name = nadir_names_get(names, number);
     const size_t slot = find_slot(index, names, name, strlen(name));
@@ -494,8 +483,7 @@ nadir_status nadir_name_index_add(nadir_context *context, nadir_name_index *inde
         index->slots[slot] = number + 1;
         index->count++;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 int64_t nadir_name_index_find(const nadir_name_index *index, const nadir_names *names, const char *name,

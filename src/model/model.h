@@ -69,6 +69,24 @@ typedef struct nadir_row_limits {
  * two take the same memory; dense arithmetic is some three times faster for each entry. */
 #define NADIR_SPARSE_BELOW 0.25
 #define NADIR_DENSE_FROM   0.5
+/* CSR rows become dense, for rewards of successors of probability 0, up to so many entries. */
+#define NADIR_ZEROS_LIMIT 0x1p26
+
+/* Rewards paid on landing as R(s, a) + g(s') + e(s, a, s'); see model/landing.h. All zero where rewards are
+ * given for each row. */
+typedef struct nadir_landing {
+    bool general;         /* e is not zero */
+    double *base;         /* [rows] R(s, a) */
+    double *g;            /* [width]; NULL: zero everywhere */
+    double e_low, e_high; /* of e over all transitions, rounded outward; 0 is between them */
+    double shift;         /* mu . g / gamma: the return of shaped rewards less the return */
+    double slack;         /* by which returns may be off by rounding in all this */
+    double lowest;        /* of the rewards that are given */
+    double highest;       /* of the same */
+    double longest;       /* row, in stored transitions, of all processes */
+    bool shifted;         /* rewards are shaped by g */
+    bool unshaped;        /* the discount is next to 0: unseen successors are not as asked for */
+} nadir_landing;
 
 /* Sizes and meaning as in nadir_model_data. */
 struct nadir_model {
@@ -85,8 +103,14 @@ struct nadir_model {
     int64_t *row_starts;
     int32_t *columns;
     double *probabilities;
-    double *rewards;
-    double *transition_rewards;
+    double *rewards;            /* means under the nominal kernel where they are paid on landing */
+    double *transition_rewards; /* NaN: not given, in dense storage; NULL: rewards are those of rows */
+    double *shaped;             /* [rows] what the library works with (model/landing.h); may be `rewards` */
+    nadir_landing landing;
+    nadir_unseen unseen;
+    double unseen_value;
+    bool pinned_zeros;  /* of pinned rows rewards of successors of probability 0 were given, and are lost */
+    double zeros_error; /* by which those that R + g gives back, and that are not kept, are off at most */
     double *initial;
     double *scales;
     nadir_names state_names;
@@ -105,6 +129,17 @@ struct nadir_model {
     const struct nadir_device *rows_device;
 };
 
+/* The largest number of actions in an own state. */
+static inline int64_t nadir_model_most_actions(const nadir_model *model)
+{
+    int64_t most = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
+        most = actions > most ? actions : most;
+    }
+    return most;
+}
+
 /* Of all processes: S; the number of the first own state; the columns that own rows may have. */
 static inline int64_t nadir_model_total(const nadir_model *model)
 {
@@ -120,9 +155,10 @@ static inline int64_t nadir_model_width(const nadir_model *model)
 }
 /* Where the numbers came from, for messages. */
 typedef struct nadir_source {
-    const char *path;          /* the file, or "model" when there is none; never NULL */
-    const uint32_t *row_lines; /* [rows] line where each row begins; NULL: unknown */
-    bool keep_transition_rewards;
+    const char *path;                   /* the file, or "model" when there is none; never NULL */
+    const uint32_t *row_lines;          /* [rows] line where each row begins; NULL: unknown */
+    const nadir_read_settings *reading; /* how a reader was asked to read; it makes model->shaped itself,
+                                           once all of that is done. NULL: as the model says */
 } nadir_source;
 
 /* An empty model with one owner; discount and norm are NaN. */
@@ -134,13 +170,19 @@ nadir_status nadir_model_copy_frame(nadir_context *context, const nadir_model *m
 /* Puts the filled-in arrays in order and checks them:
  * - columns rise within a row, duplicates are added up (rewards weighted by probability), zeros dropped;
  * - rows and mu are normalised, mu is uniform where it was NULL;
- * - transition rewards are averaged into `rewards` and then dropped unless the source says to keep them;
+ * - transition rewards are averaged into `rewards`, and dropped if they say no more or if they are frozen;
+ * - rewards of successors of probability 0 are kept, in dense storage, unless R + g gives them back;
  * - a dense kernel with few nonzeros becomes CSR.
  * On failure the model is still the caller's to free. */
 nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, const nadir_source *source);
 
-/* The dense kernel of a model, whose rows have `width` entries each, as CSR. */
+/* The dense kernel of a model, whose rows have `width` entries each, as CSR: in place, and into `rows`, whose
+ * arrays are the caller's to release. Zeros only where they have a reward. */
 nadir_status nadir_model_to_sparse(nadir_context *context, nadir_model *model, int64_t width);
+nadir_status nadir_model_list_rows(nadir_context *context, const nadir_model *model, int64_t width,
+                                   nadir_model *rows);
+/* The CSR kernel as a dense one. */
+nadir_status nadir_model_to_dense(nadir_context *context, nadir_model *model);
 
 /* Apart from nadir_model_finish, since a reader's settings may override what the file says. */
 nadir_status nadir_model_check_discount(nadir_context *context, const nadir_model *model, const char *path);
@@ -160,6 +202,24 @@ static inline int64_t nadir_row_column(const nadir_row *row, int64_t i)
 {
     return row->columns != NULL ? row->columns[i] : i;
 }
+
+/* Moves *place, the entry to look from, up to a state: true where the row has an entry for it. */
+static inline bool nadir_row_seek(const nadir_row *row, int64_t state, int64_t *place)
+{
+    while (*place < row->count && nadir_row_column(row, *place) < state) {
+        (*place)++;
+    }
+    return *place < row->count && nadir_row_column(row, *place) == state;
+}
+
+/* Whether no kernel changes a row. */
+static inline bool nadir_model_is_pinned(const nadir_model *model, int64_t row)
+{
+    return model->scales != NULL && model->scales[row] == 0;
+}
+
+/* Of the rewards that are given: for transitions where these pay, else for rows. Those of this process. */
+void nadir_model_reward_range(const nadir_model *model, double *low, double *high);
 
 /* NADIR_ERROR_UNSUPPORTED for a model that is distributed over processes: `what` is not there for them
  * yet. */

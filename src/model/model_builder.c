@@ -211,7 +211,8 @@ static void lay_out(const nadir_builder *builder, layout *self)
     model->row_starts[model->rows] = self->transition;
 }
 
-nadir_status nadir_builder_finish(nadir_builder *builder, bool keep_transition_rewards, nadir_model **model)
+nadir_status nadir_builder_finish(nadir_builder *builder, const nadir_read_settings *reading,
+                                  nadir_model **model)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = builder->context;
@@ -248,7 +249,7 @@ nadir_status nadir_builder_finish(nadir_builder *builder, bool keep_transition_r
                   "%s: %lld state%s no action: terminal, staying for ever with reward 0 and known exactly",
                   builder->path, (long long)terminal, terminal == 1 ? " has" : "s have");
     }
-    const nadir_source source = {builder->path, row_lines, keep_transition_rewards};
+    const nadir_source source = {builder->path, row_lines, reading};
     NADIR_CHECK(nadir_model_finish(context, made, &source));
     *model = made;
     builder->model = NULL;

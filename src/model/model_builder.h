@@ -59,8 +59,9 @@ void nadir_builder_add_reward(nadir_builder *builder, int64_t first, double rewa
 /* Adds rewards[s], [count], to every transition from s < count. */
 void nadir_builder_add_state_rewards(nadir_builder *builder, int64_t count, const double *rewards);
 
-/* Makes the model. The builder is empty afterwards, whether it succeeded or not. */
-nadir_status nadir_builder_finish(nadir_builder *builder, bool keep_transition_rewards, nadir_model **model);
+/* Makes the model; reading: see nadir_source. The builder is empty afterwards, whether it succeeded or not. */
+nadir_status nadir_builder_finish(nadir_builder *builder, const nadir_read_settings *reading,
+                                  nadir_model **model);
 
 /* Frees what an abandoned builder holds; harmless after nadir_builder_finish. */
 void nadir_builder_clear(nadir_builder *builder);

@@ -52,8 +52,7 @@ static nadir_status count_unreachable(nadir_context *context, const nadir_model 
     }
     *unreachable = model->states - tail;
 cleanup:
-    nadir_release(context, seen);
-    nadir_release(context, queue);
+    NADIR_RELEASE(context, seen, queue);
     return status;
 }
 
@@ -66,7 +65,25 @@ static int64_t model_bytes(const nadir_model *model)
     bytes += model->scales != NULL ? model->rows * 8 : 0;
     bytes += model->row_actions != NULL ? model->rows * 4 : 0;
     bytes += model->transition_rewards != NULL ? entries * 8 : 0;
+    bytes += model->landing.base != NULL ? (2 * model->rows + model->states) * 8 : 0; /* base, shaped, g */
     return bytes;
+}
+
+void nadir_model_reward_range(const nadir_model *model, double *low, double *high)
+{
+    *low = INFINITY;
+    *high = -INFINITY;
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        for (int64_t i = 0; entries.rewards != NULL && i < entries.count; i++) {
+            *low = entries.rewards[i] < *low ? entries.rewards[i] : *low; /* not NaN */
+            *high = entries.rewards[i] > *high ? entries.rewards[i] : *high;
+        }
+        if (entries.rewards == NULL) {
+            *low = fmin(*low, model->rewards[row]);
+            *high = fmax(*high, model->rewards[row]);
+        }
+    }
 }
 
 void nadir_model_facts_fill(nadir_model_facts *facts, size_t size)
@@ -78,7 +95,6 @@ void nadir_model_facts_fill(nadir_model_facts *facts, size_t size)
 nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model *model,
                                        nadir_model_facts *facts)
 {
-    nadir_status status = NADIR_OK;
     const size_t size = facts->size;
     nadir_model_facts found = {
         .size = size,
@@ -92,11 +108,12 @@ nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model
         .discount = model->discount,
         .bytes = model_bytes(model),
     };
+    found.reward_kind = nadir_model_rewards(model, &found.unseen, &found.unseen_value);
     if (size < sizeof size || size > sizeof found) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the model facts is not set");
     }
-    NADIR_CHECK(nadir_model_check_one_process(context, model, "facts of a model"));
-    NADIR_CHECK(nadir_model_valid_radius(context, model, 2, &found.valid_radius));
+    NADIR_TRY(nadir_model_check_one_process(context, model, "facts of a model"));
+    NADIR_TRY(nadir_model_valid_radius(context, model, 2, &found.valid_radius));
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
         found.actions_min = actions < found.actions_min ? actions : found.actions_min;
@@ -105,16 +122,14 @@ nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model
         found.absorbing_states += is_absorbing(model, s);
     }
     for (int64_t row = 0; row < model->rows; row++) {
-        if (model->rewards != NULL) {
-            found.reward_min = fmin(found.reward_min, model->rewards[row]); /* fmin passes over NaN */
-            found.reward_max = fmax(found.reward_max, model->rewards[row]);
-        }
-        found.pinned_rows += model->scales != NULL && model->scales[row] == 0;
+        found.pinned_rows += nadir_model_is_pinned(model, row);
     }
-    NADIR_CHECK(count_unreachable(context, model, &found.unreachable_states));
+    if (model->rewards != NULL) {
+        nadir_model_reward_range(model, &found.reward_min, &found.reward_max);
+    }
+    NADIR_TRY(count_unreachable(context, model, &found.unreachable_states));
     nadir_settings_give(facts, facts->size, &found, sizeof found);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /*
@@ -122,7 +137,9 @@ cleanup:
  *
  * Hashed, in this order, integers and doubles as 8 bytes little-endian, -0 as 0: a tag; states, rows; for
  * each state the number of its rows and mu; for each row its number of nonzeros, their successors and
- * probabilities, its reward, its scale; the discount. An unknown number is hashed as one fixed NaN.
+ * probabilities, its reward, its scale; the discount. An unknown number is hashed as one fixed NaN. Where
+ * rewards are paid on landing there follow, for each row, the successors that have a reward, with it, closed by
+ * -1, and then what the others pay, if there are any outside of pinned rows.
  */
 
 enum { BUFFER_WORDS = 4096 };
@@ -193,9 +210,34 @@ static void add_row(digest_state *digester, const nadir_model *model, int64_t ro
     add_double(digester, model->scales != NULL ? model->scales[row] : 1);
 }
 
+/* Rewards that are paid on landing. */
+static void add_landing(digest_state *digester, const nadir_model *model)
+{
+    bool unseen = false;
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        int64_t given = 0;
+        for (int64_t i = 0; i < entries.count; i++) {
+            if (!isnan(entries.rewards[i])) {
+                add_integer(digester, nadir_row_column(&entries, i));
+                add_double(digester, entries.rewards[i]);
+                given++;
+            }
+        }
+        add_integer(digester, -1);
+        unseen = unseen || (given < model->states && !nadir_model_is_pinned(model, row));
+    }
+    if (unseen) {
+        nadir_unseen kind;
+        double value;
+        (void)nadir_model_rewards(model, &kind, &value);
+        add_integer(digester, (int64_t)kind);
+        add_double(digester, value);
+    }
+}
+
 nadir_status nadir_model_digest(nadir_context *context, const nadir_model *model, char digest[65])
 {
-    nadir_status status = NADIR_OK;
     digest_state digester;
     if (model->exchange != NULL) {
         digest[0] = '\0'; /* no process has the whole model */
@@ -211,13 +253,15 @@ nadir_status nadir_model_digest(nadir_context *context, const nadir_model *model
     for (int64_t row = 0; row < model->rows; row++) {
         add_row(&digester, model, row);
         if (row % 64 == 0) {
-            NADIR_CHECK(nadir_progress(context, "hashing", (double)row / (double)model->rows));
+            NADIR_TRY(nadir_progress(context, "hashing", (double)row / (double)model->rows));
         }
     }
     add_double(&digester, model->discount);
+    if (model->transition_rewards != NULL) {
+        add_landing(&digester, model);
+    }
     finish(&digester, digest);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_policy_digest(nadir_context *context, const nadir_policy *policy, char digest[65])
@@ -375,11 +419,11 @@ nadir_status nadir_model_distribute(nadir_context *context, nadir_model *model, 
     NADIR_CHECK(collect(context, model, path, first, total, &ghosts));
     settle(context, first, first + model->states, total, &ghosts);
     if (model->states + ghosts.count > INT32_MAX) {
-        status = nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
-                            "%s: %lld states and %lld successors of other processes; columns are numbered in "
-                            "32 bits: take more processes",
-                            path, (long long)model->states, (long long)ghosts.count);
-        goto cleanup;
+        NADIR_CHECK(
+            nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                       "%s: %lld states and %lld successors of other processes; columns are numbered in "
+                       "32 bits: take more processes",
+                       path, (long long)model->states, (long long)ghosts.count));
     }
     NADIR_NEW(context, places, ghosts.count);
     list(&ghosts, places);
@@ -388,8 +432,6 @@ nadir_status nadir_model_distribute(nadir_context *context, nadir_model *model, 
     }
     NADIR_CHECK(nadir_exchange_create(context, first, model->states, ghosts.count, places, &model->exchange));
 cleanup:
-    nadir_release(context, ghosts.bits);
-    nadir_release(context, ghosts.before);
-    nadir_release(context, places);
+    NADIR_RELEASE(context, ghosts.bits, ghosts.before, places);
     return status;
 }

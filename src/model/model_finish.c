@@ -1,6 +1,7 @@
 /* model_finish.c: checking a model that was filled in, and putting its rows in order; see model.h. */
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
+#include "model/landing.h"
 #include "model/model.h"
 
 #include "core/round.h"
@@ -66,6 +67,21 @@ static int compare_entries(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
+/* Rewards that are given for successors of probability 0, while rows are finished: kept apart until it is known
+ * whether they say anything. Those of pinned rows are not for the model, as no kernel changes these; that
+ * something was lost with them is (model->pinned_zeros): a ball may have scales of its own. */
+typedef struct zero_reward {
+    int64_t place; /* row * width + column */
+    double reward;
+} zero_reward;
+
+typedef struct zero_rewards {
+    zero_reward *entries; /* [count]; the first of several for a successor holds */
+    int64_t count;
+    size_t capacity;
+    bool wanted; /* false: rewards are frozen */
+} zero_rewards;
+
 /* What finish_rows carries from row to row. */
 typedef struct row_pass {
     nadir_context *context;
@@ -74,7 +90,20 @@ typedef struct row_pass {
     nadir_sum_report report;
     entry *entries; /* [capacity] room to sort one row */
     size_t capacity;
+    zero_rewards *zeros;
 } row_pass;
+
+static nadir_status keep_zero(row_pass *pass, int64_t row, int64_t column, double reward)
+{
+    nadir_status status = NADIR_OK;
+    zero_rewards *zeros = pass->zeros;
+    if (zeros->wanted && !isnan(reward)) {
+        NADIR_RESERVE(pass->context, zeros->entries, zeros->count + 1, zeros->capacity);
+        zeros->entries[zeros->count++] = (zero_reward){row * nadir_model_width(pass->model) + column, reward};
+    }
+cleanup:
+    return status;
+}
 
 /* Numbers that no row may hold; `column` is the successor they stand for. */
 static nadir_status check_entry(const row_pass *pass, int64_t row, int64_t column, double probability,
@@ -91,7 +120,7 @@ static nadir_status check_entry(const row_pass *pass, int64_t row, int64_t colum
                         "the probability of successor %lld is %g; expected a number from 0 to 1",
                         (long long)column, probability);
     }
-    if (!isfinite(reward)) {
+    if (!isfinite(reward) && !(isnan(reward) && probability == 0)) { /* NaN: not given */
         return row_fail(pass->context, pass->model, pass->source, row,
                         "the reward with successor %lld is %g; expected a finite number", (long long)column,
                         reward);
@@ -178,7 +207,6 @@ static nadir_status close_row(row_pass *pass, int64_t row, int64_t start, int64_
 /* Moves the entries of a sparse row down to `to`, without zeros; sorted and merged if need be. */
 static nadir_status finish_sparse_row(row_pass *pass, int64_t row, int64_t from, int64_t end, int64_t *to)
 {
-    nadir_status status = NADIR_OK;
     nadir_model *model = pass->model;
     const int64_t start = *to;
     int64_t kept = 0;
@@ -187,8 +215,9 @@ static nadir_status finish_sparse_row(row_pass *pass, int64_t row, int64_t from,
         const int32_t column = model->columns[i];
         const double probability = model->probabilities[i];
         const double reward = model->transition_rewards != NULL ? model->transition_rewards[i] : 0;
-        NADIR_CHECK(check_entry(pass, row, column, probability, reward));
+        NADIR_TRY(check_entry(pass, row, column, probability, reward));
         if (probability == 0) {
+            NADIR_TRY(keep_zero(pass, row, column, reward));
             continue;
         }
         sorted = sorted && (kept == 0 || model->columns[start + kept - 1] < column);
@@ -202,12 +231,11 @@ static nadir_status finish_sparse_row(row_pass *pass, int64_t row, int64_t from,
         kept++;
     }
     if (!sorted) {
-        NADIR_CHECK(sort_and_merge(pass, start, &kept));
+        NADIR_TRY(sort_and_merge(pass, start, &kept));
     }
-    NADIR_CHECK(close_row(pass, row, start, kept, model->probabilities));
+    NADIR_TRY(close_row(pass, row, start, kept, model->probabilities));
     *to = start + kept;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status finish_sparse(row_pass *pass)
@@ -240,7 +268,6 @@ cleanup:
 
 static nadir_status finish_dense(row_pass *pass)
 {
-    nadir_status status = NADIR_OK;
     nadir_model *model = pass->model;
     const int64_t states = model->states;
     model->nonzeros = 0;
@@ -249,20 +276,24 @@ static nadir_status finish_dense(row_pass *pass)
         for (int64_t i = 0; i < states; i++) {
             const double reward =
                 model->transition_rewards != NULL ? model->transition_rewards[start + i] : 0;
-            NADIR_CHECK(check_entry(pass, row, i, model->dense[start + i], reward));
+            NADIR_TRY(check_entry(pass, row, i, model->dense[start + i], reward));
             model->nonzeros += model->dense[start + i] > 0;
+            if (model->transition_rewards != NULL && model->dense[start + i] == 0) {
+                NADIR_TRY(keep_zero(pass, row, i, reward));
+                model->transition_rewards[start + i] = NAN;
+            }
         }
-        NADIR_CHECK(close_row(pass, row, start, states, model->dense));
-        NADIR_CHECK(nadir_progress(pass->context, "checking the model", (double)row / (double)model->rows));
+        NADIR_TRY(close_row(pass, row, start, states, model->dense));
+        NADIR_TRY(nadir_progress(pass->context, "checking the model", (double)row / (double)model->rows));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
-static nadir_status finish_rows(nadir_context *context, nadir_model *model, const nadir_source *source)
+static nadir_status finish_rows(nadir_context *context, nadir_model *model, const nadir_source *source,
+                                zero_rewards *zeros)
 {
     nadir_status status = NADIR_OK;
-    row_pass pass = {.context = context, .model = model, .source = source};
+    row_pass pass = {.context = context, .model = model, .source = source, .zeros = zeros};
     if (model->transition_rewards != NULL && model->rewards == NULL) {
         NADIR_NEW(context, model->rewards, model->rows);
     }
@@ -454,97 +485,131 @@ static void drop_plain_scales(nadir_context *context, nadir_model *model)
     }
 }
 
-/* Transition rewards that say no more than their row's reward, or that nobody asked for, are dropped. */
-static void drop_transition_rewards(nadir_context *context, nadir_model *model, bool keep)
+/* Whether a row that may change has successors of which it is assumed that they pay something else than it does:
+ * rewards then land, also where all that are given are those of their rows (a successor for each row, say). */
+static bool assumes_others(const nadir_model *model, int64_t row, int64_t count)
+{
+    return model->unseen >= NADIR_UNSEEN_MIN && count < nadir_model_total(model) &&
+           !nadir_model_is_pinned(model, row);
+}
+
+/* Transition rewards that say no more than their row's reward, or that are frozen, are dropped. */
+static void drop_transition_rewards(nadir_context *context, nadir_model *model, bool frozen,
+                                    zero_rewards *zeros)
 {
     if (model->transition_rewards == NULL) {
         return;
     }
     bool differ = false;
-    for (int64_t row = 0; keep && !differ && row < model->rows; row++) {
+    for (int64_t row = 0; !frozen && !differ && row < model->rows; row++) {
         const nadir_row entries = nadir_model_row(model, row);
+        int64_t count = 0;
         for (int64_t i = 0; i < entries.count; i++) {
+            count += entries.values[i] > 0;
             differ = differ || (entries.values[i] > 0 && entries.rewards[i] != model->rewards[row]);
         }
+        differ = differ || assumes_others(model, row, count);
     }
-    if (!differ) {
+    bool lost = false;
+    for (int64_t i = 0; !differ && i < zeros->count; i++) {
+        const int64_t row = zeros->entries[i].place / nadir_model_width(model);
+        const bool other = zeros->entries[i].reward != model->rewards[row];
+        differ = other && !nadir_model_is_pinned(model, row);
+        lost = lost || other;
+    }
+    if (nadir_allreduce_and(context, !differ)) {
+        model->pinned_zeros = lost;
         nadir_release(context, model->transition_rewards);
         model->transition_rewards = NULL;
+        zeros->count = 0;
     }
 }
 
-nadir_status nadir_model_to_sparse(nadir_context *context, nadir_model *model, int64_t width)
+/* Entries of dense rows that CSR rows have: zeros only with a reward, for nadir_model_finish to decide. */
+static bool is_listed(const nadir_model *model, int64_t i)
+{
+    return model->dense[i] != 0 ||
+           (model->transition_rewards != NULL && !isnan(model->transition_rewards[i]));
+}
+
+nadir_status nadir_model_list_rows(nadir_context *context, const nadir_model *model, int64_t width,
+                                   nadir_model *rows)
 {
     nadir_status status = NADIR_OK;
-    const int64_t entries = model->rows * width;
-    double *rewards = NULL;
-    int64_t nonzeros = 0;
-    for (int64_t i = 0; i < entries; i++) {
-        nonzeros += model->dense[i] != 0;
-    }
-    NADIR_NEW(context, model->row_starts, model->rows + 1);
-    NADIR_NEW(context, model->columns, nonzeros);
-    NADIR_NEW(context, model->probabilities, nonzeros);
-    if (model->transition_rewards != NULL) {
-        NADIR_NEW(context, rewards, nonzeros);
-    }
     int64_t to = 0;
+    rows->nonzeros = 0;
+    for (int64_t i = 0; i < model->rows * width; i++) {
+        rows->nonzeros += is_listed(model, i);
+    }
+    NADIR_NEW(context, rows->row_starts, model->rows + 1);
+    NADIR_NEW(context, rows->columns, rows->nonzeros);
+    NADIR_NEW(context, rows->probabilities, rows->nonzeros);
+    if (model->transition_rewards != NULL) {
+        NADIR_NEW(context, rows->transition_rewards, rows->nonzeros);
+    }
     for (int64_t row = 0; row < model->rows; row++) {
-        model->row_starts[row] = to;
+        rows->row_starts[row] = to;
         for (int64_t i = row * width; i < (row + 1) * width; i++) {
-            if (model->dense[i] != 0) {
-                model->columns[to] = (int32_t)(i - row * width);
-                model->probabilities[to] = model->dense[i];
-                if (rewards != NULL) {
-                    rewards[to] = model->transition_rewards[i];
+            if (is_listed(model, i)) {
+                rows->columns[to] = (int32_t)(i - row * width);
+                rows->probabilities[to] = model->dense[i];
+                if (model->transition_rewards != NULL) {
+                    rows->transition_rewards[to] = model->transition_rewards[i];
                 }
                 to++;
             }
         }
     }
-    model->row_starts[model->rows] = to;
-    nadir_release(context, model->dense);
-    nadir_release(context, model->transition_rewards);
-    model->dense = NULL;
-    model->transition_rewards = rewards;
-    rewards = NULL;
+    rows->row_starts[model->rows] = to;
 cleanup:
-    nadir_release(context, rewards);
     return status;
 }
 
-static nadir_status to_dense(nadir_context *context, nadir_model *model)
+/* The kernel of a model becomes that of `made`, or is lost with a failure. */
+static void take_kernel(nadir_context *context, nadir_status status, nadir_model *made, nadir_model *model)
+{
+    nadir_model *const lost = status == NADIR_OK ? model : made;
+    NADIR_RELEASE(context, lost->dense, lost->row_starts, lost->columns, lost->probabilities,
+                  lost->transition_rewards);
+    if (status == NADIR_OK) {
+        model->dense = made->dense;
+        model->row_starts = made->row_starts;
+        model->columns = made->columns;
+        model->probabilities = made->probabilities;
+        model->transition_rewards = made->transition_rewards;
+    }
+}
+
+nadir_status nadir_model_to_sparse(nadir_context *context, nadir_model *model, int64_t width)
+{
+    nadir_model made = {0};
+    const nadir_status status = nadir_model_list_rows(context, model, width, &made);
+    take_kernel(context, status, &made, model);
+    return status;
+}
+
+nadir_status nadir_model_to_dense(nadir_context *context, nadir_model *model)
 {
     nadir_status status = NADIR_OK;
     const int64_t states = model->states;
-    double *dense = NULL;
-    double *rewards = NULL;
-    NADIR_NEW_ZERO(context, dense, model->rows * states);
+    nadir_model made = {0};
+    NADIR_NEW_ZERO(context, made.dense, model->rows * states);
     if (model->transition_rewards != NULL) {
-        NADIR_NEW_ZERO(context, rewards, model->rows * states);
+        NADIR_NEW(context, made.transition_rewards, model->rows * states);
+        for (int64_t i = 0; i < model->rows * states; i++) {
+            made.transition_rewards[i] = NAN; /* not given */
+        }
     }
     for (int64_t row = 0; row < model->rows; row++) {
         for (int64_t i = model->row_starts[row]; i < model->row_starts[row + 1]; i++) {
-            dense[row * states + model->columns[i]] = model->probabilities[i];
-            if (rewards != NULL) {
-                rewards[row * states + model->columns[i]] = model->transition_rewards[i];
+            made.dense[row * states + model->columns[i]] = model->probabilities[i];
+            if (model->transition_rewards != NULL) {
+                made.transition_rewards[row * states + model->columns[i]] = model->transition_rewards[i];
             }
         }
     }
-    nadir_release(context, model->row_starts);
-    nadir_release(context, model->columns);
-    nadir_release(context, model->probabilities);
-    nadir_release(context, model->transition_rewards);
-    model->row_starts = NULL;
-    model->columns = NULL;
-    model->probabilities = NULL;
-    model->dense = dense;
-    model->transition_rewards = rewards;
-    dense = NULL;
-    rewards = NULL;
 cleanup:
-    nadir_release(context, dense);
-    nadir_release(context, rewards);
+    take_kernel(context, status, &made, model);
     return status;
 }
 
@@ -555,16 +620,92 @@ static bool storage_suits(bool dense, int64_t states, int64_t rows, int64_t nonz
     return dense ? density >= NADIR_SPARSE_BELOW : density < NADIR_DENSE_FROM;
 }
 
-static nadir_status choose_storage(nadir_context *context, nadir_model *model)
+/* Takes out those of pinned rows. */
+static void drop_pinned_zeros(nadir_model *model, zero_rewards *zeros)
 {
-    if (model->exchange != NULL) {
-        return NADIR_OK; /* rows of a part are always CSR */
+    int64_t kept = 0;
+    for (int64_t i = 0; i < zeros->count; i++) {
+        if (!nadir_model_is_pinned(model, zeros->entries[i].place / nadir_model_width(model))) {
+            zeros->entries[kept++] = zeros->entries[i];
+        }
+    }
+    zeros->count = kept;
+}
+
+/* Whether R + g of the transitions that have a probability gives back all rewards of those that have none, also
+ * those of pinned rows. */
+static nadir_status compare_zeros(nadir_context *context, nadir_model *model, const zero_rewards *zeros,
+                                  bool *same)
+{
+    const int64_t width = nadir_model_width(model);
+    double tolerance;
+    NADIR_TRY(nadir_landing_extend(context, model, &tolerance));
+    *same = true;
+    for (int64_t i = 0; i < zeros->count; i++) {
+        const zero_reward *zero = &zeros->entries[i];
+        const int64_t row = zero->place / width;
+        const double assumed = nadir_landing_unseen(model, row, zero->place % width);
+        const double off = fabs(zero->reward - assumed);
+        const bool given = off <= tolerance;
+        model->zeros_error = fmax(model->zeros_error, given ? off : 0);
+        *same = *same && (given || nadir_model_is_pinned(model, row));
+        model->pinned_zeros = model->pinned_zeros || (!given && nadir_model_is_pinned(model, row));
+    }
+    *same = nadir_allreduce_and(context, *same);
+    model->zeros_error = nadir_allreduce_maximum(context, model->zeros_error);
+    nadir_landing_clear(model->memory, model);
+    return NADIR_OK;
+}
+
+/* Rewards of successors of probability 0 are kept, in dense rows, unless R + g gives them back. Other
+ * assumptions about successors without a reward do not extend rewards: then all are kept. */
+static nadir_status settle_zeros(nadir_context *context, nadir_model *model, const nadir_source *source,
+                                 zero_rewards *zeros, bool *kept)
+{
+    const int64_t all = zeros->count;
+    bool same = nadir_allreduce_and(context, all == 0);
+    if (!same && model->unseen == NADIR_UNSEEN_ADDITIVE) {
+        NADIR_TRY(compare_zeros(context, model, zeros, &same));
+        drop_pinned_zeros(model, zeros);
+    } else {
+        drop_pinned_zeros(model, zeros);
+        model->pinned_zeros = zeros->count < all;
+        same = nadir_allreduce_and(context, zeros->count == 0);
+    }
+    *kept = !same;
+    const bool large = (double)model->rows * (double)model->states > NADIR_ZEROS_LIMIT;
+    if (*kept && (model->exchange != NULL || (model->dense == NULL && large))) {
+        nadir_log(
+            context, NADIR_LOG_WARNING,
+            "%s: rewards of successors of probability 0 are not used: they are kept by one process, for "
+            "up to 2^26 pairs of a row and a state",
+            source->path);
+        *kept = false;
+    }
+    if (*kept && model->dense == NULL) {
+        NADIR_TRY(nadir_model_to_dense(context, model));
+    }
+    for (int64_t i = 0; *kept && i < zeros->count; i++) { /* the first of several holds */
+        double *reward = &model->transition_rewards[zeros->entries[i].place];
+        *reward = isnan(*reward) ? zeros->entries[i].reward : *reward;
+    }
+    return NADIR_OK;
+}
+
+static nadir_status choose_storage(nadir_context *context, nadir_model *model, const nadir_source *source,
+                                   zero_rewards *zeros)
+{
+    bool kept = false;
+    if (model->transition_rewards != NULL) {
+        NADIR_TRY(settle_zeros(context, model, source, zeros, &kept));
     }
     const bool dense = model->dense != NULL;
-    if (storage_suits(dense, model->states, model->rows, model->nonzeros)) {
-        return NADIR_OK;
+    if (!kept && model->exchange == NULL && /* rows of a part are always CSR */
+        !storage_suits(dense, model->states, model->rows, model->nonzeros)) {
+        NADIR_TRY(dense ? nadir_model_to_sparse(context, model, model->states)
+                        : nadir_model_to_dense(context, model));
     }
-    return dense ? nadir_model_to_sparse(context, model, model->states) : to_dense(context, model);
+    return NADIR_OK;
 }
 
 static nadir_status find_limits(nadir_context *context, nadir_model *model)
@@ -597,16 +738,24 @@ cleanup:
 nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, const nadir_source *source)
 {
     nadir_status status = NADIR_OK;
+    const nadir_read_settings *reading = source->reading;
+    const bool frozen = reading != NULL && reading->frozen_rewards;
+    zero_rewards zeros = {.wanted = !frozen && model->transition_rewards != NULL};
+    model->unseen = reading != NULL ? reading->unseen : model->unseen;
     NADIR_CHECK(check_shape(context, model, source));
     NADIR_CHECK(check_actions(context, model, source));
-    NADIR_CHECK(finish_rows(context, model, source));
+    NADIR_CHECK(finish_rows(context, model, source, &zeros));
     NADIR_CHECK(check_initial(context, model, source));
     NADIR_CHECK(check_numbers(context, model, source));
     drop_plain_scales(context, model);
-    drop_transition_rewards(context, model, source->keep_transition_rewards);
-    NADIR_CHECK(choose_storage(context, model));
+    drop_transition_rewards(context, model, frozen, &zeros);
+    NADIR_CHECK(choose_storage(context, model, source, &zeros));
     NADIR_CHECK(find_limits(context, model));
+    if (reading == NULL) {
+        NADIR_CHECK(nadir_landing_make(context, model, source->path));
+    }
 cleanup:
+    nadir_release(context, zeros.entries);
     return status;
 }
 
@@ -643,7 +792,6 @@ static bool sparse_row_stands(int64_t states, int64_t count, const int32_t *colu
 nadir_status nadir_rows_stand(nadir_context *context, const nadir_model_data *data, bool *stand,
                               int64_t *nonzeros)
 {
-    nadir_status status = NADIR_OK;
     const int64_t states = data->states;
     const int64_t *starts = data->row_starts;
     bool good = data->dense != NULL || starts[0] == 0;
@@ -657,10 +805,9 @@ nadir_status nadir_rows_stand(nadir_context *context, const nadir_model_data *da
             good = start <= end && end <= count &&
                    sparse_row_stands(states, end - start, data->columns + start, data->probabilities + start);
         }
-        NADIR_CHECK(nadir_progress(context, "checking the model", (double)row / (double)data->rows));
+        NADIR_TRY(nadir_progress(context, "checking the model", (double)row / (double)data->rows));
     }
     *stand = good && storage_suits(data->dense != NULL, states, data->rows, count);
     *nonzeros = count;
-cleanup:
-    return status;
+    return NADIR_OK;
 }

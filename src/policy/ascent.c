@@ -3,6 +3,7 @@
 
 #include "core/context.h"
 #include "linalg/distributed.h"
+#include "model/landing.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,11 +28,16 @@
 /* Most numbers in quasi-Newton pairs. */
 #define PAIR_NUMBERS 20000000.0
 
+/* The current worst return, as the user sees it. */
+static double current_return(const nadir_ascent *ascent)
+{
+    return nadir_landing_return(ascent->minmax.model, ascent->current->J);
+}
+
 /* The scale of the relative gap. */
 static double gap_scale(const nadir_ascent *ascent)
 {
-    const double J = ascent->current->J;
-    return fmax(fabs(ascent->search.nominal_optimum), fabs(J));
+    return fmax(fabs(ascent->search.nominal_optimum), fabs(current_return(ascent)));
 }
 
 void nadir_ascent_clear(nadir_ascent *ascent)
@@ -99,7 +105,7 @@ cleanup:
 
 static double penalty(const nadir_ascent *self)
 {
-    return fmax(self->search.nominal_optimum - self->current->J, 0);
+    return fmax(self->search.nominal_optimum - current_return(self), 0);
 }
 
 /* Half of the gap of the settings: the final evaluation with its proof takes the rest. */
@@ -160,21 +166,19 @@ static void update_state(nadir_ascent *self)
 /* The first response, or that of a checkpoint. */
 static nadir_status begin(nadir_ascent *self, nadir_policy *start)
 {
-    nadir_status status = NADIR_OK;
     if (self->search.store.read != NULL) {
-        NADIR_CHECK(nadir_ascent_resume(self, start));
+        NADIR_TRY(nadir_ascent_resume(self, start));
         self->advantage = nadir_response_advantage(self->context, self->current);
     } else {
         self->state.tolerance = NADIR_ASCENT_FIRST_TOLERANCE;
-        NADIR_CHECK(nadir_ascent_respond(self, start, self->current));
+        NADIR_TRY(nadir_ascent_respond(self, start, self->current));
         self->state.initial = self->current->J;
         self->state.inexact_steps =
             self->kind == NADIR_ASCENT_QUASI_NEWTON && nadir_response_allows_inexact(self->current);
         self->state.dual_advantage = INFINITY;
         update_state(self);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ------------------------------------------------------------------------------------------- stopping */
@@ -182,16 +186,14 @@ cleanup:
 /* Checkpoint, progress and limits. */
 static nadir_status report(nadir_ascent *self)
 {
-    nadir_status status = NADIR_OK;
     const nadir_checkpoint checkpoint = nadir_ascent_checkpoint(self);
-    NADIR_CHECK(nadir_search_report(&self->search, &checkpoint, self->state.iterations,
-                                    self->state.evaluations, self->current->J, self->advantage, &self->stop));
-    NADIR_CHECK(nadir_progress(self->context, "improving the policy", -1));
+    NADIR_TRY(nadir_search_report(&self->search, &checkpoint, self->state.iterations, self->state.evaluations,
+                                  current_return(self), self->advantage, &self->stop));
+    NADIR_TRY(nadir_progress(self->context, "improving the policy", -1));
     if (self->stop == NADIR_STOP_NONE && self->state.idle > IDLE_STEPS && self->kind != NADIR_ASCENT_PAPER) {
         self->stop = NADIR_STOP_STATIONARY;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static void stop(nadir_ascent *self, nadir_stop reason)
@@ -204,7 +206,6 @@ static void stop(nadir_ascent *self, nadir_stop reason)
  * decision process or not unique; then it stops where the advantage is zero. */
 static nadir_status try_dual_bound(nadir_ascent *self)
 {
-    nadir_status status = NADIR_OK;
     const double wanted = wanted_gap(self);
     if (self->advantage > fmin(0.5 * wanted, self->state.dual_advantage) ||
         self->current->error > 0.5 * wanted) {
@@ -212,9 +213,9 @@ static nadir_status try_dual_bound(nadir_ascent *self)
     }
     self->dual_bound.base = nadir_minmax_base(&self->minmax);
     if (self->current->evaluation.candidate.kernel != NULL) { /* else it was tried before */
-        NADIR_CHECK(nadir_dual_bound_add_kernel(self->context, &self->dual_bound,
-                                                &self->current->evaluation.candidate.kernel, self->current->v,
-                                                self->current->q));
+        NADIR_TRY(nadir_dual_bound_add_kernel(self->context, &self->dual_bound,
+                                              &self->current->evaluation.candidate.kernel, self->current->v,
+                                              self->current->q));
     }
     if (self->dual_bound.upper - (self->current->J - self->current->error) <= wanted) {
         stop(self, NADIR_STOP_GAP);
@@ -222,8 +223,7 @@ static nadir_status try_dual_bound(nadir_ascent *self)
         stop(self, NADIR_STOP_STATIONARY);
     }
     self->state.dual_advantage = 0.25 * self->advantage;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ---------------------------------------------------------------------------------------------- steps */
@@ -266,21 +266,20 @@ static double line_search_reference(const nadir_ascent *self)
     for (int64_t i = 0; i < count; i++) {
         least = fmin(least, self->state.history[i]);
     }
-    return least - 2 * self->current->error - 1e-13 * gap_scale(self);
+    return least - 2 * self->current->error - 1e-13 * fmax(gap_scale(self), fabs(self->current->J));
 }
 
 /* Backtracking line search. *moved: false if no step is accepted. A policy that breaks down (free domain) is
  * not. */
 static nadir_status advance(nadir_ascent *self, double slope, bool *moved)
 {
-    nadir_status status = NADIR_OK;
     const double least = line_search_reference(self);
     double t = 1;
     *moved = false;
     while (!*moved && t > SHORTEST_STEP) {
-        status = nadir_ascent_try_step(self, t);
+        const nadir_status status = nadir_ascent_try_step(self, t);
         const bool broken = status == NADIR_ERROR_ILL_POSED;
-        NADIR_CHECK(broken ? NADIR_OK : status);
+        NADIR_TRY(broken ? NADIR_OK : status);
         const double gained = broken ? -INFINITY : self->next->J - self->current->J;
         *moved = !broken && (self->kind == NADIR_ASCENT_PAPER || self->next->J >= least + ARMIJO * t * slope);
         const double curved =
@@ -292,8 +291,7 @@ static nadir_status advance(nadir_ascent *self, double slope, bool *moved)
             break;
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The policy tried becomes the current one. */
@@ -314,17 +312,15 @@ static void accept(nadir_ascent *self)
  * for all these policies. */
 static nadir_status add_both_kernels(nadir_ascent *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_response *both[] = {self->current, self->next};
     for (int i = 0; i < 2; i++) {
         if (both[i]->evaluation.candidate.kernel != NULL) {
-            NADIR_CHECK(nadir_dual_bound_add_kernel(self->context, &self->dual_bound,
-                                                    &both[i]->evaluation.candidate.kernel, both[i]->v,
-                                                    both[i]->q));
+            NADIR_TRY(nadir_dual_bound_add_kernel(self->context, &self->dual_bound,
+                                                  &both[i]->evaluation.candidate.kernel, both[i]->v,
+                                                  both[i]->q));
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Whether only a more accurate response to the same policy can decide. */
@@ -338,15 +334,13 @@ static bool needs_accuracy(const nadir_ascent *self)
 /* From now on responses are exact, first that of the current policy. */
 static nadir_status switch_to_exact(nadir_ascent *self)
 {
-    nadir_status status = NADIR_OK;
     self->state.inexact_steps = 0;
     self->state.alpha = 0;
     self->state.tolerance = next_tolerance(self);
-    NADIR_CHECK(nadir_ascent_try_step(self, 0));
+    NADIR_TRY(nadir_ascent_try_step(self, 0));
     accept(self);
     self->state.idle = 0;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Whether inexact steps have stopped making progress. */
@@ -362,44 +356,43 @@ static bool inexact_stalls(const nadir_ascent *self)
 
 static nadir_status climb(nadir_ascent *self)
 {
-    nadir_status status = NADIR_OK;
     for (;;) {
         double slope;
         bool moved = false;
-        NADIR_CHECK(try_dual_bound(self));
+        NADIR_TRY(try_dual_bound(self));
         if (self->stop == NADIR_STOP_NONE) {
-            NADIR_CHECK(report(self));
+            NADIR_TRY(report(self));
         }
         if (self->stop != NADIR_STOP_NONE) {
-            NADIR_CHECK(self->stop == NADIR_STOP_STATIONARY ? add_both_kernels(self) : NADIR_OK);
+            NADIR_TRY(self->stop == NADIR_STOP_STATIONARY ? add_both_kernels(self) : NADIR_OK);
             break;
         }
         self->state.tolerance = next_tolerance(self);
         if (needs_accuracy(self)) {
             self->state.tolerance = fmin(self->state.tolerance, 0.1 * wanted_gap(self) / penalty(self));
-            NADIR_CHECK(nadir_ascent_try_step(self, 0));
+            NADIR_TRY(nadir_ascent_try_step(self, 0));
             accept(self);
             continue;
         }
         if (self->state.inexact_steps != 0 && inexact_stalls(self)) {
-            NADIR_CHECK(switch_to_exact(self));
+            NADIR_TRY(switch_to_exact(self));
             continue;
         }
-        NADIR_CHECK(propose(self, &slope));
+        NADIR_TRY(propose(self, &slope));
         if (slope > 0 || self->kind == NADIR_ASCENT_PAPER) {
-            NADIR_CHECK(advance(self, slope, &moved));
+            NADIR_TRY(advance(self, slope, &moved));
         }
         if (moved) {
             if (self->state.inexact_steps == 0) {
-                NADIR_CHECK(nadir_ascent_update_model(self));
+                NADIR_TRY(nadir_ascent_update_model(self));
             }
             accept(self);
         } else if (self->minmax.evaluations >= self->search.settings->evaluations_limit) {
             self->stop = NADIR_STOP_EVALUATIONS;
         } else if (self->state.inexact_steps != 0) {
-            NADIR_CHECK(switch_to_exact(self));
+            NADIR_TRY(switch_to_exact(self));
         } else {
-            NADIR_CHECK(add_both_kernels(self));
+            NADIR_TRY(add_both_kernels(self));
             if (self->lbfgs.count > 0) { /* once more without the model */
                 self->lbfgs.count = 0;
                 self->state.alpha = 0;
@@ -408,16 +401,14 @@ static nadir_status climb(nadir_ascent *self)
             }
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_ascent_run(nadir_ascent *ascent, nadir_policy *start)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(make(ascent));
-    NADIR_CHECK(begin(ascent, start));
-    status = climb(ascent);
+    NADIR_TRY(make(ascent));
+    NADIR_TRY(begin(ascent, start));
+    nadir_status status = climb(ascent);
     if (status == NADIR_ERROR_INTERRUPTED) {
         ascent->stop = NADIR_STOP_INTERRUPTED;
     }
@@ -428,7 +419,6 @@ nadir_status nadir_ascent_run(nadir_ascent *ascent, nadir_policy *start)
         const nadir_status saved = nadir_search_save(&ascent->search, &checkpoint, true);
         status = saved != NADIR_OK ? saved : status;
     }
-cleanup:
     return status;
 }
 

@@ -51,11 +51,20 @@ static uint64_t hash_entries(const nadir_context *context, const nadir_model *mo
             for (int64_t i = 0; i < entries.count; i++) {
                 const int64_t column = nadir_exchange_index(model->exchange, nadir_row_column(&entries, i));
                 own += hash_entry('P', global_row, column, entries.values[i]);
+                if (entries.rewards != NULL && !isnan(entries.rewards[i])) {
+                    own += hash_entry('r', global_row, column, entries.rewards[i]);
+                }
             }
             own += hash_entry('R', global_row, first + s, model->rewards[row]);
             own += hash_entry('a', global_row, 0, nadir_uncertainty_scale(set, row));
             own += hash_entry('b', global_row, 0, nadir_uncertainty_radius(set, s, row));
         }
+    }
+    if (model->transition_rewards != NULL && first_row == 0) {
+        nadir_unseen unseen;
+        double value;
+        (void)nadir_model_rewards(model, &unseen, &value);
+        own += hash_entry('u', (int64_t)unseen, 0, isnan(value) ? 0 : value);
     }
     return allreduce_hash(context, own);
 }
@@ -110,7 +119,6 @@ nadir_status nadir_search_save(nadir_search *search, const nadir_checkpoint *che
 nadir_status nadir_search_report(nadir_search *search, const nadir_checkpoint *checkpoint, int64_t iteration,
                                  int64_t evaluations, double J, double gap, nadir_stop *stop)
 {
-    nadir_status status = NADIR_OK;
     const nadir_robust_optimum_settings *settings = search->settings;
     /* the same on all processes, whose decisions must agree */
     const double seconds = nadir_allreduce_maximum(search->context, nadir_clock_seconds() - search->begun);
@@ -122,17 +130,16 @@ nadir_status nadir_search_report(nadir_search *search, const nadir_checkpoint *c
         .gap = gap / fmax(fabs(search->nominal_optimum), fabs(J)),
         .seconds = seconds,
     };
-    NADIR_CHECK(nadir_search_save(search, checkpoint, false));
+    NADIR_TRY(nadir_search_save(search, checkpoint, false));
     if (settings->watch != NULL && settings->watch(settings->watch_user, &step) != 0) {
-        NADIR_CHECK(nadir_fail(search->context, NADIR_ERROR_INTERRUPTED, "interrupted"));
+        return nadir_fail(search->context, NADIR_ERROR_INTERRUPTED, "interrupted");
     }
     if (evaluations >= settings->evaluations_limit) {
         *stop = NADIR_STOP_EVALUATIONS;
     } else if (seconds >= settings->time_limit) {
         *stop = NADIR_STOP_TIME;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ------------------------------------------------------------------------- checkpoints of an ascent */

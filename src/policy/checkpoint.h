@@ -43,7 +43,7 @@ typedef struct nadir_checkpoint_store {
 typedef struct nadir_search {
     nadir_context *context;
     const nadir_robust_optimum_settings *settings;
-    double nominal_optimum;
+    double nominal_optimum; /* as the user sees it */
     nadir_checkpoint_store store;
     char identity[65]; /* of checkpoints: model, ball and method */
     double begun;      /* seconds on the clock */
@@ -55,7 +55,7 @@ typedef struct nadir_search {
 nadir_status nadir_search_save(nadir_search *search, const nadir_checkpoint *checkpoint, bool now);
 
 /* After an iteration: a checkpoint if it is time for one, the user's watch function, and limits: *stop_reason
- * becomes "evaluations" or "time" at one. gap: of J, absolute. NADIR_ERROR_INTERRUPTED: the user says so. */
+ * becomes "evaluations" or "time" at one. J: as the user sees it; gap: of J, absolute. NADIR_ERROR_INTERRUPTED: the user says so. */
 nadir_status nadir_search_report(nadir_search *search, const nadir_checkpoint *checkpoint, int64_t iteration,
                                  int64_t evaluations, double J, double gap, nadir_stop *stop);
 

@@ -6,19 +6,22 @@
  * number. With v_b = D b^pi, J_b = d . b^pi and z = 1 + gamma k . v_b
  *
  *     v_P = v - x v_b,   x = gamma k . v / z,      d_P = d - y D^T k,   y = gamma J_b / z,
- *     Q_P = R - x b + gamma Phat v_P.
+ *     Q_P = R_P - x b + gamma Phat v_P,   v = D R_P^pi,
  *
+ * R_P being what P pays: R, where rewards are not paid on landing.
  * The two ways share no solve, so that each can be checked by the other.
  */
 #include "linalg/vector.h"
+#include "model/landing.h"
 #include "robust/evaluation.h"
 #include "solve/value.h"
 
 #include <string.h>
 
-/* weights(s) q(s, a), in place. */
+/* weights(s) q(s, a) in place, q as the model's rewards have it. */
 static void weigh_rows(const nadir_model *model, const double *weights, double *q)
 {
+    nadir_landing_q(model, q);
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             q[row] *= weights[s];
@@ -50,7 +53,7 @@ cleanup:
     return status;
 }
 
-/* v, v_b = D R^pi, D b^pi and d, d_k = D^T mu, D^T k of the nominal kernel; terms: [4 states]. */
+/* v, v_b = D R_P^pi, D b^pi and d, d_k = D^T mu, D^T k of the nominal kernel; terms: [4 states]. */
 static nadir_status solve_terms(nadir_context *context, const nadir_worst *worst, const nadir_kernel *nominal,
                                 const double *b, const double *k, double *terms)
 {
@@ -62,7 +65,7 @@ static nadir_status solve_terms(nadir_context *context, const nadir_worst *worst
     memset(terms, 0, (size_t)(2 * n) * sizeof *terms);
     for (int64_t s = 0; s < n; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            terms[s] += pi[row] * model->rewards[row];
+            terms[s] += pi[row] * nadir_kernel_reward(nadir_worst_kernel(worst), row);
             terms[n + s] += pi[row] * b[row];
         }
     }
@@ -105,7 +108,8 @@ static nadir_status combine_terms(nadir_context *context, const nadir_worst *wor
     }
     nadir_kernel_multiply(context, nominal, v, gradient);
     for (int64_t row = 0; row < model->rows; row++) {
-        gradient[row] = model->rewards[row] - x * b[row] + gamma * gradient[row];
+        gradient[row] =
+            nadir_kernel_reward(nadir_worst_kernel(worst), row) - x * b[row] + gamma * gradient[row];
     }
     weigh_rows(model, d, gradient);
     return NADIR_OK;

@@ -20,15 +20,10 @@ enum { STEPS = 60 };
 nadir_status nadir_lbfgs_make(nadir_context *context, const nadir_model *model, int most, nadir_lbfgs *lbfgs)
 {
     nadir_status status = NADIR_OK;
-    int64_t actions = 0;
-    for (int64_t s = 0; s < model->states; s++) {
-        const int64_t count = model->state_rows[s + 1] - model->state_rows[s];
-        actions = count > actions ? count : actions;
-    }
     lbfgs->model = model;
     lbfgs->rows = model->rows;
     lbfgs->most = most;
-    NADIR_NEW(context, lbfgs->projection, actions);
+    NADIR_NEW(context, lbfgs->projection, nadir_model_most_actions(model));
 cleanup:
     return status;
 }
@@ -85,7 +80,6 @@ static void swap(double **a, double **b)
 
 nadir_status nadir_lbfgs_push(nadir_context *context, nadir_lbfgs *lbfgs)
 {
-    nadir_status status = NADIR_OK;
     if (lbfgs->count == lbfgs->most) {
         for (int i = 1; i < lbfgs->most; i++) {
             swap(&lbfgs->s[i - 1], &lbfgs->s[i]);
@@ -93,10 +87,9 @@ nadir_status nadir_lbfgs_push(nadir_context *context, nadir_lbfgs *lbfgs)
         }
         lbfgs->count--;
     }
-    NADIR_CHECK(nadir_lbfgs_reserve(context, lbfgs, lbfgs->count + 1));
+    NADIR_TRY(nadir_lbfgs_reserve(context, lbfgs, lbfgs->count + 1));
     lbfgs->count++;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* result = B x with the first `count` pairs: diagonal x + sum (y . x / s_y) y - (b . x / s_b) b. */
@@ -188,7 +181,6 @@ static double project_step(const nadir_context *context, const nadir_lbfgs *lbfg
 nadir_status nadir_lbfgs_step(nadir_context *context, nadir_lbfgs *lbfgs, const double *pi, double *gradient,
                               double *delta)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = lbfgs->model;
     double *x = lbfgs->work[0]; /* pi + delta */
     double *step = lbfgs->work[1];
@@ -207,7 +199,7 @@ nadir_status nadir_lbfgs_step(nadir_context *context, nadir_lbfgs *lbfgs, const 
         if (!(gain > SMALL_GAIN * first)) {
             break;
         }
-        NADIR_CHECK(nadir_progress(context, "improving the policy", -1));
+        NADIR_TRY(nadir_progress(context, "improving the policy", -1));
         multiply(context, lbfgs, lbfgs->count, step, product);
         const double curvature = nadir_blocks_dot(context, lbfgs->rows, step, product);
         const double t = curvature > gain ? gain / curvature : 1;
@@ -223,6 +215,5 @@ nadir_status nadir_lbfgs_step(nadir_context *context, nadir_lbfgs *lbfgs, const 
         length = nadir_allreduce_sum(context, length);
         alpha = curvature > 0 ? length / curvature : alpha;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }

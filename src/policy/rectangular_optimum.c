@@ -9,11 +9,15 @@
  * Free domain: v is the fixed point of T^pi, unique below breakdown, pi the best mixture at the last v, and
  * the best policy met is the result. The free set contains that of the simplex, whose optimum is therefore an
  * upper bound.
+ *
+ * Rewards paid on landing: kernels pay R_P, and rows answer to v + e / gamma, each to its own
+ * (model/landing.h).
  */
 #include "policy/rectangular_optimum.h"
 
 #include "core/context.h"
 #include "linalg/distributed.h"
+#include "model/landing.h"
 #include "policy/minmax.h"
 #include "solve/value.h"
 
@@ -114,8 +118,7 @@ static nadir_status take_policy(const optimum *self, nadir_policy **policy)
 
 static nadir_status apply(optimum *self)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_robust_bellman_apply(self->context, &self->bellman, self->v));
+    NADIR_TRY(nadir_robust_bellman_apply(self->context, &self->bellman, self->v));
     self->residual = 0;
     self->size = 0;
     for (int64_t s = 0; s < self->model->states; s++) {
@@ -124,8 +127,7 @@ static nadir_status apply(optimum *self)
     }
     self->residual = nadir_allreduce_maximum(self->context, self->residual);
     self->size = nadir_allreduce_maximum(self->context, self->size);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* v <- the value of the policy under the row solutions of T. */
@@ -137,7 +139,7 @@ static nadir_status solve_solutions(optimum *self)
     NADIR_CHECK(nadir_lmo_kernel(context, &self->bellman.rows, self->bellman.solutions, &self->worst));
     NADIR_CHECK(nadir_occupancy_create(context, self->worst, self->policy, self->model->discount,
                                        self->settings->backend, 0, &occupancy));
-    nadir_average_rewards(self->model, self->policy, self->R);
+    nadir_kernel_rewards(context, self->worst, self->policy, 1, self->R);
     NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, self->R, self->v, NULL));
 cleanup:
     nadir_occupancy_free(context, occupancy);
@@ -183,26 +185,24 @@ cleanup:
 
 static nadir_status step(optimum *self)
 {
-    nadir_status status = NADIR_OK;
     double J;
     self->state.evaluations++;
     if (self->set.domain == NADIR_DOMAIN_FREE) {
         return step_free(self);
     }
-    NADIR_CHECK(take_policy(self, &self->policy));
-    NADIR_CHECK(self->state.monotone != 0 ? solve_policy(self, self->policy, self->v, &J)
-                                          : solve_solutions(self));
-cleanup:
-    return status;
+    NADIR_TRY(take_policy(self, &self->policy));
+    return self->state.monotone != 0 ? solve_policy(self, self->policy, self->v, &J) : solve_solutions(self);
 }
 
 /* Whether the iteration has converged. before: the previous residual. Rounding and errors of the solves keep
  * the residual from vanishing: it has converged as well once it is that small and no longer decreases. */
 static bool has_converged(const optimum *self, double before)
 {
-    const bool small =
-        self->residual <= self->settings->tolerance * (1 - self->model->discount) * self->size ||
-        self->residual <= 16 * DBL_EPSILON * self->size;
+    const double wanted = self->model->landing.g == NULL
+                              ? self->size
+                              : nadir_landing_value_size(self->context, self->model, self->bellman.value, 0);
+    const bool small = self->residual <= self->settings->tolerance * (1 - self->model->discount) * wanted ||
+                       self->residual <= 16 * DBL_EPSILON * self->size;
     return small || (self->residual <= SOLVE_ERROR * self->size && self->residual >= before / 2);
 }
 
@@ -239,37 +239,33 @@ static bool is_plausible(const optimum *self)
 
 static nadir_status resume(optimum *self)
 {
-    nadir_status status = NADIR_OK;
     const nadir_search *search = self->settings->search;
     if (search == NULL || search->store.read == NULL) {
         return NADIR_OK;
     }
     nadir_checkpoint checkpoint = list_parts(self);
-    NADIR_CHECK(search->store.read(search->store.user, self->context, &checkpoint));
-    NADIR_CHECK(is_plausible(self) ? NADIR_OK : nadir_checkpoint_refuse(search));
-cleanup:
-    return status;
+    NADIR_TRY(search->store.read(search->store.user, self->context, &checkpoint));
+    return is_plausible(self) ? NADIR_OK : nadir_checkpoint_refuse(search);
 }
 
 /* Checkpoint, progress and limits. */
 static nadir_status report(optimum *self, nadir_stop *reason)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_progress(self->context, "robust policy iteration", -1));
+    NADIR_TRY(nadir_progress(self->context, "robust policy iteration", -1));
     if (self->state.iterations == 0) {
         return NADIR_OK;
     }
     if (self->settings->search != NULL) {
         const nadir_checkpoint checkpoint = list_parts(self);
-        NADIR_CHECK(nadir_search_report(self->settings->search, &checkpoint, self->state.iterations,
-                                        self->state.evaluations, return_of(self, self->v),
-                                        self->residual / (1 - self->model->discount), reason));
+        NADIR_TRY(nadir_search_report(self->settings->search, &checkpoint, self->state.iterations,
+                                      self->state.evaluations,
+                                      nadir_landing_return(self->model, return_of(self, self->v)),
+                                      self->residual / (1 - self->model->discount), reason));
     }
     if (self->state.iterations >= self->settings->iterations_limit) {
         *reason = NADIR_STOP_EVALUATIONS;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The checkpoint of an iteration that was interrupted or reached a limit. */

@@ -2,7 +2,7 @@
  * rectangular_optimum.h: the best policy against a rectangular set, by the robust Bellman operator
  *
  *     (Tv)(s) = max over pi_s of min over the rows of s, within ball and domain, of
- *               sum_a pi(a|s) (R(s, a) + gamma P_sa . v),
+ *               sum_a pi(a|s) (R_P(s, a) + gamma P_sa . v),
  *
  * a contraction on the domains simplex and support; on the free domain below breakdown of every policy met.
  * Set sa: the best action is the one with the best worst case, so the policy is deterministic. Set s: a
@@ -28,6 +28,7 @@ typedef struct nadir_robust_bellman {
     nadir_lmo rows;                /* the same */
     nadir_lmo_solution *solutions; /* [rows] the same: the worst rows, also of actions of probability zero */
     double sigma;                  /* sigma_q(v); domain free */
+    double *sigmas;                /* [rows] sigma_q(v + e / gamma), where that differs by row; or NULL */
     double *q;                     /* [rows] R + gamma Phat v */
     double *policy;                /* [rows] the best mixture */
     double *value;                 /* [states] Tv */
@@ -46,6 +47,7 @@ void nadir_robust_bellman_clear(nadir_context *context, nadir_robust_bellman *be
 nadir_status nadir_robust_bellman_apply(nadir_context *context, nadir_robust_bellman *bellman,
                                         const double *v);
 
+/* Returns are those of shaped rewards (model/landing.h). */
 typedef struct nadir_rectangular_optimum_result {
     double upper;        /* proven: no policy has a higher worst return; infinite: not known */
     double J;            /* worst return of the policy, about */

@@ -8,6 +8,7 @@
 #include "policy/minmax.h"
 
 #include "linalg/distributed.h"
+#include "model/landing.h"
 #include "robust/robust.h"
 #include "search/frank_wolfe.h"
 #include "search/kernel_solver.h"
@@ -81,17 +82,16 @@ static bool can_start_warm(const nadir_uncertainty *set)
 static nadir_status search(nadir_context *context, nadir_minmax *minmax, const double *warm_v,
                            const double *warm_d, double tolerance, nadir_response *response)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = &response->setup.problem;
     nadir_candidate *candidate = &response->evaluation.candidate;
     if (can_start_warm(problem->uncertainty) && warm_v != NULL) {
-        NADIR_CHECK(nadir_frank_wolfe_warm(context, problem, problem->uncertainty->radius, warm_v, warm_d,
-                                           tolerance, minmax->iterations_limit, minmax->spare, candidate));
+        NADIR_TRY(nadir_frank_wolfe_warm(context, problem, problem->uncertainty->radius, warm_v, warm_d,
+                                         tolerance, minmax->iterations_limit, minmax->spare, candidate));
     } else if (can_start_warm(problem->uncertainty)) {
         const double beta = problem->uncertainty->radius;
-        NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, NULL, tolerance, minmax->iterations_limit,
-                                          candidate));
-        NADIR_CHECK(
+        NADIR_TRY(nadir_frank_wolfe_run(context, problem, beta, NULL, tolerance, minmax->iterations_limit,
+                                        candidate));
+        NADIR_TRY(
             nadir_multistart_missed(context, problem, beta, tolerance, minmax->iterations_limit, candidate));
     } else {
         nadir_robust_settings settings;
@@ -100,11 +100,10 @@ static nadir_status search(nadir_context *context, nadir_minmax *minmax, const d
         settings.tolerance = FINE;
         settings.iterations_limit = minmax->iterations_limit;
         nadir_radius_evaluator *evaluate = nadir_evaluator_for(problem->uncertainty, 1);
-        NADIR_CHECK(evaluate(context, problem, &settings, 1, NULL, &response->evaluation));
-        status = response->evaluation.refused ? NADIR_ERROR_ILL_POSED : NADIR_OK;
+        NADIR_TRY(evaluate(context, problem, &settings, 1, NULL, &response->evaluation));
+        return response->evaluation.refused ? NADIR_ERROR_ILL_POSED : NADIR_OK;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Value and occupancy under the kernel, unless the search computed them. */
@@ -215,9 +214,10 @@ nadir_status nadir_minmax_prepare(nadir_context *context, nadir_minmax *minmax, 
         .uncertainty = &made->uncertainty,
         .states = model->states,
         .rows = model->rows,
-        .gamma = model->discount,
+        .gamma = nadir_landing_discount(model),
         .sign = 1,
-        .rewards = model->rewards,
+        .landing = nadir_landing_factor(model),
+        .rewards = model->shaped,
         .R = made->R,
         .mu = model->initial,
         .J = NAN,

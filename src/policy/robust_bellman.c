@@ -5,6 +5,7 @@
 #include "linalg/root.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
+#include "model/landing.h"
 #include "solve/value.h"
 
 #include <float.h>
@@ -70,7 +71,7 @@ static loss respond(const state_update *self, int64_t action, double radius)
     nadir_lmo_solution *solution = &bellman->solutions[row];
     nadir_lmo_budget budget;
     if (bellman->set->domain == NADIR_DOMAIN_FREE) {
-        const double slope = alpha * bellman->sigma;
+        const double slope = alpha * (bellman->sigmas != NULL ? bellman->sigmas[row] : bellman->sigma);
         return (loss){radius * slope, slope, slope > 0 ? radius : 0};
     }
     if (action > 0 && !(solution->step > 0)) {
@@ -287,10 +288,7 @@ static double solve_state(const state_update *self, int64_t state, double *pi)
 static void measure(nadir_robust_bellman *bellman)
 {
     const nadir_model *model = bellman->model;
-    for (int64_t s = 0; s < model->states; s++) {
-        const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
-        bellman->actions_each = actions > bellman->actions_each ? actions : bellman->actions_each;
-    }
+    bellman->actions_each = nadir_model_most_actions(model);
     bellman->work_each = 1;
     for (int64_t row = 0; bellman->set->domain != NADIR_DOMAIN_FREE && row < model->rows; row++) {
         const int64_t size = nadir_lmo_work_size(&bellman->rows, row, row + 1);
@@ -303,13 +301,17 @@ nadir_status nadir_robust_bellman_make(nadir_context *context, nadir_model *mode
 {
     nadir_status status = NADIR_OK;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
-    *bellman = (nadir_robust_bellman){.kernel = kernel, .set = set, .model = model, .gamma = model->discount};
-    bellman->rows = nadir_lmo_make(model, &bellman->order, set);
+    *bellman = (nadir_robust_bellman){
+        .kernel = kernel, .set = set, .model = model, .gamma = nadir_landing_discount(model)};
+    bellman->rows = nadir_lmo_make(model, &bellman->order, set, nadir_landing_factor(model));
     bellman->order.exchange = model->exchange;
     bellman->order.unsorted = model->exchange != NULL && !isinf(set->p);
     measure(bellman);
     bellman->threads = nadir_threads_for(context, 4 * entries);
     NADIR_NEW_ZERO(context, bellman->solutions, model->rows);
+    if (set->domain == NADIR_DOMAIN_FREE && nadir_landing_is_general(model)) {
+        NADIR_NEW(context, bellman->sigmas, model->rows);
+    }
     NADIR_NEW(context, bellman->q, model->rows);
     NADIR_NEW(context, bellman->policy, model->rows);
     NADIR_NEW(context, bellman->value, model->states);
@@ -326,6 +328,7 @@ void nadir_robust_bellman_clear(nadir_context *context, nadir_robust_bellman *be
 {
     nadir_value_order_clear(context, &bellman->order);
     nadir_release(context, bellman->solutions);
+    nadir_release(context, bellman->sigmas);
     nadir_release(context, bellman->q);
     nadir_release(context, bellman->policy);
     nadir_release(context, bellman->value);
@@ -336,6 +339,31 @@ void nadir_robust_bellman_clear(nadir_context *context, nadir_robust_bellman *be
 
 /* ------------------------------------------------------------------------------------- the operator */
 
+/* Domain free: sigma_q of the costs of all rows, or of each. */
+static nadir_status measure_costs(nadir_context *context, nadir_robust_bellman *bellman, const double *v)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = bellman->model;
+    double *costs = NULL;
+    nadir_gstd gstd;
+    NADIR_CHECK(nadir_gstd_compute(context, nadir_model_first(model), model->states, v, bellman->set->q,
+                                   bellman->value, NULL, &gstd));
+    bellman->sigma = gstd.sigma;
+    if (bellman->sigmas == NULL) {
+        return NADIR_OK;
+    }
+    NADIR_NEW(context, costs, model->states);
+    for (int64_t row = 0; row < model->rows; row++) {
+        nadir_landing_costs(model, row, nadir_landing_factor(model), v, costs);
+        NADIR_CHECK(nadir_gstd_compute(context, 0, model->states, costs, bellman->set->q, bellman->value,
+                                       NULL, &gstd));
+        bellman->sigmas[row] = gstd.sigma;
+    }
+cleanup:
+    nadir_release(context, costs);
+    return status;
+}
+
 nadir_status nadir_robust_bellman_apply(nadir_context *context, nadir_robust_bellman *bellman,
                                         const double *v)
 {
@@ -344,12 +372,9 @@ nadir_status nadir_robust_bellman_apply(nadir_context *context, nadir_robust_bel
     const int64_t *bounds = bellman->model->state_rows;
     nadir_value_q(context, bellman->kernel, bellman->gamma, v, bellman->q);
     if (bellman->set->domain == NADIR_DOMAIN_FREE) {
-        nadir_gstd gstd;
-        NADIR_CHECK(nadir_gstd_compute(context, nadir_model_first(bellman->model), states, v, bellman->set->q,
-                                       bellman->value, NULL, &gstd));
-        bellman->sigma = gstd.sigma;
+        NADIR_TRY(measure_costs(context, bellman, v));
     } else {
-        NADIR_CHECK(nadir_value_order_make(context, states, v, &bellman->order));
+        NADIR_TRY(nadir_value_order_make(context, states, v, &bellman->order));
     }
 #pragma omp parallel num_threads(bellman->threads)
     {
@@ -371,6 +396,5 @@ nadir_status nadir_robust_bellman_apply(nadir_context *context, nadir_robust_bel
             }
         }
     }
-cleanup:
     return status;
 }

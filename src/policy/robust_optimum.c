@@ -1,7 +1,9 @@
 /* robust_optimum.c: robust optimisation: checks the settings, chooses the method, evaluates the policy found
- * with its proof, and combines the bounds. */
+ * with its proof, and combines the bounds. Returns here are those of the model; searches and dual bounds have
+ * those of shaped rewards (model/landing.h). */
 #include "core/context.h"
 #include "linalg/distributed.h"
+#include "model/landing.h"
 #include "policy/ascent.h"
 #include "policy/rectangular_optimum.h"
 #include "robust/robust.h"
@@ -111,14 +113,13 @@ static nadir_status choose_method(optimization *self)
 /* The nominal optimum, also the first policy unless the settings name one. */
 static nadir_status solve_nominal(optimization *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_optimum_settings settings;
     nadir_optimum_result found = {.size = sizeof found};
     const double begun = nadir_clock_seconds();
     nadir_optimum_settings_default(&settings);
     settings.backend = self->settings.backend;
-    NADIR_CHECK(nadir_optimum_with_operator(self->context, self->model, &settings, &self->start, &found,
-                                            &self->occupancy));
+    NADIR_TRY(nadir_optimum_with_operator(self->context, self->model, &settings, &self->start, &found,
+                                          &self->occupancy));
     self->result.nominal_optimum = found.nominal_optimum;
     self->upper = found.upper_bound;
     self->result.seconds_nominal = nadir_clock_seconds() - begun;
@@ -127,10 +128,9 @@ static nadir_status solve_nominal(optimization *self)
         self->occupancy = NULL;
         nadir_policy_free(self->start);
         self->start = NULL;
-        NADIR_CHECK(nadir_policy_share(self->context, self->model, self->settings.start, &self->start));
+        NADIR_TRY(nadir_policy_share(self->context, self->model, self->settings.start, &self->start));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ---------------------------------------------------------------------------------------- the search */
@@ -148,7 +148,7 @@ static nadir_status measure_start(optimization *self)
         return NADIR_OK;
     }
     NADIR_CHECK(status);
-    self->result.initial_robust_return = first.J;
+    self->result.initial_robust_return = nadir_landing_return(self->model, first.J);
 cleanup:
     nadir_response_clear(self->context, &first);
     return status;
@@ -156,7 +156,6 @@ cleanup:
 
 static nadir_status search_bellman(optimization *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_rectangular_optimum_result found = {0};
     const nadir_rectangular_optimum_settings settings = {
         .backend = self->settings.backend,
@@ -164,21 +163,19 @@ static nadir_status search_bellman(optimization *self)
         .iterations_limit = self->settings.evaluations_limit,
         .search = &self->ascent.search,
     };
-    NADIR_CHECK(measure_start(self));
-    status =
+    NADIR_TRY(measure_start(self));
+    const nadir_status status =
         nadir_rectangular_optimum(self->context, self->model, self->ball, &settings, &self->found, &found);
     if (self->found == NULL) {
-        goto cleanup;
+        return status;
     }
-    self->upper = fmin(self->upper, found.upper);
-    self->known = found.J;
+    self->upper = fmin(self->upper, nadir_landing_upper(self->model, found.upper));
+    self->known = nadir_landing_return(self->model, found.J);
     self->known_nominal = NAN;
     self->result.iterations = found.iterations;
     self->result.evaluations = found.evaluations;
     self->stop = found.stop;
-    status = status == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : status; /* the evaluation follows */
-cleanup:
-    return status;
+    return status == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : status; /* the evaluation follows */
 }
 
 /* (1 - gamma) / (range of rewards). */
@@ -187,8 +184,13 @@ static double default_step(const nadir_context *context, const nadir_model *mode
     double low = INFINITY;
     double high = -INFINITY;
     for (int64_t row = 0; row < model->rows; row++) {
-        low = fmin(low, model->rewards[row]);
-        high = fmax(high, model->rewards[row]);
+        const nadir_row entries = nadir_model_row(model, row);
+        const bool lands = model->transition_rewards != NULL;
+        const double *rewards = lands ? entries.rewards : model->rewards + row;
+        for (int64_t i = 0; i < (lands ? entries.count : 1); i++) {
+            low = fmin(low, rewards[i]); /* fmin passes over NaN */
+            high = fmax(high, rewards[i]);
+        }
     }
     low = nadir_allreduce_minimum(context, low);
     high = nadir_allreduce_maximum(context, high);
@@ -200,8 +202,8 @@ static void take_best(optimization *self)
 {
     nadir_policy_free(self->found);
     self->found = nadir_policy_retain(self->ascent.best);
-    self->known = self->ascent.state.best;
-    self->known_nominal = self->ascent.state.best_nominal;
+    self->known = nadir_landing_return(self->model, self->ascent.state.best);
+    self->known_nominal = nadir_landing_return(self->model, self->ascent.state.best_nominal);
 }
 
 static nadir_status search_ascent(optimization *self)
@@ -215,7 +217,7 @@ static nadir_status search_ascent(optimization *self)
     if (ascent->stop != NADIR_STOP_NONE) {
         take_best(self);
     }
-    self->result.initial_robust_return = ascent->state.initial;
+    self->result.initial_robust_return = nadir_landing_return(self->model, ascent->state.initial);
     return status;
 }
 
@@ -224,7 +226,6 @@ static nadir_status search_ascent(optimization *self)
 /* The solver of the policy found, taken from the last response if that has the same policy. */
 static nadir_status take_solver(optimization *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_response *current = self->ascent.current;
     nadir_solver_settings settings;
     nadir_solver_settings_default(&settings);
@@ -239,18 +240,16 @@ static nadir_status take_solver(optimization *self)
         self->solver = current->solver;
         current->solver = NULL;
     } else {
-        NADIR_CHECK(nadir_solver_create(self->context, self->model, self->found, &settings, &self->solver));
+        NADIR_TRY(nadir_solver_create(self->context, self->model, self->found, &settings, &self->solver));
     }
     if (current != NULL) {
         self->warm_start = (nadir_warm_start){current->v, current->d};
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status evaluate(optimization *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_robust_settings settings;
     nadir_robust_settings_default(&settings);
     settings.certify = self->settings.certify;
@@ -258,14 +257,12 @@ static nadir_status evaluate(optimization *self)
     settings.tolerance = fmin(settings.tolerance, fmax(0.1 * self->settings.gap, SMALLEST_TOLERANCE));
     nadir_worst_free(self->worst);
     self->worst = NULL;
-    NADIR_CHECK(take_solver(self));
+    NADIR_TRY(take_solver(self));
     nadir_ascent_release_work(&self->ascent);
     const nadir_warm_start *warm_start = self->warm_start.v != NULL ? &self->warm_start : NULL;
     self->evaluation = (nadir_robust){.size = sizeof self->evaluation};
-    NADIR_CHECK(nadir_robust_warm(self->context, self->solver, self->ball, &settings, warm_start,
-                                  &self->evaluation, &self->worst));
-cleanup:
-    return status;
+    return nadir_robust_warm(self->context, self->solver, self->ball, &settings, warm_start,
+                             &self->evaluation, &self->worst);
 }
 
 static double scale(const optimization *self)
@@ -276,35 +273,37 @@ static double scale(const optimization *self)
 /* Where the cold search of the evaluation found a worse kernel than the ascent, the ascent restarts. */
 static nadir_status evaluate_again(optimization *self)
 {
-    nadir_status status = NADIR_OK;
     const double wanted = 0.5 * self->settings.gap * scale(self);
     for (int i = 0; i < RESTARTS && !self->bellman && self->ascent.stop == NADIR_STOP_GAP &&
-                    self->evaluation.robust_return < self->ascent.state.best - wanted;
+                    self->evaluation.robust_return < self->known - wanted;
          i++) {
-        NADIR_CHECK(nadir_ascent_restart(&self->ascent));
+        NADIR_TRY(nadir_ascent_restart(&self->ascent));
         take_best(self);
-        NADIR_CHECK(evaluate(self));
+        NADIR_TRY(evaluate(self));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
+}
+
+/* The dual bound of the ascent. */
+static double dual_upper(const optimization *self)
+{
+    return nadir_landing_upper(self->model, self->ascent.dual_bound.upper);
 }
 
 /* Takes the dual bound of the ascent if it is at most `wanted`. */
 static nadir_status take_dual_bound(optimization *self, double wanted, bool *enough)
 {
-    nadir_status status = NADIR_OK;
     nadir_dual_bound *dual_bound = &self->ascent.dual_bound;
     *enough = false;
-    if (dual_bound->kernel != NULL && dual_bound->upper <= wanted) {
-        NADIR_CHECK(nadir_dual_bound_check_kernel(self->context, dual_bound, &self->uncertainty));
-        *enough = dual_bound->upper <= wanted;
+    if (dual_bound->kernel != NULL && dual_upper(self) <= wanted) {
+        NADIR_TRY(nadir_dual_bound_check_kernel(self->context, dual_bound, &self->uncertainty));
+        *enough = dual_upper(self) <= wanted;
     }
     if (*enough) {
-        self->upper = fmin(self->upper, dual_bound->upper);
+        self->upper = fmin(self->upper, dual_upper(self));
         self->result.mixed_kernels = dual_bound->mixed;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The upper bound: the optimum of the worst kernel, which the evaluation checked to be in the set; if that is
@@ -326,15 +325,15 @@ static nadir_status bound(optimization *self)
     memcpy(value, self->ascent.current->v, (size_t)self->model->states * sizeof *value);
     NADIR_CHECK(nadir_dual_bound_of_kernel(self->context, dual_bound, nadir_worst_kernel(self->worst), NULL,
                                            value, &upper));
-    self->upper = fmin(self->upper, upper);
+    self->upper = fmin(self->upper, nadir_landing_upper(self->model, upper));
     self->result.mixed_kernels = 1;
     if (self->upper - lower > wanted && dual_bound->kernel != NULL) {
-        if (dual_bound->upper - lower > wanted) {
+        if (dual_upper(self) - lower > wanted) {
             NADIR_CHECK(nadir_dual_bound_mix_kernels(self->context, dual_bound, 0.1 * wanted));
         }
         NADIR_CHECK(nadir_dual_bound_check_kernel(self->context, dual_bound, &self->uncertainty));
-        self->result.mixed_kernels = dual_bound->upper < self->upper ? dual_bound->mixed : 1;
-        self->upper = fmin(self->upper, dual_bound->upper);
+        self->result.mixed_kernels = dual_upper(self) < self->upper ? dual_bound->mixed : 1;
+        self->upper = fmin(self->upper, dual_upper(self));
     }
 cleanup:
     nadir_release(self->context, value);
@@ -363,7 +362,7 @@ static void conclude(optimization *self)
     result->robust_return = evaluated ? evaluation->robust_return : self->known;
     const bool solved = self->solver != NULL && self->solver->value.v != NULL;
     result->nominal_return = evaluated ? evaluation->nominal_return
-                             : solved  ? self->solver->value.J
+                             : solved  ? nadir_landing_return(self->model, self->solver->value.J)
                                        : self->known_nominal;
     result->lower_bound = evaluated ? evaluation->lower_bound : -INFINITY;
     result->optimality_upper_bound = fmax(self->upper, result->robust_return);
@@ -388,14 +387,13 @@ static void conclude(optimization *self)
 
 static nadir_status run(optimization *self)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(check_settings(self));
-    NADIR_CHECK(nadir_value_check_model(self->context, self->model));
-    NADIR_CHECK(solve_nominal(self));
-    NADIR_CHECK(
+    NADIR_TRY(check_settings(self));
+    NADIR_TRY(nadir_value_check_model(self->context, self->model));
+    NADIR_TRY(solve_nominal(self));
+    NADIR_TRY(
         nadir_uncertainty_make(self->context, self->model, self->start, self->ball, &self->uncertainty));
-    NADIR_CHECK(choose_method(self));
-    NADIR_CHECK(nadir_robust_check_distributed(self->context, self->model, &self->uncertainty));
+    NADIR_TRY(choose_method(self));
+    NADIR_TRY(nadir_robust_check_distributed(self->context, self->model, &self->uncertainty));
     self->ascent.context = self->context;
     self->ascent.minmax = (nadir_minmax){.model = self->model,
                                          .ball = self->ball,
@@ -411,18 +409,15 @@ static nadir_status run(optimization *self)
                               self->bellman ? -1 : (int64_t)self->ascent.kind);
     }
     search->begun = nadir_clock_seconds();
-    status = self->bellman ? search_bellman(self) : search_ascent(self);
+    const nadir_status status = self->bellman ? search_bellman(self) : search_ascent(self);
     self->result.seconds_search = nadir_clock_seconds() - search->begun;
-    if (status != NADIR_OK) {
-        goto cleanup;
-    }
+    NADIR_TRY(status);
     const double begun = nadir_clock_seconds();
-    NADIR_CHECK(evaluate(self));
-    NADIR_CHECK(evaluate_again(self));
-    NADIR_CHECK(self->bellman ? NADIR_OK : bound(self));
+    NADIR_TRY(evaluate(self));
+    NADIR_TRY(evaluate_again(self));
+    NADIR_TRY(self->bellman ? NADIR_OK : bound(self));
     self->result.seconds_certify = nadir_clock_seconds() - begun;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* A limit is an error to the caller. */

@@ -7,6 +7,7 @@
 #include "core/round.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
+#include "model/landing.h"
 #include "sets/lmo_by_state.h"
 #include "solve/value.h"
 
@@ -40,6 +41,14 @@ static policy_size measure_policy(const nadir_context *context, const nadir_mode
     return size;
 }
 
+/* At least |R_P| of all rows of distributions, computed without landing. */
+static double reward_size(const nadir_context *context, const nadir_problem *problem)
+{
+    const double rewards = nadir_global_largest(context, problem->rows, problem->rewards);
+    return problem->landing != 0 ? nadir_round_up(rewards + 2 * nadir_landing_largest(problem->model), 4)
+                                 : rewards;
+}
+
 /* max_s of v - Lv without rounding; infinite where that is no number. products: [rows] Phat v. */
 static double largest_fall(const nadir_context *context, const nadir_problem *problem, const double *v,
                            const double *products, const double *taken)
@@ -70,13 +79,15 @@ nadir_status nadir_bellman_bound(nadir_context *context, const nadir_problem *pr
     nadir_kernel_measure(context, problem->kernel, &size);
     const policy_size pi = measure_policy(context, problem->model, problem->policy);
     const double largest = nadir_global_largest(context, problem->states, v);
-    const double rewards = nadir_global_largest(context, problem->rows, problem->rewards);
+    const double rewards = reward_size(context, problem);
     const double most = nadir_global_largest(context, problem->states, taken);
-    /* products; differences; rows of the set that sum to one where the nominal ones do so up to rounding */
+    const double landing = problem->landing != 0 ? nadir_landing_largest(problem->model) : 0;
+    /* products; differences; rows of the set that sum to one where the nominal ones do so up to rounding: the
+     * costs gamma v + e of rows are known up to a constant */
     const double off = fmax(fabs(1 - size.sum_low), fabs(size.sum_high - 1));
     const double rounding = nadir_bellman_rounding(&size, problem->gamma, pi.actions, rewards, largest) +
                             4 * NADIR_ROUND_UNIT * (most + largest + rewards) +
-                            problem->gamma * off * largest;
+                            off * (problem->gamma * largest + landing);
     const double fall = largest_fall(context, problem, v, products, taken) + rounding;
     const double c = nadir_check_offset(fall, problem->gamma, pi.low * fmin(1, size.sum_low),
                                         pi.high * fmax(1, size.sum_high));
@@ -193,7 +204,9 @@ static state_cost cost_of_state(const nadir_expansion_point *point, int64_t s, d
         for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, i); j++) {
             const int64_t e = perturbable->starts[i] + j;
             const double change = point->X[e] - perturbable->phat[e];
-            const double h = force * v[nadir_perturbable_rows_column(perturbable, i, j)] + hold * change;
+            const double landing = perturbable->landing != NULL ? perturbable->landing[e] : 0;
+            const double h =
+                force * (v[nadir_perturbable_rows_column(perturbable, i, j)] + landing) + hold * change;
             lowest = fmin(lowest, h);
             mean += point->X[e] * h;
             square += change * change;
@@ -216,9 +229,13 @@ static void find_lacks(const nadir_context *context, const nadir_expansion_point
 {
     const nadir_problem *problem = &point->problem;
     const int64_t n = bounds->states;
-    const double range = nadir_vector_largest(n, shifted);
     const double largest = nadir_vector_largest(n, v);
-    const double rewards = nadir_vector_largest(problem->rows, problem->rewards);
+    const bool lands = problem->landing != 0;
+    const double rewards = lands ? nadir_landing_reward_size(context, problem->model, 1)
+                                 : nadir_vector_largest(problem->rows, problem->rewards);
+    const double range =
+        nadir_vector_largest(n, shifted) +
+        (lands ? nadir_round_up(fabs(problem->landing) * nadir_landing_largest(problem->model), 4) : 0);
     const nadir_average *average = nadir_occupancy_average(problem->occupancy);
     /* rounding of the product, of the averages P^pi and R^pi, and of the differences */
     const double rounding = problem->gamma * largest *
@@ -280,6 +297,9 @@ cleanup:
  *
  *     w = max over s of R^pi(s) / (1 - gamma rho(s)).
  *
+ * R^pi is an average of the most that rows pay. Rewards on landing have two such bounds, of which neither is
+ * always the better one: rows pay shaped(s, a) + (P - Phat) . e, shaped; or P . r, as the user counts.
+ *
  * Next to gamma = 1 the gap 1 - gamma rho takes rho and the product in twice the precision: 1 - (gamma rho)
  * is exact, and what their rounding left is subtracted from it. What rows of the model sum to, as they are
  * stored, is one but for rounding as well; that is part of how far the gap may be off.
@@ -313,16 +333,83 @@ static double find_gap(const nadir_problem *problem, int64_t s, double stray, do
     return gap;
 }
 
-/* At least R^pi(s) / (1 - gamma rho(s)), rewards times sign. */
-static double most_of_state(const nadir_problem *problem, int64_t s, double stray, double sign)
+/* What is asked of the rows. */
+typedef struct payment {
+    const nadir_problem *problem;
+    enum { NOMINAL, SHAPED, PAID } kind; /* shaped rewards of the nominal kernel, or of all; P . r of all */
+    double sign;                         /* rewards of the problem times this */
+    double stray;                        /* the sum of a row less one, at most */
+    double g_most;                       /* max g, as signs are here, and max |g| */
+    double g_size;
+} payment;
+
+/* At least max of e, or of r, over the successors that the domain allows a row, times turn; *mean: Phat . e. */
+static double most_of_entries(const payment *self, int64_t row, double turn, double *mean)
 {
+    const nadir_model *model = self->problem->model;
+    const nadir_landing *landing = &model->landing;
+    const nadir_row nominal = nadir_model_row(model, row);
+    const int64_t start = nadir_landing_entry(model, row);
+    const bool open = self->problem->uncertainty->domain != NADIR_DOMAIN_SUPPORT;
+    const bool paid = self->kind == PAID;
+    double most = !open || nominal.count == nadir_model_total(model) ? -INFINITY
+                  : paid ? turn * landing->base[row] + self->g_most
+                         : 0;
+    *mean = 0;
+    if (paid && open && !landing->general) { /* r = base + g, but for what is left out */
+        return turn * landing->base[row] + self->g_most + 2 * nadir_landing_largest(model);
+    }
+    bool lacks = false; /* a reward: it pays base + g */
+    for (int64_t i = 0; i < nominal.count; i++) {
+        const double x =
+            paid ? nominal.rewards[i] : nadir_landing_e(model, row, start + i, nadir_row_column(&nominal, i));
+        if (turn * x > most && (open || nominal.values[i] > 0)) {
+            most = turn * x;
+        }
+        lacks = lacks || isnan(x);
+        *mean += paid ? 0 : nominal.values[i] * x;
+    }
+    if (lacks && open) {
+        most = fmax(most, turn * landing->base[row] + self->g_most);
+    }
+    return most;
+}
+
+/* At least what a row pays, as signs are here. */
+static double most_of_row(const payment *self, int64_t row)
+{
+    const nadir_problem *problem = self->problem;
+    const nadir_model *model = problem->model;
+    const double turn = self->sign * problem->sign;
+    const double own = self->sign * problem->rewards[row];
+    double mean;
+    if (nadir_uncertainty_scale(problem->uncertainty, row) == 0 || problem->policy->probabilities[row] == 0) {
+        return self->kind == PAID ? turn * model->rewards[row] : own;
+    }
+    const double most = most_of_entries(self, row, turn, &mean);
+    const double largest = nadir_landing_largest(model);
+    /* rows that do not sum to one pay as many times base or e more; a sum over the successors, or one of two */
+    if (self->kind == PAID) {
+        return raise(most + self->stray * (fabs(model->landing.base[row]) + fabs(most)), 8) +
+               4 * NADIR_ROUND_UNIT * (fabs(model->landing.base[row]) + self->g_size);
+    }
+    return raise(own + (most - turn * mean) + self->stray * largest, 8) +
+           NADIR_ROUND_UNIT * (model->landing.longest + 8) * (fabs(own) + 4 * largest);
+}
+
+/* At least R^pi(s) / (1 - gamma rho(s)), rewards times sign. */
+static double most_of_state(const payment *self, int64_t s)
+{
+    const nadir_problem *problem = self->problem;
     const nadir_model *model = problem->model;
     const double terms = (double)(model->state_rows[s + 1] - model->state_rows[s] + 2);
     double off;
     double sum = 0;
     double size = 0;
     for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-        const double term = problem->policy->probabilities[row] * (sign * problem->rewards[row]);
+        const double reward =
+            self->kind == NOMINAL ? self->sign * problem->rewards[row] : most_of_row(self, row);
+        const double term = problem->policy->probabilities[row] * reward;
         sum += term;
         size += fabs(term);
     }
@@ -331,20 +418,17 @@ static double most_of_state(const nadir_problem *problem, int64_t s, double stra
         terms * (NADIR_ROUND_UNIT * size * (1 + 4 * terms * NADIR_ROUND_UNIT) + DBL_TRUE_MIN) +
         NADIR_ROUND_UNIT * fabs(sum);
     const double reward = sum + 2 * error;
-    const double gap = find_gap(problem, s, stray, &off);
+    const double gap = find_gap(problem, s, self->stray, &off);
     return gap > off ? raise(reward / (reward > 0 ? gap - off : gap + off), 8) : INFINITY;
 }
 
-static double most_return(const nadir_context *context, const nadir_problem *problem, double sum_off,
-                          double sign)
+static double most_return(const nadir_context *context, const payment *self)
 {
-    const nadir_row_limits *limits = &problem->model->limits;
-    const double stray =
-        fmax(sum_off, fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1))) * (1 + 8 * DBL_EPSILON);
+    const nadir_problem *problem = self->problem;
     double w = -INFINITY;
     double mass = 0;
     for (int64_t s = 0; s < problem->states; s++) {
-        w = fmax(w, most_of_state(problem, s, stray, sign));
+        w = fmax(w, most_of_state(self, s));
         mass += problem->mu[s];
     }
     w = nadir_allreduce_maximum(context, w);
@@ -353,16 +437,55 @@ static double most_return(const nadir_context *context, const nadir_problem *pro
     return raise(w * (mass * (w > 0 ? 1 + spread : 1 - spread)), 8);
 }
 
+/* The most that a kernel returns, times sign: the better of both bounds. */
+static double most_of_kernels(const nadir_context *context, const nadir_problem *problem, bool nominal,
+                              double sum_off, double sign)
+{
+    const nadir_model *model = problem->model;
+    const nadir_row_limits *limits = &model->limits;
+    const double turn = sign * problem->sign;
+    const double stray =
+        fmax(sum_off, fmax(fabs(1 - limits->sum_low), fabs(limits->sum_high - 1))) * (1 + 8 * DBL_EPSILON);
+    payment self = {.problem = problem,
+                    .kind = nominal || problem->landing == 0 ? NOMINAL : SHAPED,
+                    .sign = sign,
+                    .stray = stray,
+                    .g_most = -INFINITY};
+    const double shaped = most_return(context, &self);
+    if (nominal || model->transition_rewards == NULL) {
+        return shaped;
+    }
+    for (int64_t s = 0; s < model->states; s++) {
+        self.g_most = fmax(self.g_most, turn * model->landing.g[s]);
+        self.g_size = fmax(self.g_size, fabs(model->landing.g[s]));
+    }
+    self.g_most = nadir_allreduce_maximum(context, self.g_most);
+    self.g_size = nadir_allreduce_maximum(context, self.g_size);
+    self.kind = PAID;
+    /* from the user's numbers to those of shaped rewards: means of pinned rows may be off as those are */
+    const double paid = most_return(context, &self);
+    const double shift = turn * model->landing.shift;
+    return fmin(shaped, raise(paid + shift + 2 * model->landing.slack, 4) +
+                            4 * NADIR_ROUND_UNIT * (fabs(paid) + fabs(shift)));
+}
+
 void nadir_reward_bounds(const nadir_context *context, const nadir_problem *problem, double stray,
                          double *lower, double *upper)
 {
-    *lower = -most_return(context, problem, stray, -1);
-    *upper = most_return(context, problem, stray, 1);
+    *lower = -most_of_kernels(context, problem, false, stray, -1);
+    *upper = most_of_kernels(context, problem, false, stray, 1);
+}
+
+void nadir_reward_bounds_nominal(const nadir_context *context, const nadir_problem *problem, double *lower,
+                                 double *upper)
+{
+    *lower = -most_of_kernels(context, problem, true, 0, -1);
+    *upper = most_of_kernels(context, problem, true, 0, 1);
 }
 
 bool nadir_rewards_underflow(const nadir_context *context, const nadir_problem *problem)
 {
-    const double largest = nadir_global_largest(context, problem->rows, problem->rewards);
+    const double largest = reward_size(context, problem);
     return largest > 0 && largest < NADIR_REWARD_LEAST;
 }
 
@@ -377,6 +500,5 @@ double nadir_free_reward_most(const nadir_context *context, const nadir_problem 
 bool nadir_free_rewards_fit(const nadir_context *context, const nadir_problem *problem)
 {
     return !nadir_rewards_underflow(context, problem) &&
-           nadir_global_largest(context, problem->rows, problem->rewards) <=
-               nadir_free_reward_most(context, problem);
+           reward_size(context, problem) <= nadir_free_reward_most(context, problem);
 }

@@ -75,11 +75,16 @@ nadir_status nadir_sublevel_radius(nadir_context *context, const nadir_expansion
 
 /* What kernels of distributions return at least and at most, whatever the ball. */
 
-/* lower: at most min over s of R^pi(s) / (1 - gamma); upper: at least the maximum; all rounding included,
- * infinite where that is no double. For the domains simplex and support. stray: rows may sum to one but for
- * this, or but for what those of the model do. */
+/* lower: at most min over s of R^pi(s) / (1 - gamma), where rows that pay on landing pay the least of their
+ * allowed successors; upper: at least the maximum; all rounding included, infinite where that is no double. For
+ * the domains simplex and support. stray: rows may sum to one but for this, or but for what those of the model
+ * do. */
 void nadir_reward_bounds(const nadir_context *context, const nadir_problem *problem, double stray,
                          double *lower, double *upper);
+
+/* The same of the nominal kernel alone. */
+void nadir_reward_bounds_nominal(const nadir_context *context, const nadir_problem *problem, double *lower,
+                                 double *upper);
 
 /* The least that the largest reward may be where proofs are made, unless it is 0: what is lost by underflow
  * is then lost in the rounding of it, too. */

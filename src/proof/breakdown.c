@@ -139,20 +139,18 @@ static double bound_by_quotients(const nadir_context *context, const nadir_break
 static nadir_status bound_by_cholesky(nadir_context *context, const nadir_breakdown_operator *self,
                                       double beta, double residual, const double *D, double *N, double *norm)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
     const double wanted = beta > 0 ? 1 / (self->problem->gamma * beta * (1 + BEYOND)) : INFINITY;
     double proven;
     double added;
     fill_centred(context, self, *norm, residual, D, N, &added);
-    NADIR_CHECK(nadir_spectral_norm_prove(context, n, N, 0, &proven));
+    NADIR_TRY(nadir_spectral_norm_prove(context, n, N, 0, &proven));
     *norm = fmin(*norm, nadir_round_up(proven + added, 2));
     if (wanted < *norm && wanted > added) {
-        NADIR_CHECK(nadir_spectral_norm_prove(context, n, N, wanted - added, &proven));
+        NADIR_TRY(nadir_spectral_norm_prove(context, n, N, wanted - added, &proven));
         *norm = fmin(*norm, nadir_round_up(proven + added, 2));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* From all columns of D, by quotients, by a Cholesky factorisation, or by both. beta: a radius to try. */
@@ -222,6 +220,34 @@ nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *pr
     return status;
 }
 
+nadir_status nadir_weighted_norm(nadir_context *context, const nadir_problem *problem, const double *weights,
+                                 nadir_certify certify, double *norm)
+{
+    nadir_status status = NADIR_OK;
+    const double largest = nadir_vector_largest(problem->states, weights);
+    nadir_breakdown_operator made = {.problem = problem,
+                                     .solver = nadir_verified_solver_make(context, problem),
+                                     .W_largest = 1,
+                                     .thorough = true};
+    *norm = 0;
+    if (problem->states == 1 || largest == 0) {
+        return NADIR_OK;
+    }
+    *norm = INFINITY;
+    NADIR_NEW(context, made.W, problem->states);
+    for (int64_t s = 0; s < problem->states; s++) { /* of largest weight one, whatever their unit */
+        made.W[s] = fmin(1, nadir_round_up(weights[s] / largest, 2));
+    }
+    NADIR_CHECK(nadir_breakdown_by_products(context, &made, norm));
+    if (nadir_breakdown_may_form_columns(problem, certify)) {
+        NADIR_CHECK(lower_by_columns(context, &made, false, true, 0, norm));
+    }
+    *norm = nadir_round_up(*norm * largest, 2);
+cleanup:
+    operator_clear(context, &made);
+    return status;
+}
+
 static const char *const proof_names[] = {
     [NADIR_BREAKDOWN_PRODUCTS] = "products",       [NADIR_BREAKDOWN_COLUMNS] = "columns",
     [NADIR_BREAKDOWN_CHOLESKY] = "cholesky",       [NADIR_BREAKDOWN_LANCZOS] = "lanczos",
@@ -278,40 +304,30 @@ typedef struct centred_operator {
 /* x <- Phi x */
 static nadir_status subtract_mean(const centred_operator *self, double *x)
 {
-    nadir_status status = NADIR_OK;
     double sum;
-    NADIR_CHECK(nadir_vec_dots(&self->place, self->states, 1, self->ones, x, &sum));
+    NADIR_TRY(nadir_vec_dots(&self->place, self->states, 1, self->ones, x, &sum));
     const double less = -sum / (double)nadir_global_count(self->place.context, self->states);
-    NADIR_CHECK(nadir_vec_add_many(&self->place, self->states, 1, self->ones, &less, x));
-cleanup:
-    return status;
+    return nadir_vec_add_many(&self->place, self->states, 1, self->ones, &less, x);
 }
 
 static nadir_status apply(nadir_context *context, void *user, const double *x, double *y)
 {
-    nadir_status status = NADIR_OK;
     const centred_operator *self = user;
     (void)context;
-    NADIR_CHECK(nadir_vec_multiply(&self->place, self->states, self->W, x, self->work));
-    NADIR_CHECK(
+    NADIR_TRY(nadir_vec_multiply(&self->place, self->states, self->W, x, self->work));
+    NADIR_TRY(
         nadir_occupancy_solve_vec(&self->place, self->occupancy, false, self->work, SOLVE_TOLERANCE, y));
-    NADIR_CHECK(subtract_mean(self, y));
-cleanup:
-    return status;
+    return subtract_mean(self, y);
 }
 
 static nadir_status apply_transposed(nadir_context *context, void *user, const double *x, double *y)
 {
-    nadir_status status = NADIR_OK;
     const centred_operator *self = user;
     (void)context;
-    NADIR_CHECK(nadir_vec_copy(&self->place, self->states, x, self->work));
-    NADIR_CHECK(subtract_mean(self, self->work));
-    NADIR_CHECK(
-        nadir_occupancy_solve_vec(&self->place, self->occupancy, true, self->work, SOLVE_TOLERANCE, y));
-    NADIR_CHECK(nadir_vec_multiply(&self->place, self->states, self->W, y, y));
-cleanup:
-    return status;
+    NADIR_TRY(nadir_vec_copy(&self->place, self->states, x, self->work));
+    NADIR_TRY(subtract_mean(self, self->work));
+    NADIR_TRY(nadir_occupancy_solve_vec(&self->place, self->occupancy, true, self->work, SOLVE_TOLERANCE, y));
+    return nadir_vec_multiply(&self->place, self->states, self->W, y, y);
 }
 
 /* |Phi D W|_2 from two starts, with all vectors of the iterations in one memory. */
@@ -391,36 +407,32 @@ nadir_status nadir_breakdown_prove(nadir_context *context, const nadir_problem *
 nadir_status nadir_breakdown_estimate_once(nadir_context *context, const nadir_problem *problem,
                                            nadir_known_breakdown *known)
 {
-    nadir_status status = NADIR_OK;
     bool converged = false;
     if (!isnan(known->estimate)) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_breakdown_estimate(context, problem, &known->estimate, &converged));
+    NADIR_TRY(nadir_breakdown_estimate(context, problem, &known->estimate, &converged));
     if (!converged) {
         known->estimate = NAN;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_breakdown_settle(nadir_context *context, const nadir_problem *problem,
                                     nadir_certify certify, double beta, nadir_known_breakdown *known,
                                     bool *inside)
 {
-    nadir_status status = NADIR_OK;
     *known = (nadir_known_breakdown){.norm = INFINITY, .estimate = NAN};
-    NADIR_CHECK(nadir_breakdown_prove(context, problem, NADIR_BREAKDOWN_PRODUCTS, beta, known));
+    NADIR_TRY(nadir_breakdown_prove(context, problem, NADIR_BREAKDOWN_PRODUCTS, beta, known));
     if (beta >= known->low && nadir_breakdown_may_form_columns(problem, certify)) {
-        NADIR_CHECK(nadir_breakdown_prove(context, problem, NADIR_BREAKDOWN_COLUMNS, beta, known));
+        NADIR_TRY(nadir_breakdown_prove(context, problem, NADIR_BREAKDOWN_COLUMNS, beta, known));
     }
     if (certify == NADIR_CERTIFY_STRICT || beta >= known->low) {
-        NADIR_CHECK(nadir_breakdown_estimate_once(context, problem, known));
+        NADIR_TRY(nadir_breakdown_estimate_once(context, problem, known));
     }
     *inside =
         beta < known->low || (!isnan(known->estimate) && beta < NADIR_BREAKDOWN_CLOSE * known->estimate);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Breakdown is where the estimate says; without one nothing is known past the proven radius. */

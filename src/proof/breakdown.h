@@ -31,6 +31,11 @@ nadir_status nadir_breakdown_low(nadir_context *context, const nadir_problem *pr
  * 1 <= p <= 2: the same; p > 2: over (number of entries)^(1/2 - 1/p). */
 double nadir_breakdown_for_norm(const nadir_problem *problem, double radius);
 
+/* *norm >= |Phi D diag(weights)|_2, errors of solves and rounding included; infinity: nothing is known. weights:
+ * [states], 0 or more. D is formed where nadir_breakdown_may_form_columns. Of one process. */
+nadir_status nadir_weighted_norm(nadir_context *context, const nadir_problem *problem, const double *weights,
+                                 nadir_certify certify, double *norm);
+
 /* ------------------------------------------------------- the cheapest proof, or the estimate, at p = 2 */
 
 /* The breakdown radius at p = 2 to about 1e-9, by Lanczos iterations that converged from two starts: an

@@ -2,6 +2,7 @@
 #include "proof/certificate.h"
 
 #include "linalg/distributed.h"
+#include "model/landing.h"
 #include "proof/bellman_bound.h"
 
 #include <math.h>
@@ -28,10 +29,22 @@ static void place_return(const nadir_context *context, nadir_problem *problem)
 {
     double lower;
     double upper;
-    nadir_reward_bounds(context, problem, 0, &lower, &upper);
+    nadir_reward_bounds_nominal(context, problem, &lower, &upper);
     if (isfinite(problem->J)) {
         problem->J = fmin(fmax(problem->J, lower), upper);
     }
+}
+
+static nadir_status check_landing(nadir_context *context, const nadir_model *model,
+                                  const nadir_uncertainty *set)
+{
+    const bool asks = model->landing.unshaped && model->unseen == NADIR_UNSEEN_ADDITIVE &&
+                      set->domain != NADIR_DOMAIN_SUPPORT && model->nonzeros < model->rows * model->states;
+    return !asks ? NADIR_OK
+                 : nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                              "the discount of %g is too small for rewards of successors that the model has "
+                              "not got: take domain support, or --unseen row, min or a number",
+                              model->discount);
 }
 
 nadir_status nadir_setup_make(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
@@ -41,6 +54,7 @@ nadir_status nadir_setup_make(nadir_context *context, nadir_solver *solver, cons
     nadir_model *model = solver->model;
     const int64_t states = model->states;
     NADIR_CHECK(nadir_uncertainty_make(context, model, solver->policy, ball, &asked->uncertainty));
+    NADIR_CHECK(check_landing(context, model, &asked->uncertainty));
     NADIR_CHECK(nadir_solver_solve(context, solver));
     NADIR_NEW(context, asked->owned, states + (optimistic ? states + model->rows : 0));
     nadir_average_rewards(model, solver->policy, asked->owned);
@@ -53,9 +67,10 @@ nadir_status nadir_setup_make(nadir_context *context, nadir_solver *solver, cons
         .uncertainty = &asked->uncertainty,
         .states = states,
         .rows = model->rows,
-        .gamma = model->discount,
+        .gamma = nadir_landing_discount(model),
         .sign = sign,
-        .rewards = model->rewards,
+        .landing = sign * nadir_landing_factor(model),
+        .rewards = model->shaped,
         .R = asked->owned,
         .mu = model->initial,
         .v = solver->value.v,
@@ -65,12 +80,12 @@ nadir_status nadir_setup_make(nadir_context *context, nadir_solver *solver, cons
         .d_error = solver->value.d_error,
         .J_error = solver->value.J_error,
         .largest = fmax(nadir_global_largest(context, states, solver->value.v),
-                        nadir_global_largest(context, model->rows, model->rewards)),
+                        nadir_landing_reward_size(context, model, 1)),
     };
     if (optimistic) {
         negated(states, asked->owned, asked->owned);
         asked->problem.v = negated(states, solver->value.v, asked->owned + states);
-        asked->problem.rewards = negated(model->rows, model->rewards, asked->owned + 2 * states);
+        asked->problem.rewards = negated(model->rows, model->shaped, asked->owned + 2 * states);
     }
     place_return(context, &asked->problem);
 cleanup:
@@ -88,6 +103,7 @@ static const char *const bound_names[] = {
     [NADIR_BOUND_BELLMAN] = "bellman",
     [NADIR_BOUND_CONTRACTION] = "contraction",
     [NADIR_BOUND_LAGRANGIAN] = "lagrangian",
+    [NADIR_BOUND_SHAPED] = "shaped",
     [NADIR_BOUND_SECOND_ORDER] = "second-order",
 };
 

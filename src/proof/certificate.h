@@ -63,6 +63,7 @@ typedef enum nadir_bound {
     NADIR_BOUND_BELLMAN,
     NADIR_BOUND_CONTRACTION,
     NADIR_BOUND_LAGRANGIAN,
+    NADIR_BOUND_SHAPED, /* free_landing.h */
     NADIR_BOUND_SECOND_ORDER
 } nadir_bound;
 

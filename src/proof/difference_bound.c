@@ -7,6 +7,7 @@
 #include "core/round.h"
 #include "linalg/gstd.h"
 #include "linalg/vector.h"
+#include "model/landing.h"
 #include "proof/breakdown.h"
 #include "proof/free_bounds.h"
 #include "proof/membership.h"
@@ -24,22 +25,44 @@ static double state_roundings(const nadir_problem *problem)
     return 8 * (double)(problem->states + 32);
 }
 
-nadir_status nadir_perturbation_seminorm(nadir_context *context, const nadir_problem *problem,
-                                         const double *x, double *work, double *seminorm)
+/* s(x), rounding of x by `error` included. work: [2 * states] */
+static nadir_status seminorm_of(nadir_context *context, const nadir_problem *problem, const double *x,
+                                double error, double *work, double *seminorm)
 {
-    nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
     const double q = set->set == NADIR_SET_NONRECT ? 2 : set->q;
-    const double difference_rounding = nadir_round_error(2) * nadir_vector_largest(problem->states, x);
+    const double difference_rounding =
+        nadir_round_error(2) * nadir_vector_largest(problem->states, x) + error;
     nadir_gstd gstd;
-    NADIR_CHECK(nadir_gstd_compute(context, 0, problem->states, x, q, work, NULL, &gstd));
+    NADIR_TRY(nadir_gstd_compute(context, 0, problem->states, x, q, work, NULL, &gstd));
     /* every omega gives a bound: the norm about this one is computed here */
     for (int64_t s = 0; s < problem->states; s++) {
         work[s] = fabs(x[s] - gstd.omega) + difference_rounding;
     }
     *seminorm = nadir_round_up(nadir_norm_short(problem->states, work, q), state_roundings(problem));
-cleanup:
-    return status;
+    return NADIR_OK;
+}
+
+nadir_status nadir_perturbation_seminorm(nadir_context *context, const nadir_problem *problem, double landing,
+                                         const double *x, double *work, double *seminorm)
+{
+    double *costs = work + 2 * problem->states;
+    if (landing == 0) {
+        return seminorm_of(context, problem, x, 0, work, seminorm);
+    }
+    /* the factor, its product with e and the sum */
+    const double error = nadir_round_error(8) * (nadir_vector_largest(problem->states, x) +
+                                                 fabs(landing) * nadir_landing_largest(problem->model));
+    *seminorm = 0;
+    for (int64_t row = 0; row < problem->rows; row++) {
+        if (nadir_uncertainty_scale(problem->uncertainty, row) * problem->policy->probabilities[row] > 0) {
+            double own;
+            nadir_landing_costs(problem->model, row, landing, x, costs);
+            NADIR_TRY(seminorm_of(context, problem, costs, error, work, &own));
+            *seminorm = fmax(*seminorm, own);
+        }
+    }
+    return NADIR_OK;
 }
 
 /* At least |W d|_2 with W at p = 2, and the largest W. */
@@ -65,37 +88,33 @@ static double norm_W_d(const nadir_problem *problem, double *work, double *large
 static nadir_status bound_ball(nadir_context *context, const nadir_problem *problem, nadir_certify effort,
                                double *work, nadir_perturbation_bound *bound)
 {
-    nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
     const bool columns = problem->states <= COLUMNS_STATES || effort == NADIR_CERTIFY_STRICT;
     const double wider = set->p > 2 ? pow((double)set->entries, 0.5 - 1 / set->p) : 1;
     const double beta = nadir_round_up(set->radius * wider, 16); /* the power and the product */
     double breakdown = 0;
-    NADIR_CHECK(nadir_breakdown_low(context, problem,
-                                    effort == NADIR_CERTIFY_STRICT ? NADIR_BREAKDOWN_CHOLESKY
-                                    : columns                      ? NADIR_BREAKDOWN_COLUMNS
-                                                                   : NADIR_BREAKDOWN_PRODUCTS,
-                                    false, beta, &breakdown));
+    NADIR_TRY(nadir_breakdown_low(context, problem,
+                                  effort == NADIR_CERTIFY_STRICT ? NADIR_BREAKDOWN_CHOLESKY
+                                  : columns                      ? NADIR_BREAKDOWN_COLUMNS
+                                                                 : NADIR_BREAKDOWN_PRODUCTS,
+                                  false, beta, &breakdown));
     bound->kappa = nadir_round_up(beta / breakdown, 4);
     bound->reach = nadir_round_up(problem->gamma * beta * norm_W_d(problem, work, &bound->largest_W),
                                   state_roundings(problem));
     bound->seminorm_factor = nadir_round_up(sqrt((double)problem->states), 4);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status bound_rectangular(nadir_context *context, const nadir_problem *problem, double *work,
                                       nadir_perturbation_bound *bound)
 {
-    nadir_status status = NADIR_OK;
     double mass;
     double norm;
-    NADIR_CHECK(nadir_rectangular_reach(context, problem, work, &mass, &norm));
+    NADIR_TRY(nadir_rectangular_reach(context, problem, work, &mass, &norm));
     bound->kappa = nadir_round_up(problem->gamma * norm, 2);
     bound->reach = nadir_round_up(problem->gamma * mass, 2);
     bound->seminorm_factor = nadir_round_up(pow((double)problem->states, 1 / problem->uncertainty->q), 8);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_perturbation_bound_make(nadir_context *context, const nadir_problem *problem,
@@ -104,13 +123,14 @@ nadir_status nadir_perturbation_bound_make(nadir_context *context, const nadir_p
     nadir_status status = NADIR_OK;
     double *work = NULL;
     *bound = (nadir_perturbation_bound){.reach = INFINITY, .kappa = INFINITY};
-    NADIR_NEW(context, work, 2 * problem->states);
+    NADIR_NEW(context, work, 3 * problem->states);
     if (problem->uncertainty->set == NADIR_SET_NONRECT) {
         NADIR_CHECK(bound_ball(context, problem, effort, work, bound));
     } else {
         NADIR_CHECK(bound_rectangular(context, problem, work, bound));
     }
-    NADIR_CHECK(nadir_perturbation_seminorm(context, problem, problem->v, work, &bound->seminorm_v));
+    NADIR_CHECK(nadir_perturbation_seminorm(context, problem, problem->landing, problem->v, work,
+                                            &bound->seminorm_v));
     bound->seminorm_v += bound->seminorm_factor * problem->v_error;
 cleanup:
     nadir_release(context, work);
@@ -183,10 +203,9 @@ static nadir_status bound_error_by_norms(nadir_context *context, const nadir_pro
                                          const nadir_difference_witness *witness, bool form_inverse, int i,
                                          nadir_difference_facts *facts)
 {
-    nadir_status status = NADIR_OK;
     nadir_value_check *check = &facts->check[i];
     if (form_inverse) {
-        NADIR_CHECK(bound_inverse_norm(context, problem, witness->occupancy[i], &facts->inverse[i]));
+        NADIR_TRY(bound_inverse_norm(context, problem, witness->occupancy[i], &facts->inverse[i]));
     }
     const double v_error = nadir_round_up(facts->inverse[i] * check->residual, 4);
     const double J_error =
@@ -198,25 +217,23 @@ static nadir_status bound_error_by_norms(nadir_context *context, const nadir_pro
     check->low = -v_error;
     check->lower = witness->J[i] - error;
     check->upper = witness->J[i] + error;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_difference_check(nadir_context *context, const nadir_problem problem[2],
                                     const nadir_difference_witness *witness, bool form_inverse,
                                     nadir_difference_facts *facts)
 {
-    nadir_status status = NADIR_OK;
     nadir_membership membership;
-    NADIR_CHECK(nadir_membership_measure(context, witness->kernel, problem[0].uncertainty, 1, &membership));
-    NADIR_CHECK(nadir_membership_check(context, problem[0].model, problem[0].uncertainty, &membership));
+    NADIR_TRY(nadir_membership_measure(context, witness->kernel, problem[0].uncertainty, 1, &membership));
+    NADIR_TRY(nadir_membership_check(context, problem[0].model, problem[0].uncertainty, &membership));
     for (int i = 0; i < 2; i++) {
         nadir_value_check *check = &facts->check[i];
-        NADIR_CHECK(nadir_value_check_rows(context, witness->kernel, problem[i].policy, problem[i].gamma,
-                                           witness->v[i], check));
+        NADIR_TRY(nadir_value_check_rows(context, witness->kernel, problem[i].policy, problem[i].gamma,
+                                         witness->v[i], check));
         facts->inverse[i] = INFINITY;
         if (!isfinite(check->lower) || !isfinite(check->upper)) {
-            NADIR_CHECK(bound_error_by_norms(context, &problem[i], witness, form_inverse, i, facts));
+            NADIR_TRY(bound_error_by_norms(context, &problem[i], witness, form_inverse, i, facts));
         }
     }
     facts->distance = membership.distance;
@@ -226,8 +243,7 @@ nadir_status nadir_difference_check(nadir_context *context, const nadir_problem 
     const double low = facts->check[1].lower;
     facts->upper = nadir_round_above(high - low, fabs(high) + fabs(low), 4);
     facts->lower = facts->check[0].lower - facts->check[1].upper;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ------------------------------------------------------------------------------------ first order */
@@ -250,7 +266,8 @@ static nadir_status bound_remainder(nadir_context *context, const nadir_problem 
             width[s] =
                 nadir_round_above(nadir_round_up(change + problem->d_error, 8), fabs(problem->d[s]), 4);
         }
-        NADIR_CHECK(nadir_row_response(context, problem, problem->v, problem->v_error, work, response));
+        NADIR_CHECK(nadir_row_response(context, problem, problem->landing, problem->v, problem->v_error, work,
+                                       response));
         const double total = nadir_row_response_total(problem, width, response, work);
         *most = fmin(*most, nadir_round_up(problem->gamma * total, 4));
     }
@@ -274,7 +291,8 @@ static double slope_error(const nadir_problem *problem)
     for (int64_t s = 0; s < problem->states; s++) {
         mass += fabs(problem->d[s]);
     }
-    const double largest = nadir_vector_largest(problem->states, problem->v) + problem->v_error;
+    const double largest = nadir_vector_largest(problem->states, problem->v) + problem->v_error +
+                           fabs(problem->landing) * nadir_landing_largest(problem->model);
     return nadir_round_up(problem->gamma * widest * (problem->d_error * largest + mass * problem->v_error),
                           8 * (double)(problem->states + 16));
 }
@@ -283,31 +301,31 @@ nadir_status nadir_difference_first_order(nadir_context *context, const nadir_pr
                                           const nadir_difference_facts *facts, nadir_lmo_row_costs *costs,
                                           double *lower)
 {
-    nadir_status status = NADIR_OK;
     double gain;
     double lost = 0;
-    NADIR_CHECK(nadir_lmo_row_costs_set(context, costs, problem[0].gamma, problem[0].d,
-                                        problem[0].policy->probabilities, problem[0].v, problem[1].d,
-                                        problem[1].policy->probabilities, problem[1].v));
-    NADIR_CHECK(nadir_lmo_row_costs_bound(context, costs, &gain));
+    NADIR_TRY(nadir_lmo_row_costs_set(context, costs, problem[0].gamma, problem[0].landing, problem[0].d,
+                                      problem[0].policy->probabilities, problem[0].v, problem[1].d,
+                                      problem[1].policy->probabilities, problem[1].v));
+    NADIR_TRY(nadir_lmo_row_costs_bound(context, costs, &gain));
     for (int i = 0; i < 2; i++) {
         double remainder;
-        NADIR_CHECK(
+        NADIR_TRY(
             bound_remainder(context, &problem[i], &facts->perturbation[i], &facts->range[i], &remainder));
         lost += remainder + slope_error(&problem[i]) + problem[i].J_error;
     }
     lost = nadir_round_up(lost + gain, 16);
     *lower = nadir_round_below(problem[0].J - problem[1].J - lost,
                                fabs(problem[0].J) + fabs(problem[1].J) + lost, 4);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* At least the change of c . Delta by the rounding of the costs of a row: each has 4 roundings of its terms,
- * x and y one each besides, and 2 where it is scaled. length: at least |Delta|_1. */
+ * x and y one each besides, and 2 where it is scaled; a term with e, as large as both others at most, has 6 of
+ * its own, and adds one to theirs. length: at least |Delta|_1. */
 static double cost_rounding(const nadir_lmo_row_costs *costs, int64_t row, double length)
 {
-    return nadir_round_error(10) * (fabs(costs->a[row]) + fabs(costs->b[row])) * length;
+    return nadir_round_error(costs->landing != 0 ? 20 : 10) * (fabs(costs->a[row]) + fabs(costs->b[row])) *
+           length;
 }
 
 /* By weak duality over the rows that share a radius (lmo.h). On the free domain, where X may be negative, all

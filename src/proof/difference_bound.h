@@ -6,6 +6,10 @@
  *
  *     v_P - v = gamma D Delta^pi v_P,      J_P - J = gamma d . Delta^pi v_P.
  *
+ * Where rewards are paid on landing, a row answers to v + e / gamma with its own e (model/landing.h): wherever
+ * Delta^pi v or Delta^pi v_P is written here, it is sum_a pi Delta_sa . (v + e_sa / gamma), and s(v) is the
+ * largest s(v + e_sa / gamma) of all rows. Differences of values have no e.
+ *
  * Let s be a seminorm that is 0 for constants: s(x) = |Phi x|_2 for non-rectangular balls, after these are
  * enclosed in the L_2 ball of radius beta_2 = beta n^max(0, 1/2 - 1/p), where Delta^pi = W M with
  * |M|_2 <= beta_2; s(x) = sigma_q(x) for rectangular sets, where |Delta^pi x| <= b^pi s(x) in every state,
@@ -34,6 +38,10 @@
 #include "sets/uncertainty.h"
 #include "solve/value.h"
 
+/* Up to this many states D is formed where rewards on landing are not separable and rows of kernels are written out,
+ * unless certify is strict: columns of D cost less than the search. */
+#define NADIR_LANDING_STATES 2000
+
 typedef struct nadir_perturbation_bound {
     double reach, kappa;    /* rounded up; infinite where nothing is known */
     double seminorm_v;      /* at least s(v) of the nominal value */
@@ -44,8 +52,8 @@ typedef struct nadir_perturbation_bound {
 nadir_status nadir_perturbation_bound_make(nadir_context *context, const nadir_problem *problem,
                                            nadir_certify effort, nadir_perturbation_bound *bound);
 
-/* At least s(x), x: [states]. work: [2 * states] */
-nadir_status nadir_perturbation_seminorm(nadir_context *context, const nadir_problem *problem,
+/* At least s(x), or s(x + landing e) of all rows that can move, x: [states]. work: [3 * states] */
+nadir_status nadir_perturbation_seminorm(nadir_context *context, const nadir_problem *problem, double landing,
                                          const double *x, double *work, double *seminorm);
 
 /*
@@ -73,10 +81,10 @@ nadir_status nadir_perturbation_seminorm(nadir_context *context, const nadir_pro
 nadir_status nadir_occupancy_range_make(nadir_context *context, const nadir_problem *problem,
                                         nadir_occupancy_bounds *range);
 
-/* response(s, x) for every s, rounded up, where x is known to `error`. work: [3 * states]; response:
- * [states]. */
-nadir_status nadir_row_response(nadir_context *context, const nadir_problem *problem, const double *x,
-                                double error, double *work, double *response);
+/* response(s, x) for every s, rounded up, where x is known to `error`; rows have x + landing e. work:
+ * [3 * states]; response: [states]. */
+nadir_status nadir_row_response(nadir_context *context, const nadir_problem *problem, double landing,
+                                const double *x, double error, double *work, double *response);
 
 /* At least beta |weight_s response_s|_q, or sum_s beta_s weight_s response_s: the most that kernels of the
  * set change a sum with these weights. work: [states] */
@@ -103,7 +111,7 @@ nadir_status nadir_row_response_columns(nadir_context *context, const nadir_prob
  * where the minimum is bounded by weak duality (nadir_lmo_row_costs_bound).
  *
  * Second order, around a stationary kernel P*, non-rectangular ball, p = 2. With delta = P - P*, v and d at
- * P*, rho_i(s) = gamma delta^i_s . v_i for the policies i = A, B,
+ * P*, rho_i(s) = gamma delta^i_s . v_i (v_i + e / gamma, row by row) for the policies i = A, B,
  *
  *     f(P) - f(P*) = sum_s d^A_P rho_A - d^B_P rho_B
  *                  = <G, delta> + sum_s (d^A_P - d_A) rho_A - (d^B_P - d_B) rho_B
@@ -119,6 +127,7 @@ nadir_status nadir_row_response_columns(nadir_context *context, const nadir_prob
  *
  *     sum_i gamma |W d_i| / (1 - kappa_i) * gamma |Phi D W| / (1 - kappa_i) * |Phi v_i|
  *                                                        (difference_bound.h, every domain),
+ *     the same with |Phi D_i diag(response(., v_i))|, D_i at P*, for the last two factors (rewards on landing),
  *     the largest eigenvalue of the symmetric part of the matrix with entries
  *     sum_i gamma^2 response(t, v_i) high_i(s) response(s, D_i e_t)
  *                                                        (difference_bound.h, simplex and support).

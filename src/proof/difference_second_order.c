@@ -3,9 +3,11 @@
  * of occupancies that it needs; see difference_bound.h for the proof.
  */
 #include "core/round.h"
+#include "linalg/eigen.h"
 #include "linalg/gstd.h"
 #include "linalg/vector.h"
-#include "model/kernel.h"
+#include "model/landing.h"
+#include "proof/breakdown.h"
 #include "proof/difference_bound.h"
 #include "proof/verified_solve.h"
 
@@ -18,7 +20,7 @@
 
 /* One row of P* and of the gradient of the Lagrangian there. */
 typedef struct gradient_row {
-    double *g; /* [states] G + 2 tau Delta* / alpha^2 */
+    double *g; /* [2 * states] G + 2 tau Delta* / alpha^2; work */
     double *p; /* [states] P* */
     bool *allowed;
     double largest; /* |G| + |2 tau Delta* / alpha^2| */
@@ -34,8 +36,13 @@ static void fill_row(const nadir_lmo_row_costs *costs, double tau, nadir_explici
     const bool support = costs->set->domain == NADIR_DOMAIN_SUPPORT;
     memset(to->p, 0, (size_t)n * sizeof *to->p);
     memset(to->g, 0, (size_t)n * sizeof *to->g);
+    double *cost = to->g + n;
     for (int64_t t = 0; t < n; t++) {
         to->allowed[t] = !support;
+        cost[t] = costs->a[row] * costs->x[t] - costs->b[row] * costs->y[t];
+    }
+    if (costs->landing != 0) {
+        nadir_landing_costs(costs->model, row, (costs->a[row] - costs->b[row]) * costs->landing, cost, cost);
     }
     for (int64_t i = 0; i < own.count; i++) {
         to->p[own.columns[i]] = own.values[i];
@@ -47,10 +54,10 @@ static void fill_row(const nadir_lmo_row_costs *costs, double tau, nadir_explici
     }
     to->largest = 0;
     for (int64_t t = 0; t < n; t++) {
-        const double cost = (costs->a[row] * costs->x[t] - costs->b[row] * costs->y[t]) * costs->scale;
+        const double of_costs = cost[t] * costs->scale;
         const double of_ball = factor * (to->p[t] - to->g[t]);
-        to->g[t] = cost + of_ball;
-        to->largest = fmax(to->largest, fabs(cost) + fabs(of_ball));
+        to->g[t] = of_costs + of_ball;
+        to->largest = fmax(to->largest, fabs(of_costs) + fabs(of_ball));
     }
 }
 
@@ -92,7 +99,7 @@ nadir_status nadir_difference_slack(nadir_context *context, const nadir_lmo_row_
     const bool free_domain = set->domain == NADIR_DOMAIN_FREE;
     double sum = 0;
     double squares = 0;
-    NADIR_NEW(context, at_row.g, n);
+    NADIR_NEW(context, at_row.g, 2 * n);
     NADIR_NEW(context, at_row.p, n);
     NADIR_NEW(context, at_row.allowed, n);
     NADIR_CHECK(nadir_explicit_make(context, kernel, &entries));
@@ -131,6 +138,41 @@ static double value_error(const nadir_difference_facts *facts, int i)
     return fmax(fabs(facts->check[i].low), fabs(facts->check[i].high));
 }
 
+/* *norm >= |Phi D diag(w)|_2 with D at P*, from all its columns; infinity where they are too many. inverse: at least
+ * |D|_inf, or infinity. w: [states], 0 or more. */
+static nadir_status bound_product(nadir_context *context, const nadir_problem *problem,
+                                  nadir_occupancy *occupancy, double inverse, const double *w, double *norm)
+{
+    nadir_status status = NADIR_OK;
+    nadir_problem own = *problem;
+    const int64_t n = problem->states;
+    double *D = NULL;
+    double residual;
+    *norm = INFINITY;
+    if (problem->states > NADIR_LANDING_STATES) {
+        return NADIR_OK;
+    }
+    own.occupancy = occupancy;
+    const nadir_verified_solver known = nadir_verified_solver_make(context, &own);
+    NADIR_NEW(context, D, n * n);
+    NADIR_CHECK(nadir_verified_solve_columns(context, &own, &known, n, NULL, D, &residual));
+    /* errors of solves; the mean is off by 3 roundings, the difference by one of 2 |D|, w and the product by others */
+    const double scale = fmax(nadir_vector_largest(n, w), DBL_MIN); /* squares must not overflow */
+    const double off = fmin(nadir_verified_solve_error(&known, residual), residual * inverse) +
+                       nadir_round_error(10) * nadir_vector_largest(n * n, D);
+    for (int64_t t = 0; t < n; t++) {
+        const double mean = nadir_vector_sum(n, D + t * n) / (double)n;
+        for (int64_t s = 0; s < n; s++) {
+            D[t * n + s] = (D[t * n + s] - mean) * (w[t] / scale);
+        }
+    }
+    NADIR_CHECK(nadir_spectral_norm_prove(context, n, D, 0, norm));
+    *norm = nadir_round_up((*norm + (double)n * off) * scale, 16); /* |w / scale|_2 <= sqrt(n) */
+cleanup:
+    nadir_release(context, D);
+    return status;
+}
+
 /* C by norms; infinity: nothing is known. */
 static nadir_status curvature_by_norms(nadir_context *context, const nadir_problem problem[2],
                                        const nadir_difference_witness *witness,
@@ -138,20 +180,30 @@ static nadir_status curvature_by_norms(nadir_context *context, const nadir_probl
 {
     nadir_status status = NADIR_OK;
     double *work = NULL;
+    const int64_t n = problem[0].states;
     const double beta = problem[0].uncertainty->radius;
-    NADIR_NEW(context, work, 2 * problem[0].states);
+    NADIR_NEW(context, work, 4 * n);
     *C = 0;
     for (int i = 0; i < 2; i++) {
         const nadir_perturbation_bound *known = &facts->perturbation[i];
         const double rest = 1 - known->kappa;
         double seminorm;
+        double norm = INFINITY;
         if (!(rest > 0)) {
             *C = INFINITY;
             goto cleanup;
         }
-        NADIR_CHECK(nadir_perturbation_seminorm(context, &problem[i], witness->v[i], work, &seminorm));
+        NADIR_CHECK(nadir_perturbation_seminorm(context, &problem[i], problem[i].landing, witness->v[i], work,
+                                                &seminorm));
         seminorm += known->seminorm_factor * value_error(facts, i);
-        *C += nadir_round_up(known->reach / beta * (known->kappa / beta) / rest / rest * seminorm,
+        if (problem[i].landing != 0) { /* rows differ more than the largest seminorm tells */
+            NADIR_CHECK(nadir_row_response(context, &problem[i], problem[i].landing, witness->v[i],
+                                           value_error(facts, i), work, work + 3 * n));
+            NADIR_CHECK(bound_product(context, &problem[i], witness->occupancy[i], facts->inverse[i],
+                                      work + 3 * n, &norm));
+        }
+        const double product = fmin(known->kappa / beta * seminorm / rest, problem[i].gamma * norm);
+        *C += nadir_round_up(known->reach / beta * product / rest,
                              32 / rest); /* rest itself is off by a rounding */
     }
 cleanup:
@@ -164,19 +216,18 @@ static nadir_status add_matrix(nadir_context *context, const nadir_problem *prob
                                const nadir_difference_witness *witness, const nadir_difference_facts *facts,
                                int i, double *responses, double *matrix, double *work)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     double *of_value = work + 3 * n;
-    NADIR_CHECK(nadir_row_response(context, problem, witness->v[i], value_error(facts, i), work, of_value));
-    NADIR_CHECK(nadir_row_response_columns(context, problem, witness->occupancy[i], responses));
+    NADIR_TRY(nadir_row_response(context, problem, problem->landing, witness->v[i], value_error(facts, i),
+                                 work, of_value));
+    NADIR_TRY(nadir_row_response_columns(context, problem, witness->occupancy[i], responses));
     for (int64_t t = 0; t < n; t++) {
         const double weight = problem->gamma * problem->gamma * of_value[t];
         for (int64_t s = 0; s < n; s++) {
             matrix[t * n + s] += weight * facts->range[i].high[s] * responses[t * n + s];
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* At least the largest eigenvalue of (M + M^T) / 2, M >= 0 of order n: for every z > 0 the largest quotient
@@ -245,7 +296,6 @@ static nadir_status solve_occupancy(nadir_context *context, const nadir_problem 
                                     const nadir_difference_witness *witness,
                                     const nadir_difference_facts *facts, int i, double *d, double *error)
 {
-    nadir_status status = NADIR_OK;
     nadir_problem own = *problem;
     own.occupancy = witness->occupancy[i];
     const nadir_uncertainty *set = problem->uncertainty;
@@ -253,9 +303,10 @@ static nadir_status solve_occupancy(nadir_context *context, const nadir_problem 
     const nadir_perturbation_bound *perturbation = &facts->perturbation[i];
     const double v_error = value_error(facts, i);
     nadir_solve_error enclosed;
-    NADIR_CHECK(nadir_verified_solve(context, &own, &known, true, own.mu, 0, NULL, 0, d, &enclosed));
+    NADIR_TRY(nadir_verified_solve(context, &own, &known, true, own.mu, 0, NULL, 0, d, &enclosed));
     const double d_error = fmin(enclosed.error, nadir_round_up(enclosed.residual * facts->inverse[i], 4));
-    const double largest = nadir_vector_largest(own.states, witness->v[i]) + v_error;
+    const double largest = nadir_vector_largest(own.states, witness->v[i]) + v_error +
+                           fabs(own.landing) * nadir_landing_largest(own.model);
     /* |delta^pi_s . x| <= 2 max |x| between distributions, and sum d_P = 1 / (1 - gamma); on the free domain
      * |delta| <= 2 beta and the norms of difference_bound.h */
     const double per_d = set->domain == NADIR_DOMAIN_FREE
@@ -267,8 +318,7 @@ static nadir_status solve_occupancy(nadir_context *context, const nadir_problem 
             : 2 * own.gamma * nadir_verified_solve_error(&known, 1);
     *error = nadir_round_up(
         own.gamma * per_d * largest * d_error + per_v * (v_error + facts->row_sum * largest), 32);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* costs <- G at P*. *error: at least the change of <G, delta> by the errors of v and d. */
@@ -286,9 +336,9 @@ static nadir_status set_gradient(nadir_context *context, const nadir_problem pro
         NADIR_CHECK(solve_occupancy(context, &problem[i], witness, facts, i, d + i * n, &own));
         *error += own;
     }
-    NADIR_CHECK(nadir_lmo_row_costs_set(context, costs, problem[0].gamma, d, problem[0].policy->probabilities,
-                                        witness->v[0], d + n, problem[1].policy->probabilities,
-                                        witness->v[1]));
+    NADIR_CHECK(nadir_lmo_row_costs_set(context, costs, problem[0].gamma, problem[0].landing, d,
+                                        problem[0].policy->probabilities, witness->v[0], d + n,
+                                        problem[1].policy->probabilities, witness->v[1]));
 cleanup:
     nadir_release(context, d);
     return status;
@@ -299,7 +349,6 @@ nadir_status nadir_difference_second_order(nadir_context *context, const nadir_p
                                            const nadir_difference_facts *facts, nadir_lmo_row_costs *costs,
                                            double *lower, double *kappa)
 {
-    nadir_status status = NADIR_OK;
     const double beta = problem[0].uncertainty->radius;
     const double tau = witness->tau;
     const double base = facts->lower;
@@ -309,11 +358,11 @@ nadir_status nadir_difference_second_order(nadir_context *context, const nadir_p
     double by_columns = INFINITY;
     *lower = -INFINITY;
     *kappa = NAN;
-    NADIR_CHECK(set_gradient(context, problem, witness, facts, costs, &error));
-    NADIR_CHECK(nadir_difference_slack(context, costs, witness->kernel, tau, &slack));
-    NADIR_CHECK(curvature_by_norms(context, problem, witness, facts, &C));
+    NADIR_TRY(set_gradient(context, problem, witness, facts, costs, &error));
+    NADIR_TRY(nadir_difference_slack(context, costs, witness->kernel, tau, &slack));
+    NADIR_TRY(curvature_by_norms(context, problem, witness, facts, &C));
     if (facts->range[0].high != NULL && facts->range[1].high != NULL && C > tau) {
-        NADIR_CHECK(curvature_by_columns(context, problem, witness, facts, &by_columns));
+        NADIR_TRY(curvature_by_columns(context, problem, witness, facts, &by_columns));
     }
     C = fmin(C, by_columns);
     if (isfinite(C) && isfinite(error) && isfinite(base)) {
@@ -325,8 +374,7 @@ nadir_status nadir_difference_second_order(nadir_context *context, const nadir_p
         *lower = nadir_round_below(base - lost, fabs(base) + lost, 4);
         *kappa = tau > 0 ? C / (2 * tau) : INFINITY;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Bounds on the occupancies of all kernels of a set; see difference_bound.h. */
@@ -345,44 +393,55 @@ static double state_roundings(const nadir_problem *problem)
 static nadir_status sigma_of(nadir_context *context, int64_t count, const double *x, double q, double error,
                              double *work, double *sigma)
 {
-    nadir_status status = NADIR_OK;
     nadir_gstd gstd;
     /* x - omega is off by the error of x and by rounding */
     const double each = nadir_round_above(error, nadir_vector_largest(count, x), 4);
-    NADIR_CHECK(nadir_gstd_compute(context, 0, count, x, q, work, NULL, &gstd));
+    NADIR_TRY(nadir_gstd_compute(context, 0, count, x, q, work, NULL, &gstd));
     for (int64_t i = 0; i < count; i++) {
         work[i] = fabs(x[i] - gstd.omega) + each;
     }
     *sigma = count > 1 ? nadir_round_up(nadir_norm_short(count, work, q), 4 * (double)(count + 32)) : 0;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
-/* sigma_sa(x) of a row on domain support; all: that over all states. work: [3 * states] */
+/* sigma_sa(x + landing e) of a row; all: sigma(x) over all states. work: [3 * states] */
 static nadir_status row_sigma(nadir_context *context, const nadir_problem *problem, int64_t row,
-                              const double *x, double error, double all, double *work, double *sigma)
+                              double landing, const double *x, double error, double all, double *work,
+                              double *sigma)
 {
     const nadir_row nominal = nadir_model_row(problem->model, row);
+    const bool support = problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
     int64_t count = 0;
-    for (int64_t i = 0; i < nominal.count; i++) {
+    for (int64_t i = 0; support && i < nominal.count; i++) {
         work[count] = x[nadir_row_column(&nominal, i)];
         count += nominal.values[i] > 0;
     }
+    if (support && landing != 0) {
+        nadir_landing_add(problem->model, row, landing, true, work);
+    } else if (landing != 0) {
+        nadir_landing_costs(problem->model, row, landing, x, work);
+        count = problem->states;
+    }
     *sigma = all;
-    return count == problem->states ? NADIR_OK
-                                    : sigma_of(context, count, work, problem->uncertainty->q, error,
-                                               work + problem->states, sigma);
+    return landing == 0 && (!support || count == problem->states)
+               ? NADIR_OK
+               : sigma_of(context, count, work, problem->uncertainty->q, error, work + problem->states,
+                          sigma);
 }
 
-nadir_status nadir_row_response(nadir_context *context, const nadir_problem *problem, const double *x,
-                                double error, double *work, double *response)
+nadir_status nadir_row_response(nadir_context *context, const nadir_problem *problem, double landing,
+                                const double *x, double error, double *work, double *response)
 {
-    nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
     const nadir_model *model = problem->model;
-    const bool support = set->domain == NADIR_DOMAIN_SUPPORT;
+    /* the factor, its product with e and the sum */
+    const double of_costs = landing == 0 ? error
+                                         : nadir_round_above(error,
+                                                             nadir_vector_largest(problem->states, x) +
+                                                                 fabs(landing) * nadir_landing_largest(model),
+                                                             8);
     double all;
-    NADIR_CHECK(sigma_of(context, problem->states, x, set->q, error, work, &all));
+    NADIR_TRY(sigma_of(context, problem->states, x, set->q, error, work, &all));
     for (int64_t s = 0; s < problem->states; s++) {
         double largest = 0; /* of the terms alpha pi sigma */
         double sum = 0;     /* of radii times terms */
@@ -390,8 +449,8 @@ nadir_status nadir_row_response(nadir_context *context, const nadir_problem *pro
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             const double shape = nadir_uncertainty_scale(set, row) * problem->policy->probabilities[row];
             double sigma = all;
-            if (support && shape > 0) {
-                NADIR_CHECK(row_sigma(context, problem, row, x, error, all, work, &sigma));
+            if (shape > 0) {
+                NADIR_TRY(row_sigma(context, problem, row, landing, x, of_costs, all, work, &sigma));
             }
             const double term = shape * sigma;
             sum += term * nadir_uncertainty_radius(set, s, row);
@@ -406,8 +465,7 @@ nadir_status nadir_row_response(nadir_context *context, const nadir_problem *pro
         response[s] = nadir_round_up(set->set == NADIR_SET_SA ? sum : norm,
                                      8 * (double)(model->state_rows[s + 1] - model->state_rows[s] + 32));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 double nadir_row_response_total(const nadir_problem *problem, const double *weight, const double *response,
@@ -448,7 +506,7 @@ nadir_status nadir_row_response_columns(nadir_context *context, const nadir_prob
         NADIR_CHECK(nadir_verified_solve_columns(context, &own, &known, count, which, columns, &residual));
         const double error = nadir_verified_solve_error(&known, residual);
         for (int64_t i = 0; i < count; i++) {
-            NADIR_CHECK(nadir_row_response(context, problem, columns + i * n, error, work,
+            NADIR_CHECK(nadir_row_response(context, problem, 0, columns + i * n, error, work,
                                            responses + (first + i) * n));
         }
     }
@@ -465,7 +523,6 @@ static nadir_status bound_change(nadir_context *context, const nadir_problem *pr
                                  const nadir_occupancy_bounds *range, const double *response, double *value,
                                  double *change)
 {
-    nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = problem->uncertainty;
     const int64_t n = problem->states;
     const bool ball = set->set == NADIR_SET_NONRECT;
@@ -481,12 +538,11 @@ static nadir_status bound_change(nadir_context *context, const nadir_problem *pr
             ball ? pow(range->high[s] / range->total, set->q - 1) * pow(share, set->q) : radius * response[s];
     }
     if (!(ball && isinf(set->q))) {
-        NADIR_CHECK(nadir_occupancy_bounds_most(context, range, value, &sum));
+        NADIR_TRY(nadir_occupancy_bounds_most(context, range, value, &sum));
         most = ball ? largest * pow(range->total, 1 - 1 / set->q) * pow(sum, 1 / set->q) : sum;
     }
     *change = nadir_round_up(problem->gamma * most * (ball ? set->radius : 1), state_roundings(problem));
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* responses: [states * states] of the columns of D. */

@@ -9,6 +9,7 @@
 #include "linalg/gstd.h"
 #include "linalg/vector.h"
 #include "proof/bellman_bound.h"
+#include "proof/difference_bound.h"
 
 #include <math.h>
 
@@ -34,7 +35,10 @@ nadir_status nadir_free_enclosing_ball(nadir_context *context, const nadir_probl
     const nadir_status status = nadir_uncertainty_make(context, problem->model, problem->policy, &ball, two);
     *enclosing = *problem;
     enclosing->uncertainty = two;
-    const double factor = own->p > 2 ? pow((double)own->entries, 0.5 - 1 / own->p) : 1;
+    /* p = 1: zero-sum rows have |x|_2 <= |x|_1 / sqrt(2) */
+    const double factor = own->p > 2    ? pow((double)own->entries, 0.5 - 1 / own->p)
+                          : own->p == 1 ? sqrt(0.5)
+                                        : 1;
     *wider = nadir_round_up(factor, 8);
     return status;
 }
@@ -43,29 +47,27 @@ nadir_status nadir_penalty_bound(nadir_context *context, const nadir_problem *pr
                                  const nadir_spectral_question *question, double wanted,
                                  nadir_known_breakdown *known, double *lambda_high, nadir_proof *proof)
 {
-    nadir_status status = NADIR_OK;
     const nadir_breakdown_proof last = nadir_breakdown_may_form_columns(problem, certify)
                                            ? NADIR_BREAKDOWN_CHOLESKY
                                            : NADIR_BREAKDOWN_PRODUCTS;
     double high;
     *proof = NADIR_PROOF_RIGOROUS;
-    NADIR_CHECK(nadir_spectral_check(context, problem, question, known->low, lambda_high));
+    NADIR_TRY(nadir_spectral_check(context, problem, question, known->low, lambda_high));
     while (*lambda_high > wanted && known->proof < last) {
-        NADIR_CHECK(nadir_breakdown_prove(context, problem, known->proof + 1, question->beta, known));
-        NADIR_CHECK(nadir_spectral_check(context, problem, question, known->low, &high));
+        NADIR_TRY(nadir_breakdown_prove(context, problem, known->proof + 1, question->beta, known));
+        NADIR_TRY(nadir_spectral_check(context, problem, question, known->low, &high));
         *lambda_high = fmin(*lambda_high, high);
     }
     if (*lambda_high > wanted) {
-        NADIR_CHECK(nadir_breakdown_estimate_once(context, problem, known));
+        NADIR_TRY(nadir_breakdown_estimate_once(context, problem, known));
         const double limit = NADIR_BREAKDOWN_CLOSE * known->estimate; /* NaN: there is none */
         if (question->beta < limit) {
-            NADIR_CHECK(nadir_spectral_check(context, problem, question, limit, &high));
+            NADIR_TRY(nadir_spectral_check(context, problem, question, limit, &high));
             *proof = high < *lambda_high ? NADIR_PROOF_NUMERICAL : *proof;
             *lambda_high = fmin(*lambda_high, high);
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /*
@@ -101,8 +103,9 @@ static void fill_change(const nadir_problem *problem, const nadir_verified_solve
     }
 }
 
-nadir_status nadir_rectangular_reach(nadir_context *context, const nadir_problem *problem, double *b,
-                                     double *mass, double *norm)
+/* *mass >= d . b, *norm >= |D b|_q for b: [states], 0 or more. */
+static nadir_status measure_change(nadir_context *context, const nadir_problem *problem, const double *b,
+                                   double *mass, double *norm)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
@@ -111,7 +114,6 @@ nadir_status nadir_rectangular_reach(nadir_context *context, const nadir_problem
     double *v_b = NULL;
     double rounding;
     NADIR_NEW(context, v_b, n);
-    fill_change(problem, &solver, b);
     NADIR_CHECK(nadir_verified_solve(context, problem, &solver, false, b, 0, NULL, 0, v_b, &error));
     *mass = INFINITY;
     *norm = INFINITY;
@@ -129,17 +131,23 @@ cleanup:
     return status;
 }
 
+nadir_status nadir_rectangular_reach(nadir_context *context, const nadir_problem *problem, double *b,
+                                     double *mass, double *norm)
+{
+    const nadir_verified_solver solver = nadir_verified_solver_make(context, problem);
+    fill_change(problem, &solver, b);
+    return measure_change(context, problem, b, mass, norm);
+}
+
 /* At least sigma_q(x); work: [states] */
 static nadir_status bound_sigma(nadir_context *context, const nadir_problem *problem, const double *x,
                                 double *work, double *sigma)
 {
-    nadir_status status = NADIR_OK;
     nadir_gstd gstd;
-    NADIR_CHECK(nadir_gstd_compute(context, nadir_model_first(problem->model), problem->states, x,
-                                   problem->uncertainty->q, work, NULL, &gstd));
+    NADIR_TRY(nadir_gstd_compute(context, nadir_model_first(problem->model), problem->states, x,
+                                 problem->uncertainty->q, work, NULL, &gstd));
     *sigma = gstd.sigma * (1 + NORM_SLACK);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Whether Phat^pi(s, t) >= least for all t. work: [states and ghosts] */
@@ -182,18 +190,55 @@ static bool set_is_valid(const nadir_context *context, const nadir_problem *prob
     return nadir_allreduce_and(context, valid);
 }
 
+nadir_status nadir_free_taken(nadir_context *context, const nadir_problem *problem, double factor,
+                              const double *v, double v_error, double *taken)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_uncertainty *set = problem->uncertainty;
+    double *work = NULL;
+    NADIR_NEW(context, work, 3 * problem->states);
+    NADIR_CHECK(nadir_row_response(context, problem, problem->landing, v, v_error, work, taken));
+    for (int64_t s = 0; s < problem->states; s++) {
+        const double radius =
+            set->set == NADIR_SET_S ? nadir_uncertainty_radius(set, s, problem->model->state_rows[s]) : 1;
+        taken[s] = nadir_round_up(problem->gamma * factor * radius * taken[s], 8);
+    }
+cleanup:
+    nadir_release(context, work);
+    return status;
+}
+
 /* mu . v - c for c (1 - gamma) = max (v - Tv)_+; b: [states] <- what rows take. */
 static nadir_status bound_by_residual(nadir_context *context, const nadir_problem *problem, double factor,
                                       const double *v, double *b, double *work, double *lower)
 {
-    nadir_status status = NADIR_OK;
     double sigma;
-    NADIR_CHECK(bound_sigma(context, problem, v, work, &sigma));
-    for (int64_t s = 0; s < problem->states; s++) {
-        b[s] = nadir_round_up(problem->gamma * factor * sigma * b[s], 8);
+    if (problem->landing != 0) {
+        NADIR_TRY(nadir_free_taken(context, problem, factor, v, 0, b));
+    } else {
+        NADIR_TRY(bound_sigma(context, problem, v, work, &sigma));
+        for (int64_t s = 0; s < problem->states; s++) {
+            b[s] = nadir_round_up(problem->gamma * factor * sigma * b[s], 8);
+        }
     }
-    NADIR_CHECK(nadir_bellman_bound(context, problem, v, b, lower));
+    return nadir_bellman_bound(context, problem, v, b, lower);
+}
+
+/* d . B + gamma (d . b^pi) |D B|_q / (1 - gamma |v_b|_q), B what rows take from the nominal v: v - v_P = D y with
+ * |y| <= B + gamma sigma_q(v_P - v) b^pi. */
+static nadir_status bound_by_rows(nadir_context *context, const nadir_problem *problem, double factor,
+                                  double reach_mass, double denominator, double *penalty)
+{
+    nadir_status status = NADIR_OK;
+    double *B = NULL;
+    double mass;
+    double norm;
+    NADIR_NEW(context, B, problem->states);
+    NADIR_CHECK(nadir_free_taken(context, problem, factor, problem->v, problem->v_error, B));
+    NADIR_CHECK(measure_change(context, problem, B, &mass, &norm));
+    *penalty = nadir_round_up(mass + reach_mass * norm / denominator, 4);
 cleanup:
+    nadir_release(context, B);
     return status;
 }
 
@@ -201,21 +246,22 @@ cleanup:
 static nadir_status bound_by_contraction(nadir_context *context, const nadir_problem *problem, double factor,
                                          double mass, double norm, double *work, double *lower)
 {
-    nadir_status status = NADIR_OK;
     const double total = (double)nadir_model_total(problem->model);
     const double reach = nadir_round_up(problem->gamma * factor, 4);
     const double denominator = nadir_round_below(1 - reach * norm, 1, 4);
     double sigma;
-    NADIR_CHECK(bound_sigma(context, problem, problem->v, work, &sigma));
+    NADIR_TRY(bound_sigma(context, problem, problem->v, work, &sigma));
     sigma += problem->v_error * pow(total, 1 / problem->uncertainty->q) * (1 + NORM_SLACK);
-    const double penalty = reach * mass == 0 ? 0 : reach * mass * sigma / denominator;
+    double penalty = reach * mass == 0 ? 0 : reach * mass * sigma / denominator;
+    if (problem->landing != 0 && denominator > 0) {
+        NADIR_TRY(bound_by_rows(context, problem, factor, reach * mass, denominator, &penalty));
+    }
     *lower = nadir_round_below(problem->J - (problem->J_error + penalty),
                                fabs(problem->J) + problem->J_error + penalty, 8);
     if (!(denominator > 0) || !isfinite(*lower)) {
         *lower = -INFINITY;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_rectangular_free_bound(nadir_context *context, const nadir_problem *problem, double factor,

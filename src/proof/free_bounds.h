@@ -13,8 +13,8 @@
 /* J - lambda_high, rounded down. */
 double nadir_free_lower(const nadir_problem *problem, double lambda_high);
 
-/* The same problem with an L_2 ball that contains the set: U_p(beta) in U_2(beta n^max(0, 1/2 - 1/p)). *wider
- * is that factor, rounded up. *enclosing points to *two, which the caller clears after success. */
+/* The same problem with an L_2 ball that contains the set: U_p(beta) in U_2(beta n^max(0, 1/2 - 1/p)), and
+ * U_1(beta) in U_2(beta / sqrt 2). *wider is that factor, rounded up. *enclosing points to *two, which the caller clears after success. */
 nadir_status nadir_free_enclosing_ball(nadir_context *context, const nadir_problem *problem,
                                        nadir_uncertainty *two, nadir_problem *enclosing, double *wider);
 
@@ -40,6 +40,12 @@ nadir_status nadir_l1_reach(nadir_context *context, const nadir_problem *problem
 nadir_status nadir_rectangular_reach(nadir_context *context, const nadir_problem *problem, double *b,
                                      double *mass, double *norm);
 
+/* taken: [states] at least what rows take from any v within v_error of this one: sum_a pi beta_sa sigma_q(c_sa)
+ * or beta_s |alpha pi sigma_q(c_sa)|_q, times `factor`, where each row has costs c_sa of its own. Not
+ * rectangular: as if beta_s were 1. */
+nadir_status nadir_free_taken(nadir_context *context, const nadir_problem *problem, double factor,
+                              const double *v, double v_error, double *taken);
+
 /*
  * s- and sa-rectangular: *lower bounds the return over the set times `factor`. v: [states], any vector; the
  * closer to the value under the worst kernel, the better the bound. T is the robust Bellman operator,
@@ -54,6 +60,11 @@ nadir_status nadir_rectangular_reach(nadir_context *context, const nadir_problem
  *       J_U >= J - gamma (d . b^pi) sigma_q(v) / (1 - gamma |v_b|_q),
  *
  *   where the denominator is positive; else -infinity.
+ *
+ * Rewards on landing that are not separable: T takes B(s) = sum_a pi beta_sa sigma_q(c_sa), or beta_s |alpha pi
+ * sigma_q(c_sa)|_q, in place of gamma b^pi sigma_q(v), and the weaker bound is, with B of the nominal v,
+ *
+ *       J_U >= J - d . B - gamma (d . b^pi) |D B|_q / (1 - gamma |v_b|_q).
  *
  * *breakdown: a proven factor up to which no kernel is singular, 1 / (gamma |v_b|_q) with v_b at factor 1;
  * at least `factor` where *exact is true.

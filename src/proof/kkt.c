@@ -7,6 +7,7 @@
 #include "core/round.h"
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
+#include "model/landing.h"
 
 #include <math.h>
 
@@ -23,24 +24,34 @@ static void clear_kkt(nadir_context *context, nadir_kkt *kkt)
 typedef struct row_values {
     double *v;      /* [states] and ghosts: the value less the middle of its range */
     double largest; /* the largest |value| */
-    double range;   /* the largest |v| */
+    double landing; /* the largest |landing e| that is added to it */
+    double range;   /* the largest |v| and that */
 } row_values;
+
+/* v, or v + landing e, of an entry of row i. */
+static double cost_of(const nadir_perturbable_rows *perturbable, const row_values *self, int64_t i, int64_t j)
+{
+    const double v = self->v[nadir_perturbable_rows_column(perturbable, i, j)];
+    return perturbable->landing != NULL ? v + perturbable->landing[perturbable->starts[i] + j] : v;
+}
 
 /* Solves for v; J = mu . v, and the first part of the error: residual, row sums and the dot product. */
 static nadir_status solve_value(nadir_context *context, nadir_kkt *kkt, row_values *self)
 {
-    nadir_status status = NADIR_OK;
     const nadir_expansion_point *point = kkt->point;
     const int64_t n = kkt->perturbable->states;
     nadir_solve_error enclosed;
     double dot_error;
     double low = INFINITY;
     double high = -INFINITY;
-    NADIR_CHECK(nadir_verified_solve(context, &point->problem, &point->known, false, point->problem.R, 0,
-                                     point->start != NULL ? point->start->v : NULL, 0, self->v, &enclosed));
+    NADIR_TRY(nadir_verified_solve(context, &point->problem, &point->known, false, point->problem.R, 0,
+                                   point->start != NULL ? point->start->v : NULL, 0, self->v, &enclosed));
     kkt->J = nadir_global_dot(context, n, point->problem.mu, self->v, &dot_error);
-    /* R^pi is an average over actions, with a rounding error of its own */
-    const double rewards = nadir_global_largest(context, point->problem.rows, point->problem.rewards);
+    /* R^pi of P* is an average over actions, with a rounding error of its own: two roundings of a state and
+     * four of every row that pays on landing */
+    const double rewards = point->problem.landing != 0
+                               ? nadir_landing_reward_size(context, point->problem.model, 1)
+                               : nadir_global_largest(context, point->problem.rows, point->problem.rewards);
     const double residual = enclosed.residual + 2 * point->known.averaging * rewards;
     for (int64_t s = 0; s < n; s++) {
         low = fmin(low, self->v[s]);
@@ -56,10 +67,11 @@ static nadir_status solve_value(nadir_context *context, nadir_kkt *kkt, row_valu
     for (int64_t s = 0; s < n; s++) {
         self->v[s] -= middle;
     }
-    self->range = nadir_global_largest(context, n, self->v);
+    self->landing =
+        nadir_round_up(fabs(point->problem.landing) * nadir_landing_largest(point->problem.model), 4);
+    self->range = nadir_global_largest(context, n, self->v) + self->landing;
     nadir_exchange_fill(kkt->perturbable->exchange, self->v);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The slack of row i: at most g - min g where X = 0; *square grows by |Delta / alpha|^2 of the row. Returns at
@@ -79,7 +91,7 @@ static double find_slack(const nadir_kkt *kkt, const row_values *self, int64_t i
     double widest = 0;
     for (int64_t j = 0; j < length; j++) {
         const double change = (X[j] - phat[j]) / alpha;
-        const double g = hold * change + force * self->v[nadir_perturbable_rows_column(perturbable, i, j)];
+        const double g = hold * change + force * cost_of(perturbable, self, i, j);
         lowest = g < lowest ? g : lowest;
         widest = fabs(change) > widest ? fabs(change) : widest;
         *square += change * change;
@@ -89,7 +101,7 @@ static double find_slack(const nadir_kkt *kkt, const row_values *self, int64_t i
     double lack = 0;
     for (int64_t j = 0; j < length; j++) {
         const double change = (X[j] - phat[j]) / alpha;
-        const double g = hold * change + force * self->v[nadir_perturbable_rows_column(perturbable, i, j)];
+        const double g = hold * change + force * cost_of(perturbable, self, i, j);
         const double above = g - lowest;
         const double sure = above - 2 * rounding;
         lack += X[j] * above;
@@ -169,9 +181,12 @@ static nadir_status find_unvisited_w(nadir_context *context, nadir_kkt *kkt, nad
         self->v[s] -= mean;
     }
     nadir_exchange_fill(kkt->perturbable->exchange, self->v);
-    NADIR_CHECK(nadir_sensitivity_tables(context, sensitivity, 1, self->v, up, up + n));
-    /* the two shifts of v cost two roundings of its size in every entry */
-    const double shift = nadir_round_error(4) * self->largest;
+    /* k(s, -v)^2. Landing may hurt where v is flat: rows that have costs of their own answer to these. */
+    NADIR_CHECK(kkt->perturbable->landing != NULL
+                    ? nadir_sensitivity_costs(context, sensitivity, kkt->unvisited, self->v, up + n)
+                    : nadir_sensitivity_tables(context, sensitivity, 1, self->v, up, up + n));
+    /* the two shifts of v cost two roundings of its size in every entry; with landing a product and a sum */
+    const double shift = nadir_round_error(self->landing > 0 ? 8 : 4) * (self->largest + self->landing);
     for (int64_t s = 0; s < n; s++) {
         double hold = 0;
         for (int64_t i = kkt->perturbable->first[s]; i < kkt->perturbable->first[s + 1]; i++) {

@@ -3,10 +3,10 @@
  * and the slack that keeps its zeros at zero.
  *
  * With Delta = P* - Phat, delta = P - P* for any other P of the set, norms over 1 / alpha, v about the value
- * of P*, d about its occupancy, and the gradient g = gamma d(s) pi v + 2 tau Delta / alpha^2 of the
- * Lagrangian for the rows of s,
+ * of P*, d about its occupancy, and the gradient g = gamma d(s) pi c + 2 tau Delta / alpha^2 of the
+ * Lagrangian for the rows of s, where c = v, or v + landing e in rows that pay on landing (model/landing.h),
  *
- *     J_P - mu . v = gamma sum over s of d_P(s) sum_a pi delta . v + d_P . residual
+ *     J_P - mu . v = gamma sum over s of d_P(s) sum_a pi delta . c + d_P . residual
  *                 >= -error + tau |delta|^2 + sum rho_s slack . delta
  *                    - 2 tau sum (rho_s - 1) <Delta_s, delta_s>,
  *
@@ -16,7 +16,7 @@
  *
  * States that P* does not visit (d = 0) have nominal rows in P*. For them
  *
- *     gamma d_P(s) sum_a pi delta . v >= -2 tau d_P(s) w_s |delta_s|,    w_s = gamma / (2 tau) k(s, -v)
+ *     gamma d_P(s) sum_a pi delta . c >= -2 tau d_P(s) w_s |delta_s|,    w_s = gamma / (2 tau) k(s, -c)
  *
  * (perturbable_rows.h) takes the place of all of that.
  */

@@ -196,16 +196,6 @@ static double look_at_state(const set_bounds *own, int64_t s, row_scan *self)
     return 0;
 }
 
-static int64_t most_actions(const nadir_model *model)
-{
-    int64_t most = 0;
-    for (int64_t s = 0; s < model->states; s++) {
-        const int64_t count = model->state_rows[s + 1] - model->state_rows[s];
-        most = count > most ? count : most;
-    }
-    return most;
-}
-
 /* The scan of a thread joins that of all. */
 static void join(const row_scan *part, row_scan *all)
 {
@@ -233,7 +223,7 @@ static nadir_status look_at_states(nadir_context *context, const nadir_kernel *k
     nadir_status status = NADIR_OK;
     const nadir_model *model = self->model;
     const int threads = nadir_threads_for(context, 4 * model->nonzeros);
-    const int64_t actions = most_actions(model);
+    const int64_t actions = nadir_model_most_actions(model);
     row_scan *parts = NULL;
     NADIR_NEW_ZERO(context, parts, threads);
     for (int part = 0; part < threads; part++) {

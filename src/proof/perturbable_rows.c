@@ -7,6 +7,7 @@
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 #include "model/kernel.h"
+#include "model/landing.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,6 +21,7 @@ void nadir_perturbable_rows_clear(nadir_context *context, nadir_perturbable_rows
     nadir_release(context, perturbable->own_phat);
     nadir_release(context, perturbable->own_alpha);
     nadir_release(context, perturbable->own_pi);
+    nadir_release(context, perturbable->landing);
     *perturbable = (nadir_perturbable_rows){0};
 }
 
@@ -152,6 +154,20 @@ cleanup:
     return status;
 }
 
+/* What landing adds to v in every entry, where rewards are not separable. */
+static nadir_status add_landing(nadir_context *context, const nadir_problem *problem,
+                                nadir_perturbable_rows *perturbable)
+{
+    nadir_status status = NADIR_OK;
+    NADIR_NEW_ZERO(context, perturbable->landing, perturbable->entries);
+    for (int64_t i = 0; i < perturbable->count; i++) {
+        nadir_landing_add(problem->model, nadir_perturbable_rows_row(perturbable, i), problem->landing,
+                          perturbable->columns != NULL, perturbable->landing + perturbable->starts[i]);
+    }
+cleanup:
+    return status;
+}
+
 nadir_status nadir_perturbable_rows_make(nadir_context *context, const nadir_problem *problem,
                                          nadir_perturbable_rows *perturbable)
 {
@@ -170,6 +186,9 @@ nadir_status nadir_perturbable_rows_make(nadir_context *context, const nadir_pro
     } else {
         NADIR_CHECK(list_rows(context, problem, perturbable));
         NADIR_CHECK(copy(context, problem, listed, perturbable));
+    }
+    if (problem->landing != 0) {
+        NADIR_CHECK(add_landing(context, problem, perturbable));
     }
 cleanup:
     if (status != NADIR_OK) {
@@ -286,6 +305,7 @@ void nadir_expansion_point_clear(nadir_context *context, nadir_expansion_point *
     nadir_occupancy_free(context, point->occupancy);
     nadir_kernel_free(point->kernel);
     nadir_release(context, point->own_X);
+    nadir_release(context, point->own_R);
     nadir_release(context, point->D);
     nadir_release(context, point->d);
     *point = (nadir_expansion_point){0};
@@ -394,8 +414,7 @@ static nadir_status write_values(nadir_context *context, nadir_model *model,
                                  const nadir_perturbable_rows *perturbable, const double *X,
                                  nadir_kernel **kernel)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_kernel_create_blank(context, model, false, kernel));
+    NADIR_TRY(nadir_kernel_create_blank(context, model, false, kernel));
     const nadir_perturbed *perturbed = nadir_kernel_perturbed(*kernel);
     const int threads = nadir_threads_for(context, perturbable->entries);
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -411,8 +430,7 @@ static nadir_status write_values(nadir_context *context, nadir_model *model,
         }
         perturbed->nominal[row] = false;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* X as a kernel with rows of its own. */
@@ -500,6 +518,11 @@ nadir_status nadir_expansion_point_make(nadir_context *context, const nadir_prob
                               fmin(TOLERANCE, nadir_occupancy_tolerance(problem->occupancy)),
                               &point->occupancy));
         point->problem.occupancy = point->occupancy;
+    }
+    if (kernel != NULL && problem->landing != 0) {
+        NADIR_NEW(context, point->own_R, problem->states);
+        nadir_kernel_rewards(context, point->problem.kernel, problem->policy, problem->sign, point->own_R);
+        point->problem.R = point->own_R;
     }
     nadir_kernel_measure(context, point->problem.kernel, &size);
     point->sum_off = fmax(fabs(1 - size.sum_low), fabs(size.sum_high - 1));

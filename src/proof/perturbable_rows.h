@@ -27,6 +27,7 @@ typedef struct nadir_perturbable_rows {
     const double *phat;             /* [entries] the nominal numbers */
     const double *alpha;            /* [count] scales; NULL: all one */
     const double *pi;               /* [count] probabilities */
+    double *landing;                /* [entries] problem->landing times e, which adds to v; NULL: zero */
     /* All NULL where all entries of the model are here: then the above are arrays of model, policy and set.
      */
     int64_t *own_rows, *own_first, *own_starts;
@@ -99,6 +100,11 @@ void nadir_sensitivity_clear(nadir_context *context, nadir_sensitivity *sensitiv
 nadir_status nadir_sensitivity_tables(nadir_context *context, nadir_sensitivity *sensitivity, int64_t count,
                                       const double *g, double *up, double *down);
 
+/* found[s] = k(s, -c)^2 of the states in `which`, [states], for the costs c = v + perturbable->landing that
+ * each row has of its own; else 0. Rounding is included, but not that of the costs. */
+nadir_status nadir_sensitivity_costs(nadir_context *context, const nadir_sensitivity *sensitivity,
+                                     const bool *which, const double *v, double *found);
+
 /*
  * The same for both signs with weights omega >= 1 on the entries, lengths being sqrt(sum omega delta^2):
  * both[t * states + s] is at least sum over rows of (alpha pi)^2 min over c of sum of (g - c)^2 / omega.
@@ -127,10 +133,11 @@ nadir_status nadir_sensitivity_weighted(nadir_context *context, const nadir_pert
 /* A struct of zeros holds nothing. */
 typedef struct nadir_expansion_point {
     const nadir_perturbable_rows *perturbable;
-    nadir_problem problem; /* the problem given, with the occupancy operator of X */
+    nadir_problem problem; /* the problem given, with the occupancy operator of X and R_X^pi */
     nadir_verified_solver known;
     const double *X;      /* [entries] of the perturbable rows; all others are nominal */
     double *own_X;        /* NULL: the numbers are those of `kernel`, or nominal */
+    double *own_R;        /* [states] R_X^pi, the R of the problem; NULL: that of the nominal kernel */
     double sum_off;       /* how far a row of X may be from summing to one */
     double total;         /* at least the sum of d_P, for every kernel P of the set */
     double *D;            /* [states * states] column t: x less its mean; NULL until asked for */

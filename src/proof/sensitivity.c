@@ -251,7 +251,6 @@ static squares state_squares(const nadir_sensitivity *sensitivity, int64_t state
 static nadir_status fill_column(nadir_context *context, const nadir_sensitivity *sensitivity, int thread,
                                 int threads, const double *g, double *up, double *down)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = sensitivity->perturbable->states;
     nadir_value_order *rising = &sensitivity->rising[thread];
     nadir_value_order *falling = &sensitivity->falling[thread];
@@ -262,8 +261,8 @@ static nadir_status fill_column(nadir_context *context, const nadir_sensitivity 
         whole += g[j] * g[j];
     }
     if (count_listed(sensitivity) > 0) {
-        NADIR_CHECK(nadir_value_order_make(context, n, g, rising));
-        NADIR_CHECK(nadir_value_order_make(context, n, negative, falling));
+        NADIR_TRY(nadir_value_order_make(context, n, g, rising));
+        NADIR_TRY(nadir_value_order_make(context, n, negative, falling));
     }
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t s = 0; s < n; s++) {
@@ -273,8 +272,7 @@ static nadir_status fill_column(nadir_context *context, const nadir_sensitivity 
             down[s] = k.down;
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_sensitivity_tables(nadir_context *context, nadir_sensitivity *sensitivity, int64_t count,
@@ -292,6 +290,39 @@ nadir_status nadir_sensitivity_tables(nadir_context *context, nadir_sensitivity 
                                 down != NULL ? down + t * n : NULL) != NADIR_OK;
     }
     return failures == 0 ? NADIR_OK : NADIR_ERROR_ARGUMENT;
+}
+
+nadir_status nadir_sensitivity_costs(nadir_context *context, const nadir_sensitivity *sensitivity,
+                                     const bool *which, const double *v, double *found)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_perturbable_rows *perturbable = sensitivity->perturbable;
+    const int64_t n = perturbable->states;
+    const double factor = 1 + nadir_round_error(2 * (double)(2 * perturbable->total + 64)); /* as above */
+    double *c = NULL;
+    int32_t *places = NULL;
+    NADIR_NEW(context, c, n);
+    NADIR_NEW(context, places, n);
+    for (int64_t s = 0; s < n; s++) {
+        places[s] = (int32_t)s;
+    }
+    for (int64_t s = 0; s < n; s++) {
+        double sum = 0;
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1] && which[s]; i++) {
+            const int64_t start = perturbable->starts[i];
+            const int64_t length = nadir_perturbable_rows_length(perturbable, i);
+            for (int64_t j = 0; j < length; j++) {
+                c[j] = v[nadir_perturbable_rows_column(perturbable, i, j)] + perturbable->landing[start + j];
+            }
+            sum +=
+                row_square(perturbable, i) * listed_squares(length, places, sensitivity->X + start, c).down;
+        }
+        found[s] = which[s] ? sum * factor + DBL_MIN : 0;
+    }
+cleanup:
+    nadir_release(context, c);
+    nadir_release(context, places);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------- weights */

@@ -12,14 +12,8 @@ enum { BLOCK = 64 }; /* columns of D that are solved for at once */
 nadir_verified_solver nadir_verified_solver_make(const nadir_context *context, const nadir_problem *problem)
 {
     const nadir_average *average = nadir_occupancy_average(problem->occupancy);
-    const int64_t *state_rows = problem->model->state_rows;
-    int64_t actions = 0;
-    for (int64_t s = 0; s < problem->states; s++) {
-        const int64_t here = state_rows[s + 1] - state_rows[s];
-        actions = here > actions ? here : actions;
-    }
-    actions = (int64_t)nadir_allreduce_maximum(context, (double)actions);
-    nadir_verified_solver solver = {.averaging = nadir_round_error((double)(actions + 2))};
+    const double actions = nadir_allreduce_maximum(context, (double)nadir_model_most_actions(problem->model));
+    nadir_verified_solver solver = {.averaging = nadir_round_error(actions + 2)};
     /* the norm is a sum of as many terms as a row has */
     const double terms = nadir_allreduce_maximum(context, (double)nadir_average_row_length(average));
     solver.size = problem->gamma * average->norm * (1 + nadir_round_error(terms + 8) + 2 * solver.averaging);
@@ -43,21 +37,19 @@ nadir_status nadir_verified_solve(nadir_context *context, const nadir_problem *p
                                   double b_error, const double *guess, double tolerance, double *x,
                                   nadir_solve_error *error)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
     nadir_accuracy accuracy;
     if (guess != NULL && guess != x) {
         memcpy(x, guess, (size_t)n * sizeof *x);
     }
-    NADIR_CHECK(nadir_refinement_solve(context, problem->occupancy, transposed, 1, b, tolerance,
-                                       guess != NULL, x, &accuracy));
+    NADIR_TRY(nadir_refinement_solve(context, problem->occupancy, transposed, 1, b, tolerance, guess != NULL,
+                                     x, &accuracy));
     error->b_error = b_error;
     error->largest = norm_of(context, transposed, n, x);
     error->residual =
         nadir_round_up(accuracy.residual + solver->averaging * solver->size * error->largest + b_error, 8);
     error->error = nadir_verified_solve_error(solver, error->residual);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 void nadir_solve_basis_clear(nadir_context *context, nadir_solve_basis *basis)

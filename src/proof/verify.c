@@ -5,9 +5,11 @@
 #include "proof/verify.h"
 
 #include "linalg/vector.h"
+#include "model/landing.h"
 #include "proof/bellman_bound.h"
 #include "proof/breakdown.h"
 #include "proof/free_bounds.h"
+#include "proof/free_landing.h"
 #include "proof/membership.h"
 #include "proof/rank_one_check.h"
 #include "solve/value.h"
@@ -78,7 +80,6 @@ cleanup:
  * one. */
 static nadir_status pose(nadir_verify_run *run, bool *posed)
 {
-    nadir_status status = NADIR_OK;
     const nadir_kernel_parameters *said = &run->ball;
     const nadir_witness *witness = run->has_witness ? &run->witness : NULL;
     const nadir_solver_settings solving = {
@@ -96,19 +97,43 @@ static nadir_status pose(nadir_verify_run *run, bool *posed)
     }
     ball.scales = said->scales;
     *posed = false;
-    NADIR_CHECK(nadir_solver_create(run->context, run->model, run->policy, &solving, &run->solver));
+    NADIR_TRY(nadir_solver_create(run->context, run->model, run->policy, &solving, &run->solver));
     const bool optimistic = witness != NULL ? witness->optimistic : said->optimistic;
-    status = nadir_setup_make(run->context, run->solver, &ball, optimistic, &run->asked);
+    const nadir_status status = nadir_setup_make(run->context, run->solver, &ball, optimistic, &run->asked);
     if (status == NADIR_ERROR_ARGUMENT) {
         nadir_verify_add(run, "ball", false, "%s", nadir_context_error(run->context));
-        status = NADIR_OK;
-        goto cleanup;
+        return NADIR_OK;
     }
-    NADIR_CHECK(status);
+    NADIR_TRY(status);
     run->scale = fmax(nadir_vector_largest(run->model->states, run->asked.problem.v), 1e-300);
     *posed = true;
-cleanup:
-    return status;
+    return NADIR_OK;
+}
+
+/* Bounds on the return of the kernel, or one on that of all kernels, as the user counts: signs turned back, and
+ * rewards as the model has them. */
+static double low_of(const nadir_verify_run *run)
+{
+    const bool best = run->asked.problem.model != NULL && run->asked.problem.sign < 0;
+    return nadir_landing_lower(run->model, best ? -run->high : run->low);
+}
+
+static double high_of(const nadir_verify_run *run)
+{
+    const bool best = run->asked.problem.model != NULL && run->asked.problem.sign < 0;
+    return nadir_landing_upper(run->model, best ? -run->low : run->high);
+}
+
+static double proven_of(const nadir_verify_run *run)
+{
+    return run->asked.problem.sign > 0 ? nadir_landing_lower(run->model, run->lower)
+                                       : nadir_landing_upper(run->model, -run->lower);
+}
+
+/* A number of the witness, as the problem has signs and rewards. */
+static double claim_of(const nadir_verify_run *run, double number)
+{
+    return run->asked.problem.sign * nadir_landing_shaped_return(run->model, number);
 }
 
 static nadir_verify_result make_result(const nadir_verify_run *run)
@@ -127,10 +152,10 @@ static nadir_verify_result make_result(const nadir_verify_run *run)
         .radius = posed ? set->radius : NAN,
         .optimistic = sign < 0,
         .scaled = posed && set->scales != NULL,
-        .nominal_return = posed ? sign * problem->J : NAN,
-        .return_low = sign > 0 ? run->low : -run->high,
-        .return_high = sign > 0 ? run->high : -run->low,
-        .bound_proven = isinf(run->lower) ? NAN : sign * run->lower,
+        .nominal_return = posed ? nadir_landing_return(run->model, sign * problem->J) : NAN,
+        .return_low = low_of(run),
+        .return_high = high_of(run),
+        .bound_proven = isinf(run->lower) ? NAN : proven_of(run),
         .certificate = run->certificate,
     };
 }
@@ -243,7 +268,6 @@ cleanup:
 static nadir_status find_breakdown(nadir_verify_run *run, nadir_breakdown_proof how, double claimed,
                                    double *found)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = &run->asked.problem;
     const nadir_uncertainty *set = problem->uncertainty;
     bool exact;
@@ -254,17 +278,16 @@ static nadir_status find_breakdown(nadir_verify_run *run, nadir_breakdown_proof 
     }
     if (set->set != NADIR_SET_NONRECT) {
         if (how == NADIR_BREAKDOWN_CONTRACTION && run->witness.v != NULL) {
-            NADIR_CHECK(nadir_rectangular_free_bound(run->context, problem, 1, run->witness.v, &exact, &lower,
-                                                     found));
+            NADIR_TRY(nadir_rectangular_free_bound(run->context, problem, 1, run->witness.v, &exact, &lower,
+                                                   found));
             *found *= set->radius;
         }
     } else if (how == NADIR_BREAKDOWN_ENUMERATION) {
-        NADIR_CHECK(set->p == 1 ? nadir_l1_breakdown_low(run->context, problem, claimed, found) : NADIR_OK);
+        NADIR_TRY(set->p == 1 ? nadir_l1_breakdown_low(run->context, problem, claimed, found) : NADIR_OK);
     } else {
-        NADIR_CHECK(find_by_norm(run, how, claimed, found));
+        NADIR_TRY(find_by_norm(run, how, claimed, found));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* What the witness says besides (verify.c): of the breakdown radius, and of kappa and occupancies,
@@ -414,14 +437,12 @@ static void narrow_by_rewards(nadir_verify_run *run, const nadir_membership *fou
 /* What the rows say with v: [states], whoever computed it. */
 static nadir_status narrow_by_rows(nadir_verify_run *run, const double *v)
 {
-    nadir_status status = NADIR_OK;
     nadir_value_check check;
-    NADIR_CHECK(
+    NADIR_TRY(
         nadir_value_check_rows(run->context, run->kernel, run->policy, run->model->discount, v, &check));
     run->low = fmax(run->low, run->asked.problem.sign > 0 ? check.lower : -check.upper);
     run->high = fmin(run->high, run->asked.problem.sign > 0 ? check.upper : -check.lower);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The return of any kernel, from its rows. Next to gamma = 1 the rounding of one v leaves bounds that another
@@ -447,27 +468,33 @@ cleanup:
 
 static nadir_status measure(nadir_verify_run *run, nadir_membership *found)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = &run->asked.problem;
     const double *b;
     const double *k;
-    const bool rank_one = nadir_kernel_rank_one(run->kernel, &b, &k);
+    const bool landing = problem->landing != 0; /* which that check knows nothing of */
+    const bool rank_one = !landing && nadir_kernel_rank_one(run->kernel, &b, &k);
     const nadir_rank_one_question question = {.kernel = run->kernel, .factor = 1};
     nadir_rank_one_check check;
     if (rank_one) {
-        NADIR_CHECK(nadir_rank_one_check_kernel(run->context, problem, &question, &check));
+        NADIR_TRY(nadir_rank_one_check_kernel(run->context, problem, &question, &check));
         run->low = check.lower;
         run->high = check.upper;
         take_rank_one(&check, found);
     } else {
-        NADIR_CHECK(enclose_by_rows(run));
+        NADIR_TRY(enclose_by_rows(run));
+    }
+    if (landing && problem->uncertainty->domain == NADIR_DOMAIN_FREE && !problem->uncertainty->idle) {
+        nadir_landing_answer answer; /* rows say nothing of kernels with negative entries */
+        NADIR_TRY(nadir_landing_check(run->context, problem, NADIR_CERTIFY_AUTO, run->kernel, run->value.v, 0,
+                                      &answer));
+        run->low = fmax(run->low, answer.lower);
+        run->high = fmin(run->high, answer.upper);
     }
     if (!rank_one || problem->uncertainty->domain != NADIR_DOMAIN_FREE) {
-        NADIR_CHECK(nadir_membership_measure(run->context, run->kernel, problem->uncertainty, 1, found));
+        NADIR_TRY(nadir_membership_measure(run->context, run->kernel, problem->uncertainty, 1, found));
     }
     narrow_by_rewards(run, found);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The kernel lies in the set; its return. */
@@ -482,10 +509,8 @@ static nadir_status check_kernel(nadir_verify_run *run)
     if (status == NADIR_OK) {
         judge_membership(run, &found);
         const bool known = isfinite(run->low) && isfinite(run->high);
-        const bool best = run->asked.problem.sign < 0;
-        nadir_verify_add(run, "return", known, "the return of the kernel is %.17g to %.17g%s",
-                         best ? -run->high : run->low, best ? -run->low : run->high,
-                         known ? "" : ": not enough is known of it");
+        nadir_verify_add(run, "return", known, "the return of the kernel is %.17g to %.17g%s", low_of(run),
+                         high_of(run), known ? "" : ": not enough is known of it");
     }
     return status;
 }
@@ -505,9 +530,10 @@ static void compare_number(nadir_verify_run *run, const char *name, const char *
 }
 
 /* The return of the kernel is not above what is claimed. */
-static void check_upper(nadir_verify_run *run, double claimed)
+static void check_upper(nadir_verify_run *run, double number)
 {
     const double sign = run->asked.problem.sign;
+    const double claimed = claim_of(run, number);
     const bool sharp = run->high - run->low <= agreement(run);
     if (!isnan(claimed)) {
         const bool holds = claimed >= run->high || (sharp && claimed >= run->low);
@@ -516,7 +542,7 @@ static void check_upper(nadir_verify_run *run, double claimed)
                          holds                 ? "attains"
                          : claimed >= run->low ? "is not known to attain"
                                                : "does not attain",
-                         sign * claimed, sign > 0 ? " from above" : " from below",
+                         number, sign > 0 ? " from above" : " from below",
                          holds || claimed < run->low ? "" : ": its return is not known well enough");
     }
 }
@@ -532,9 +558,9 @@ static int rank(const char *certificate)
     return place;
 }
 
-static nadir_status check_lower(nadir_verify_run *run, double claimed)
+static nadir_status check_lower(nadir_verify_run *run, double number)
 {
-    nadir_status status = NADIR_OK;
+    const double claimed = claim_of(run, number);
     static const char *const names[] = {"none", "numerical", "rigorous"};
     const nadir_problem *problem = &run->asked.problem;
     const char *name = problem->sign > 0 ? "lower_bound" : "upper_bound";
@@ -553,62 +579,56 @@ static nadir_status check_lower(nadir_verify_run *run, double claimed)
     const double slack = AGREEMENT * fabs(problem->J - run->low) + SAME * fabs(run->low - claimed) +
                          64 * DBL_EPSILON * run->scale;
     const double enough = claimed - (isfinite(slack) ? slack : 0);
-    status = nadir_verify_lower(run, claimed, enough, &run->lower, &proof, &reason);
+    const nadir_status status = nadir_verify_lower(run, claimed, enough, &run->lower, &proof, &reason);
     if (is_finding(status)) {
         run->lower = -INFINITY;
         reason = nadir_context_error(run->context);
-        status = NADIR_OK;
+    } else {
+        NADIR_TRY(status);
     }
-    NADIR_CHECK(status);
     const bool holds = run->lower >= enough;
     run->certificate = names[proof];
     if (isinf(run->lower)) {
-        nadir_verify_add(run, name, false, "the bound %.17g (%s) could not be proven: %s",
-                         problem->sign * claimed, bound, reason);
+        nadir_verify_add(run, name, false, "the bound %.17g (%s) could not be proven: %s", number, bound,
+                         reason);
     } else {
-        nadir_verify_add(run, name, holds, "the bound %.17g (%s): %.17g was proven again",
-                         problem->sign * claimed, bound, problem->sign * run->lower);
+        nadir_verify_add(run, name, holds, "the bound %.17g (%s): %.17g was proven again", number, bound,
+                         proven_of(run));
     }
     const bool known = rank(run->witness.certificate) <= (int)proof;
     nadir_verify_add(run, "certificate", known, "the certificate is claimed to be %s, and is %s",
                      run->witness.certificate != NULL ? run->witness.certificate : "none", names[proof]);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* What the witness claims. */
 static nadir_status check_claims(nadir_verify_run *run)
 {
-    nadir_status status = NADIR_OK;
     const nadir_witness *witness = &run->witness;
     const nadir_problem *problem = &run->asked.problem;
     const bool worst = problem->sign > 0;
-    const double J = problem->sign * problem->J;
+    const double J = nadir_landing_return(run->model, problem->sign * problem->J);
     compare_number(run, "nominal_return", "nominal return", witness->nominal_return, J - problem->J_error,
                    J + problem->J_error);
-    compare_number(run, "robust_return", "return of the kernel", witness->robust_return,
-                   worst ? run->low : -run->high, worst ? run->high : -run->low);
+    compare_number(run, "robust_return", "return of the kernel", witness->robust_return, low_of(run),
+                   high_of(run));
     compare_number(run, "lambda", "penalty of the kernel", witness->lambda,
                    problem->J - problem->J_error - run->high, problem->J + problem->J_error - run->low);
-    check_upper(run, worst ? witness->upper_bound : -witness->lower_bound);
-    NADIR_CHECK(check_lower(run, worst ? witness->lower_bound : -witness->upper_bound));
+    check_upper(run, worst ? witness->upper_bound : witness->lower_bound);
+    NADIR_TRY(check_lower(run, worst ? witness->lower_bound : witness->upper_bound));
     check_occupancies(run);
-    NADIR_CHECK(check_breakdown(run));
-cleanup:
-    return status;
+    return check_breakdown(run);
 }
 
 nadir_status nadir_verify_prove(nadir_verify_run *run)
 {
-    nadir_status status = NADIR_OK;
     bool posed;
-    NADIR_CHECK(pose(run, &posed));
+    NADIR_TRY(pose(run, &posed));
     if (posed) {
-        NADIR_CHECK(check_kernel(run));
+        NADIR_TRY(check_kernel(run));
         if (run->has_witness) {
-            NADIR_CHECK(check_claims(run));
+            NADIR_TRY(check_claims(run));
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }

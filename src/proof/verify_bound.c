@@ -5,6 +5,7 @@
 #include "proof/bellman_bound.h"
 #include "proof/derivation.h"
 #include "proof/free_bounds.h"
+#include "proof/free_landing.h"
 #include "proof/rank_one_check.h"
 #include "proof/verify.h"
 #include "solve/value.h"
@@ -56,18 +57,16 @@ static nadir_status prove_nothing(bound *self)
 
 static nadir_status prove_nominal(bound *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_value_check check;
     const nadir_problem *problem = self->problem;
     if (!problem->uncertainty->idle) {
         return lack(self, "the ball holds more than the nominal kernel");
     }
-    NADIR_CHECK(nadir_value_check_rows(self->run->context, problem->kernel, problem->policy, problem->gamma,
-                                       self->run->solver->value.v, &check));
+    NADIR_TRY(nadir_value_check_rows(self->run->context, problem->kernel, problem->policy, problem->gamma,
+                                     self->run->solver->value.v, &check));
     self->lower = problem->sign > 0 ? check.lower : -check.upper;
     self->proof = NADIR_PROOF_RIGOROUS;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status prove_rewards(bound *self)
@@ -81,27 +80,31 @@ static nadir_status prove_rewards(bound *self)
     return lack(self, "the rewards over 1 - gamma do not show it");
 }
 
+/* Proofs by kernels of rank one: rows that pay on landing answer each in its own way. */
+static const char needs_separable[] = "it is one of rewards that are paid for each row, or are separable";
+
 /* The L_2 ball of radius beta, from a pair. */
 static nadir_status prove_by_pair(bound *self, const nadir_problem *problem, double beta, const double *c,
                                   const double *k)
 {
-    nadir_status status = NADIR_OK;
     nadir_context *context = self->run->context;
     const nadir_certify effort = may_form_columns(self) ? NADIR_CERTIFY_STRICT : NADIR_CERTIFY_AUTO;
     const nadir_spectral_question question = {.beta = beta, .c = c, .k = k};
     nadir_known_breakdown known;
     double lambda_high;
     bool inside;
+    if (problem->landing != 0) {
+        return lack(self, needs_separable);
+    }
     if (c == NULL || k == NULL) {
         return lack(self, "the witness does not have the pair that it takes");
     }
-    NADIR_CHECK(nadir_breakdown_settle(context, problem, NADIR_CERTIFY_AUTO, beta, &known, &inside));
-    NADIR_CHECK(nadir_penalty_bound(context, problem, effort, &question, wanted_penalty(self), &known,
-                                    &lambda_high, &self->proof));
+    NADIR_TRY(nadir_breakdown_settle(context, problem, NADIR_CERTIFY_AUTO, beta, &known, &inside));
+    NADIR_TRY(nadir_penalty_bound(context, problem, effort, &question, wanted_penalty(self), &known,
+                                  &lambda_high, &self->proof));
     self->lower = nadir_free_lower(problem, lambda_high);
     self->reason = "the ball is not shown to end before breakdown";
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status prove_spectral(bound *self)
@@ -133,24 +136,25 @@ cleanup:
 
 static nadir_status prove_enumeration(bound *self)
 {
-    nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = self->problem->uncertainty;
     double lambda_high;
     if (set->set != NADIR_SET_NONRECT || set->p != 1) {
         return lack(self, "it is one of the non-rectangular ball of norm 1");
     }
-    NADIR_CHECK(nadir_l1_bound(self->run->context, self->problem, set->radius,
-                               fmax(0, penalty_of(self, self->claimed)), &lambda_high));
+    if (self->problem->landing != 0) {
+        return lack(self, needs_separable);
+    }
+    NADIR_TRY(nadir_l1_bound(self->run->context, self->problem, set->radius,
+                             fmax(0, penalty_of(self, self->claimed)), &lambda_high));
     self->lower = nadir_free_lower(self->problem, lambda_high);
     if (self->lower < self->enough && isfinite(self->run->witness.lambda)) { /* as the evaluation began */
-        NADIR_CHECK(nadir_l1_bound(self->run->context, self->problem, set->radius,
-                                   fmax(0, self->run->witness.lambda), &lambda_high));
+        NADIR_TRY(nadir_l1_bound(self->run->context, self->problem, set->radius,
+                                 fmax(0, self->run->witness.lambda), &lambda_high));
         self->lower = fmax(self->lower, nadir_free_lower(self->problem, lambda_high));
     }
     self->proof = NADIR_PROOF_RIGOROUS;
     self->reason = "the ball is not shown to end before breakdown";
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Valid kernels are kernels of the free domain. */
@@ -166,27 +170,58 @@ static nadir_status prove_free(bound *self)
     return prove_by_pair(self, self->problem, set->radius, self->run->witness.c2, self->run->witness.k2);
 }
 
+/* "contraction", "shaped" and "second-order" of the non-rectangular ball on the free domain, where rewards on landing
+ * are not separable (free_landing.h). */
+static nadir_status prove_landing(bound *self)
+{
+    nadir_verify_run *run = self->run;
+    const nadir_witness *witness = &run->witness;
+    const nadir_uncertainty *set = self->problem->uncertainty;
+    const nadir_bound kind = nadir_bound_find(witness->bound);
+    const nadir_certify effort = may_form_columns(self) ? NADIR_CERTIFY_STRICT : NADIR_CERTIFY_AUTO;
+    nadir_landing_answer found;
+    if (self->problem->landing == 0 || set->set != NADIR_SET_NONRECT || set->domain != NADIR_DOMAIN_FREE) {
+        return lack(self, "it is one of the non-rectangular ball on the free domain, for rewards on landing");
+    }
+    if (kind == NADIR_BOUND_SHAPED) {
+        NADIR_TRY(nadir_landing_shaped_bound(run->context, self->problem, witness->tau, witness->c2,
+                                             witness->k2, effort, &self->lower));
+    } else if (kind == NADIR_BOUND_CONTRACTION) {
+        NADIR_TRY(nadir_landing_closed_bound(run->context, self->problem, effort, &self->lower));
+    } else {
+        NADIR_TRY(nadir_verify_solve(run));
+        NADIR_TRY(nadir_landing_check(run->context, self->problem, effort, run->kernel, run->value.v,
+                                      witness->tau, &found));
+        self->lower = found.bound;
+        run->kappa = found.kappa;
+    }
+    self->proof = NADIR_PROOF_RIGOROUS;
+    self->reason = "the ball is not shown to end before breakdown, or the witness lacks tau or the pair";
+    return NADIR_OK;
+}
+
 /* "bellman", and "contraction", which is what is left of it on the free domain. */
 static nadir_status prove_rectangular(bound *self)
 {
-    nadir_status status = NADIR_OK;
     nadir_context *context = self->run->context;
     const double *v = self->run->witness.v;
     bool exact = true;
     double breakdown;
+    if (self->problem->uncertainty->set == NADIR_SET_NONRECT && self->problem->landing != 0) {
+        return prove_landing(self);
+    }
     if (self->problem->uncertainty->set == NADIR_SET_NONRECT || v == NULL) {
         return lack(self, v == NULL ? "the witness has no v" : "it is one of rectangular balls");
     }
     if (self->problem->uncertainty->domain == NADIR_DOMAIN_FREE) {
-        NADIR_CHECK(
+        NADIR_TRY(
             nadir_rectangular_free_bound(context, self->problem, 1, v, &exact, &self->lower, &breakdown));
     } else {
-        NADIR_CHECK(nadir_rectangular_check(context, self->problem, 1, v, &self->lower));
+        NADIR_TRY(nadir_rectangular_check(context, self->problem, 1, v, &self->lower));
     }
     self->proof = exact ? NADIR_PROOF_RIGOROUS : NADIR_PROOF_NONE;
     self->reason = "v does not show it";
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* "second-order" and "lagrangian": the steps of the witness, taken again from the kernel and its multiplier.
@@ -199,6 +234,9 @@ static nadir_status prove_valid(bound *self)
     nadir_candidate candidate = {.kernel = run->kernel, .gap = NAN, .tau = run->witness.tau};
     nadir_certificate proof = {0};
     nadir_derivation derivation = {0};
+    if (set->domain == NADIR_DOMAIN_FREE && self->problem->landing != 0) {
+        return prove_landing(self);
+    }
     if (set->set != NADIR_SET_NONRECT || set->domain == NADIR_DOMAIN_FREE) {
         return lack(self, "it is one of the non-rectangular ball, domains simplex and support");
     }
@@ -246,6 +284,7 @@ nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double en
         [NADIR_BOUND_BELLMAN] = {prove_rectangular, false},
         [NADIR_BOUND_CONTRACTION] = {prove_rectangular, false},
         [NADIR_BOUND_LAGRANGIAN] = {prove_valid, false},
+        [NADIR_BOUND_SHAPED] = {prove_landing, false},
         [NADIR_BOUND_SECOND_ORDER] = {prove_valid, false},
     };
     const nadir_bound kind = nadir_bound_find(run->witness.bound);

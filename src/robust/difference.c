@@ -14,6 +14,7 @@
  */
 #include "core/context.h"
 #include "core/round.h"
+#include "model/landing.h"
 #include "proof/certificate.h"
 #include "proof/difference_bound.h"
 #include "robust/robust.h"
@@ -102,17 +103,13 @@ static bool forms_columns(const comparison *run)
  * found. */
 static nadir_status check_found(comparison *run)
 {
-    nadir_status status = NADIR_OK;
     for (int i = 0; i < 2; i++) {
-        NADIR_CHECK(
-            nadir_kernel_solver_set(run->context, &run->search.operators[i], run->found.point.kernel));
+        NADIR_TRY(nadir_kernel_solver_set(run->context, &run->search.operators[i], run->found.point.kernel));
     }
     const nadir_difference_witness witness = witness_of(run);
-    NADIR_CHECK(
-        nadir_difference_check(run->context, run->problem, &witness, forms_columns(run), &run->facts));
+    NADIR_TRY(nadir_difference_check(run->context, run->problem, &witness, forms_columns(run), &run->facts));
     run->upper = run->facts.upper;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ----------------------------------------------------------------------------------------- bounds */
@@ -140,64 +137,69 @@ static void bound_decoupled(comparison *run)
 /* The solution of the linear step around the nominal kernel is the witness. */
 static nadir_status bound_first_order(comparison *run)
 {
-    nadir_status status = NADIR_OK;
     nadir_context *context = run->context;
     const nadir_problem *problem = run->problem;
     nadir_lmo_row_costs *costs = &run->search.costs;
     double lower;
-    NADIR_CHECK(nadir_lmo_row_costs_set(context, costs, problem[0].gamma, problem[0].d,
-                                        problem[0].policy->probabilities, problem[0].v, problem[1].d,
-                                        problem[1].policy->probabilities, problem[1].v));
-    NADIR_CHECK(nadir_lmo_row_costs_solve(context, costs));
-    NADIR_CHECK(nadir_difference_first_order(context, problem, &run->facts, costs, &lower));
+    NADIR_TRY(nadir_lmo_row_costs_set(context, costs, problem[0].gamma, problem[0].landing, problem[0].d,
+                                      problem[0].policy->probabilities, problem[0].v, problem[1].d,
+                                      problem[1].policy->probabilities, problem[1].v));
+    NADIR_TRY(nadir_lmo_row_costs_solve(context, costs));
+    NADIR_TRY(nadir_difference_first_order(context, problem, &run->facts, costs, &lower));
     offer_lower(run, lower, NADIR_PROOF_RIGOROUS, "first-order");
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Both policies under the same kernels. */
 static nadir_status bound_together(comparison *run)
 {
-    nadir_status status = NADIR_OK;
     nadir_context *context = run->context;
     const nadir_uncertainty *set = &run->setup[0].uncertainty;
     double lower;
     for (int i = 0; i < 2; i++) {
         if (set->domain != NADIR_DOMAIN_FREE && forms_columns(run)) {
-            NADIR_CHECK(nadir_occupancy_range_make(context, &run->problem[i], &run->facts.range[i]));
+            NADIR_TRY(nadir_occupancy_range_make(context, &run->problem[i], &run->facts.range[i]));
         }
     }
-    NADIR_CHECK(bound_first_order(run));
+    NADIR_TRY(bound_first_order(run));
     if (set->set == NADIR_SET_NONRECT && set->p == 2) {
         const nadir_difference_witness witness = witness_of(run);
-        NADIR_CHECK(nadir_difference_second_order(context, run->problem, &witness, &run->facts,
-                                                  &run->search.costs, &lower, &run->kappa));
+        NADIR_TRY(nadir_difference_second_order(context, run->problem, &witness, &run->facts,
+                                                &run->search.costs, &lower, &run->kappa));
         offer_lower(run, lower, NADIR_PROOF_RIGOROUS, "second-order");
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status bound(comparison *run)
 {
-    nadir_status status = NADIR_OK;
     nadir_context *context = run->context;
     const nadir_uncertainty *set = &run->setup[0].uncertainty;
     bound_decoupled(run);
     if (!nadir_rewards_underflow(context, &run->problem[0])) {
-        NADIR_CHECK(bound_together(run));
+        NADIR_TRY(bound_together(run));
     }
     if (isinf(run->lower)) {
-        status = nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
-                            "nothing finite can be proven of the difference of these policies on set %s, "
-                            "domain %s, at radius %g; take a smaller radius, or domain simplex or support",
-                            nadir_set_name(set->asked), nadir_domain_name(set->domain), set->radius);
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "nothing finite can be proven of the difference of these policies on set %s, "
+                          "domain %s, at radius %g; take a smaller radius, or domain simplex or support",
+                          nadir_set_name(set->asked), nadir_domain_name(set->domain), set->radius);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ---------------------------------------------------------------------------------------- results */
+
+/* What errors of shaped returns must be little beside: values and rewards of the model. */
+static double largest_value(const comparison *run)
+{
+    const nadir_model *model = run->problem[0].model;
+    double largest = nadir_global_largest(run->context, model->rows, model->rewards);
+    for (int i = 0; i < 2; i++) {
+        largest = fmax(largest, nadir_landing_value_size(run->context, model, run->solver[i]->value.v, 0));
+    }
+    return largest;
+}
 
 static nadir_status give_result(const comparison *run, bool turned, double searched, double proven,
                                 nadir_difference *result)
@@ -208,19 +210,24 @@ static nadir_status give_result(const comparison *run, bool turned, double searc
     const double f =
         run->lower <= run->upper ? fmin(fmax(found->point.f, run->lower), run->upper) : found->point.f;
     const double penalty = fabs(nominal - f);
-    const double rounding = 8 * (run->problem[0].J_error + run->problem[1].J_error) +
-                            nadir_round_error(128) * (fabs(run->problem[0].J) + fabs(run->problem[1].J));
-    const double allowed = penalty > rounding ? run->settings.width * penalty : 4 * rounding;
     const double lower = fmin(run->lower, f);
     const double upper = fmax(run->upper, f);
+    /* shifts of shaped returns cancel, their errors (model/landing.h) do not */
+    const double errors = identical(run) ? 0 : 2 * run->problem[0].model->landing.slack;
+    const double slack = errors > 0 ? nadir_round_above(errors, fabs(lower) + fabs(upper), 1) : 0;
+    const double rounding = 8 * (run->problem[0].J_error + run->problem[1].J_error) + slack +
+                            nadir_round_error(128) * (fabs(run->problem[0].J) + fabs(run->problem[1].J));
+    const double allowed = penalty > rounding ? run->settings.width * penalty
+                           : slack > 0        ? fmin(4 * rounding, run->settings.width * largest_value(run))
+                                              : 4 * rounding;
     const double sign = turned ? -1 : 1;
     const nadir_difference made = {
         .size = sizeof made,
         .nominal = sign * nominal,
         .worst = sign * f,
-        .lower_bound = turned ? -upper : lower,
-        .upper_bound = turned ? -lower : upper,
-        .certified = run->proof != NADIR_PROOF_NONE && upper - lower <= allowed,
+        .lower_bound = (turned ? -upper : lower) - slack,
+        .upper_bound = (turned ? -lower : upper) + slack,
+        .certified = run->proof != NADIR_PROOF_NONE && upper - lower + 2 * slack <= allowed,
         .certificate = nadir_proof_name(run->proof),
         .bound = run->bound,
         .decoupled_bound = sign * run->decoupled,
@@ -249,13 +256,12 @@ static nadir_status give_result(const comparison *run, bool turned, double searc
 /* Radius 0, or twice the same policy: nothing to search. */
 static nadir_status compare_trivial(comparison *run)
 {
-    nadir_status status = NADIR_OK;
     nadir_context *context = run->context;
     const bool same = identical(run);
-    NADIR_CHECK(nadir_difference_point_make(context, &run->search, &run->found.point));
-    NADIR_CHECK(nadir_kernel_create(context, run->problem[0].model, &run->found.point.kernel));
-    NADIR_CHECK(nadir_difference_point_evaluate(context, &run->search, &run->found.point));
-    NADIR_CHECK(check_found(run));
+    NADIR_TRY(nadir_difference_point_make(context, &run->search, &run->found.point));
+    NADIR_TRY(nadir_kernel_create(context, run->problem[0].model, &run->found.point.kernel));
+    NADIR_TRY(nadir_difference_point_evaluate(context, &run->search, &run->found.point));
+    NADIR_TRY(check_found(run));
     run->lower = run->facts.lower;
     if (same) {
         run->found.point.f = run->lower = run->upper = 0;
@@ -265,45 +271,41 @@ static nadir_status compare_trivial(comparison *run)
     run->proof = NADIR_PROOF_RIGOROUS;
     run->bound = same ? "identical" : "nominal";
     run->decoupled = same ? 0 : run->lower;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status compare(comparison *run, const nadir_ball *ball, double *searched, double *proven)
 {
-    nadir_status status = NADIR_OK;
     nadir_context *context = run->context;
     for (int i = 0; i < 2; i++) {
-        NADIR_CHECK(nadir_setup_make(context, run->solver[i], ball, false, &run->setup[i]));
+        NADIR_TRY(nadir_setup_make(context, run->solver[i], ball, false, &run->setup[i]));
         run->problem[i] = run->setup[i].problem;
     }
-    NADIR_CHECK(nadir_difference_search_make(context, &run->problem[0], &run->problem[1], &run->search));
+    NADIR_TRY(nadir_difference_search_make(context, &run->problem[0], &run->problem[1], &run->search));
     const double begun = nadir_clock_seconds();
     if (run->setup[0].uncertainty.idle || identical(run)) {
-        NADIR_CHECK(compare_trivial(run));
-        goto cleanup;
+        return compare_trivial(run);
     }
-    NADIR_CHECK(evaluate_alone(run, ball));
+    NADIR_TRY(evaluate_alone(run, ball));
     const double alone = run->alone[0].seconds_certify + run->alone[1].seconds_certify;
-    NADIR_CHECK(nadir_difference_search_run(context, &run->search, nadir_worst_kernel(run->alone_kernel[0]),
-                                            nadir_worst_kernel(run->alone_kernel[1]), run->settings.tolerance,
-                                            run->settings.iterations_limit, &run->found));
+    NADIR_TRY(nadir_difference_search_run(context, &run->search, nadir_worst_kernel(run->alone_kernel[0]),
+                                          nadir_worst_kernel(run->alone_kernel[1]), run->settings.tolerance,
+                                          run->settings.iterations_limit, &run->found));
     for (int i = 0; i < 2; i++) {
-        NADIR_CHECK(nadir_perturbation_bound_make(context, &run->problem[i], run->settings.certify,
-                                                  &run->facts.perturbation[i]));
+        NADIR_TRY(nadir_perturbation_bound_make(context, &run->problem[i], run->settings.certify,
+                                                &run->facts.perturbation[i]));
     }
     const double penalty = fabs(run->problem[0].J - run->problem[1].J - run->found.point.f);
-    NADIR_CHECK(nadir_difference_polish(context, &run->search,
-                                        NADIR_DIFFERENCE_SLACK * run->settings.width * penalty, &run->found));
+    NADIR_TRY(nadir_difference_polish(context, &run->search,
+                                      NADIR_DIFFERENCE_SLACK * run->settings.width * penalty, &run->found));
     const double found = nadir_clock_seconds();
-    NADIR_CHECK(check_found(run));
+    NADIR_TRY(check_found(run));
     if (run->settings.certify != NADIR_CERTIFY_OFF) {
-        NADIR_CHECK(bound(run));
+        NADIR_TRY(bound(run));
     }
     *searched = found - begun - alone;
     *proven = nadir_clock_seconds() - found + alone;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status make_worst(comparison *run, bool turned, nadir_worst **worst)

@@ -61,6 +61,7 @@ static bool free_may_help(const nadir_context *context, const nadir_problem *pro
     const nadir_uncertainty *set = problem->uncertainty;
     const nadir_model *model = problem->model;
     if (model->exchange != NULL || /* kernels of rank one have no rows to check there */
+        problem->landing != 0 ||   /* the worst kernel is not of rank one */
         !nadir_free_rewards_fit(context, problem)) {
         return false;
     }
@@ -108,7 +109,6 @@ cleanup:
 
 nadir_status nadir_valid_take_free(nadir_valid_run *run, bool *done)
 {
-    nadir_status status = NADIR_OK;
     nadir_evaluation *free = &run->free;
     nadir_evaluation *evaluation = run->evaluation;
     nadir_membership membership;
@@ -119,9 +119,9 @@ nadir_status nadir_valid_take_free(nadir_valid_run *run, bool *done)
         !nadir_evaluation_is_close(run->problem, run->settings, free)) {
         return NADIR_OK;
     }
-    NADIR_CHECK(nadir_rank_one_candidate_kernel(run->context, run->problem, &free->candidate));
-    NADIR_CHECK(nadir_membership_measure(run->context, free->candidate.kernel, run->problem->uncertainty,
-                                         run->factor, &membership));
+    NADIR_TRY(nadir_rank_one_candidate_kernel(run->context, run->problem, &free->candidate));
+    NADIR_TRY(nadir_membership_measure(run->context, free->candidate.kernel, run->problem->uncertainty,
+                                       run->factor, &membership));
     *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;
     if (*done) {
         *evaluation = *free;
@@ -129,8 +129,7 @@ nadir_status nadir_valid_take_free(nadir_valid_run *run, bool *done)
         evaluation->breakdown = NAN;
         evaluation->breakdown_proof = NADIR_BREAKDOWN_NONE;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ----------------------------------------------------------------------------------------- needs */
@@ -221,16 +220,14 @@ cleanup:
 /* Adds to run->proof what one proof shows of the candidate. */
 static nadir_status prove_by(nadir_valid_run *run, nadir_proof_method method)
 {
-    nadir_status status = NADIR_OK;
     nadir_context *context = run->context;
     const nadir_candidate *candidate = &run->evaluation->candidate;
     const nadir_kappa_path *path = run->kappa_path;
     const bool derives = method != NADIR_PROVE_FREE && method != NADIR_PROVE_KAPPA_PATH;
     if (derives && run->derivation.problem == NULL) {
         nadir_certificate_clear(context, &run->proof);
-        NADIR_CHECK(nadir_derivation_make(context, run->problem, run->beta, candidate,
-                                          path != NULL ? &path->bounds : NULL, &run->proof,
-                                          &run->derivation));
+        NADIR_TRY(nadir_derivation_make(context, run->problem, run->beta, candidate,
+                                        path != NULL ? &path->bounds : NULL, &run->proof, &run->derivation));
     }
     switch (method) {
     case NADIR_PROVE_FREE:
@@ -247,24 +244,21 @@ static nadir_status prove_by(nadir_valid_run *run, nadir_proof_method method)
     case NADIR_PROVE_LAGRANGIAN:
         return prove_lagrangian(run);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Tries the proofs of one stage (strategy.h) until the bound is as good as wanted. */
 static nadir_status try_stage(nadir_valid_run *run, int stage)
 {
-    nadir_status status = NADIR_OK;
     for (const nadir_proof_row *row = nadir_proof_table; row->name != NULL; row++) {
         if ((row->stages & stage) && has_needs(run, row->needs)) {
-            NADIR_CHECK(prove_by(run, row->method));
+            NADIR_TRY(prove_by(run, row->method));
             if (run->proof.lower >= run->wanted) {
                 break;
             }
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *problem, double beta,
@@ -312,42 +306,37 @@ static nadir_status polish(nadir_valid_run *run, double share)
  * at once. Where they are far from that, the bound of the free domain is the best there is. */
 static nadir_status prove_stage(nadir_valid_run *run, int stage)
 {
-    nadir_status status = NADIR_OK;
     const bool warm = stage == NADIR_STAGE_ROUGH_WARM;
     const bool large =
         is_iterative(run) && nadir_model_total(run->problem->model) > NADIR_POLISH_AT_ONCE_STATES;
     bool hopeless = false;
     if (warm) {
-        NADIR_CHECK(nadir_kappa_foresee(run->context, run->problem, run->beta, &run->evaluation->candidate,
-                                        &hopeless));
+        NADIR_TRY(nadir_kappa_foresee(run->context, run->problem, run->beta, &run->evaluation->candidate,
+                                      &hopeless));
     }
     clear_proofs(run);
     if (!warm || (!hopeless && !large)) {
-        NADIR_CHECK(polish(run, stage == NADIR_STAGE_FINE ? NADIR_STATIONARY : NADIR_STATIONARY_ROUGHLY));
+        NADIR_TRY(polish(run, stage == NADIR_STAGE_FINE ? NADIR_STATIONARY : NADIR_STATIONARY_ROUGHLY));
     }
     run->proof.hopeless = hopeless;
     run->wanted = wanted_lower(run);
-    NADIR_CHECK(try_stage(run, stage));
-cleanup:
-    return status;
+    return try_stage(run, stage);
 }
 
 /* Rough stationarity suffices for most shared proofs of many radii, and for proofs by norms from a warm
  * start. Other proofs get more, so that bounds do not depend on the roundings of the search. */
 static nadir_status prove(nadir_valid_run *run)
 {
-    nadir_status status = NADIR_OK;
     const bool warm = !run->free_is_known && run->settings->certify == NADIR_CERTIFY_AUTO;
     int stage = run->kappa_path != NULL ? NADIR_STAGE_ROUGH_RADII
                 : warm                  ? NADIR_STAGE_ROUGH_WARM
                                         : NADIR_STAGE_FINE;
     for (bool done = false; !done; stage = NADIR_STAGE_FINE) {
-        NADIR_CHECK(prove_stage(run, stage));
+        NADIR_TRY(prove_stage(run, stage));
         done = stage == NADIR_STAGE_FINE || run->proof.lower >= run->wanted ||
                (stage == NADIR_STAGE_ROUGH_RADII ? !(run->proof.kappa <= 0.5) : !run->free.refused);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Searches from the kernel of the Lagrangian bound that the proof has found. */
@@ -369,6 +358,16 @@ cleanup:
     return status;
 }
 
+/* Rewards on landing: searches from where rows answer at once. */
+static nadir_status search_from_rows(nadir_valid_run *run, bool *better)
+{
+    const nadir_robust_settings *settings = run->settings;
+    return run->problem->landing == 0
+               ? NADIR_OK
+               : nadir_multistart_rows(run->context, run->problem, run->beta, settings->tolerance,
+                                       settings->iterations_limit, &run->evaluation->candidate, better);
+}
+
 /* Proofs, and further searches from where they fail. */
 static nadir_status prove_and_search(nadir_valid_run *run)
 {
@@ -379,8 +378,13 @@ static nadir_status prove_and_search(nadir_valid_run *run)
     for (int attempt = 0; attempt < attempts && better; attempt++) {
         better = false;
         NADIR_CHECK(prove(run));
+        if (attempt == 0 && run->proof.lower < wanted_lower(run)) {
+            NADIR_CHECK(search_from_rows(run, &better));
+        }
         if (run->proof.lower < wanted_lower(run) && run->proof.v_tau != NULL) {
-            NADIR_CHECK(search_again(run, &better));
+            bool found;
+            NADIR_CHECK(search_again(run, &found));
+            better = better || found;
         }
     }
     NADIR_CHECK(nadir_evaluation_check_valid(run->context, run->problem, run->factor, evaluation));
@@ -397,7 +401,6 @@ cleanup:
 /* The bound of the free domain, and the pair (c, k) that proves it at p = 2. */
 static nadir_status take_free_bound(nadir_valid_run *run)
 {
-    nadir_status status = NADIR_OK;
     const nadir_evaluation *free = &run->free;
     if (free->refused) {
         return NADIR_OK;
@@ -405,33 +408,32 @@ static nadir_status take_free_bound(nadir_valid_run *run)
     nadir_evaluation_take_bound(run->evaluation, free->lower, free->proof, NADIR_BOUND_FREE_DOMAIN);
     if (run->problem->uncertainty->p == 2 && free->candidate.c != NULL &&
         run->evaluation->enclosing == NULL) {
-        NADIR_CHECK(nadir_evaluation_keep_pair(run->context, run->problem->states, free->candidate.c,
-                                               free->candidate.k, run->evaluation));
+        return nadir_evaluation_keep_pair(run->context, run->problem->states, free->candidate.c,
+                                          free->candidate.k, run->evaluation);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_valid_certify(nadir_valid_run *run)
 {
-    nadir_status status = NADIR_OK;
     nadir_evaluation *evaluation = run->evaluation;
     const double begun = nadir_clock_seconds();
     evaluation->breakdown = NAN;
     evaluation->kappa = NAN;
     clear_proofs(run);
     if (run->settings->certify != NADIR_CERTIFY_OFF) {
-        NADIR_CHECK(prove_and_search(run));
+        NADIR_TRY(prove_and_search(run));
     } else {
-        NADIR_CHECK(nadir_evaluation_check_valid(run->context, run->problem, run->factor, evaluation));
+        bool better;
+        NADIR_TRY(search_from_rows(run, &better));
+        NADIR_TRY(nadir_evaluation_check_valid(run->context, run->problem, run->factor, evaluation));
     }
     if (!nadir_evaluation_is_close(run->problem, run->settings, evaluation)) {
-        NADIR_CHECK(try_stage(run, NADIR_STAGE_AFTER));
+        NADIR_TRY(try_stage(run, NADIR_STAGE_AFTER));
     }
-    NADIR_CHECK(take_free_bound(run));
+    NADIR_TRY(take_free_bound(run));
     evaluation->certify_time += nadir_clock_seconds() - begun;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ------------------------------------------------------------------------------------ one radius */
@@ -463,15 +465,13 @@ void nadir_valid_drop_transpose(const nadir_valid_run *run)
 /* Starts from v and d of the warm start. check_cold_start restarts cold unless the result is certified. */
 static nadir_status search_warm(nadir_valid_run *run, nadir_frank_wolfe **frank_wolfe)
 {
-    nadir_status status = NADIR_OK;
     const nadir_warm_start *warm_start = run->warm_start;
-    NADIR_CHECK(nadir_frank_wolfe_create(run->context, run->problem, frank_wolfe));
-    NADIR_CHECK(nadir_frank_wolfe_from(run->context, *frank_wolfe, run->beta, warm_start->v, warm_start->d,
-                                       run->settings->tolerance, run->settings->iterations_limit,
-                                       &run->evaluation->candidate));
+    NADIR_TRY(nadir_frank_wolfe_create(run->context, run->problem, frank_wolfe));
+    NADIR_TRY(nadir_frank_wolfe_from(run->context, *frank_wolfe, run->beta, warm_start->v, warm_start->d,
+                                     run->settings->tolerance, run->settings->iterations_limit,
+                                     &run->evaluation->candidate));
     run->frank_wolfe = *frank_wolfe;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Where a result from a warm start is not certified, a cold start may find a worse kernel. */

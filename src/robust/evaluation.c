@@ -204,7 +204,6 @@ static const double *radius_of(const nadir_worst *worst)
 nadir_status nadir_worst_parameters(nadir_context *context, const nadir_worst *worst,
                                     nadir_kernel_parameters *parameters)
 {
-    nadir_status status = NADIR_OK;
     *parameters = (nadir_kernel_parameters){
         .set = worst->uncertainty.asked,
         .domain = worst->uncertainty.domain,
@@ -215,12 +214,11 @@ nadir_status nadir_worst_parameters(nadir_context *context, const nadir_worst *w
         .gamma = worst->model->discount,
         .optimistic = worst->optimistic,
     };
-    NADIR_CHECK(nadir_model_digest(context, worst->model, parameters->model_sha256));
-    NADIR_CHECK(nadir_policy_digest(context, worst->policy, parameters->policy_sha256));
+    NADIR_TRY(nadir_model_digest(context, worst->model, parameters->model_sha256));
+    NADIR_TRY(nadir_policy_digest(context, worst->policy, parameters->policy_sha256));
     memcpy(parameters->model_file_sha256, worst->model_file_sha256, sizeof worst->model_file_sha256);
     memcpy(parameters->policy_file_sha256, worst->policy_file_sha256, sizeof worst->policy_file_sha256);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* What the proof of the bound goes by, and nothing else: whatever a witness says is checked. */
@@ -232,6 +230,8 @@ static void set_proof(const nadir_worst *worst, nadir_witness *witness)
     const bool rectangular = set->set != NADIR_SET_NONRECT;
     const bool second_order = evaluation->bound == NADIR_BOUND_SECOND_ORDER;
     if (set->domain == NADIR_DOMAIN_FREE) {
+        witness->tau = second_order || evaluation->bound == NADIR_BOUND_SHAPED ? candidate->tau : NAN;
+        witness->kappa = second_order ? evaluation->kappa : NAN;
         witness->lambda = candidate->lambda;
         witness->breakdown_low = evaluation->breakdown;
         witness->breakdown_proof = nadir_breakdown_proof_name(evaluation->breakdown_proof);
@@ -253,15 +253,14 @@ static void set_proof(const nadir_worst *worst, nadir_witness *witness)
 
 nadir_status nadir_worst_witness(nadir_context *context, const nadir_worst *worst, nadir_witness *witness)
 {
-    nadir_status status = NADIR_OK;
     if (worst->result.size == 0) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "the kernel is that of the difference of two policies, which has no witness");
     }
     nadir_witness_default(witness);
-    NADIR_CHECK(nadir_model_check_one_process(context, worst->model, "witnesses"));
-    NADIR_CHECK(nadir_model_digest(context, worst->model, witness->model_sha256));
-    NADIR_CHECK(nadir_policy_digest(context, worst->policy, witness->policy_sha256));
+    NADIR_TRY(nadir_model_check_one_process(context, worst->model, "witnesses"));
+    NADIR_TRY(nadir_model_digest(context, worst->model, witness->model_sha256));
+    NADIR_TRY(nadir_policy_digest(context, worst->policy, witness->policy_sha256));
     memcpy(witness->model_file_sha256, worst->model_file_sha256, sizeof worst->model_file_sha256);
     memcpy(witness->policy_file_sha256, worst->policy_file_sha256, sizeof worst->policy_file_sha256);
     memcpy(witness->kernel_sha256, worst->kernel_sha256, sizeof worst->kernel_sha256);
@@ -278,8 +277,7 @@ nadir_status nadir_worst_witness(nadir_context *context, const nadir_worst *wors
     witness->certificate = worst->result.certificate;
     witness->bound = worst->result.bound;
     set_proof(worst, witness);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 const nadir_kernel *nadir_worst_kernel(const nadir_worst *worst)

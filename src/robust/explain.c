@@ -1,9 +1,9 @@
 /*
- * explain.c: how much of the penalty each row of the kernel found carries. With D, d of the nominal kernel
- * and v_P = R^pi + gamma P^pi v_P of the one found,
+ * explain.c: how much of the penalty each row of the kernel found carries. With D, d of the nominal kernel,
+ * v_P = R_P^pi + gamma P^pi v_P of the one found, and rewards e on landing (model/landing.h),
  *
- *     D^-1 v_P = R^pi + gamma (P^pi - Phat^pi) v_P,   so that
- *     J - J_P = mu . v - mu . v_P = gamma d . (Phat^pi - P^pi) v_P,
+ *     D^-1 v_P = R^pi + (P^pi - Phat^pi) (gamma v_P + e),   so that
+ *     J - J_P = mu . v - mu . v_P = d . (Phat^pi - P^pi) (gamma v_P + e),
  *
  * a sum over rows. Rows of Phat - P sum to zero, so v_P is centred first: nothing is lost to cancellation.
  */
@@ -11,6 +11,7 @@
 
 #include "linalg/vector.h"
 #include "model/kernel.h"
+#include "model/landing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 typedef struct explanation {
     nadir_context *context;
     const nadir_worst *worst;
-    double *v;             /* [states] v_P less its mean */
+    double *cost;          /* [states] gamma v_P less its mean */
     nadir_damage *damages; /* [changed], in the order of rows */
     int64_t changed;
 } explanation;
@@ -35,12 +36,12 @@ static nadir_status solve(explanation *self)
     nadir_occupancy *perturbed = NULL;
     double *R = NULL;
     NADIR_NEW(context, R, model->states);
-    nadir_average_rewards(model, policy, R);
+    const nadir_kernel *found = self->worst->evaluation.candidate.kernel;
+    nadir_kernel_rewards(context, found, policy, 1, R);
     NADIR_CHECK(nadir_kernel_create(context, model, &nominal));
     NADIR_CHECK(nadir_occupancy_create(context, nominal, policy, model->discount, NULL, 0, &base));
-    NADIR_CHECK(
-        nadir_occupancy_perturb(context, base, self->worst->evaluation.candidate.kernel, policy, &perturbed));
-    NADIR_CHECK(nadir_occupancy_solve(context, perturbed, 1, R, self->v, NULL));
+    NADIR_CHECK(nadir_occupancy_perturb(context, base, found, policy, &perturbed));
+    NADIR_CHECK(nadir_occupancy_solve(context, perturbed, 1, R, self->cost, NULL));
 cleanup:
     nadir_occupancy_free(context, perturbed);
     nadir_occupancy_free(context, base);
@@ -49,32 +50,32 @@ cleanup:
     return status;
 }
 
-static nadir_status make_value(explanation *self)
+static nadir_status make_costs(explanation *self)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->worst->model->states;
     const double *kept = self->worst->evaluation.candidate.v;
-    NADIR_NEW(self->context, self->v, n);
+    NADIR_NEW(self->context, self->cost, n);
     if (kept == NULL) {
         NADIR_CHECK(solve(self));
     } else {
         for (int64_t s = 0; s < n; s++) {
-            self->v[s] = self->worst->optimistic ? -kept[s] : kept[s];
+            self->cost[s] = self->worst->optimistic ? -kept[s] : kept[s];
         }
     }
-    const double mean = nadir_vector_sum(n, self->v) / (double)n;
+    const double mean = nadir_vector_sum(n, self->cost) / (double)n;
     for (int64_t s = 0; s < n; s++) {
-        self->v[s] -= mean;
+        self->cost[s] = self->worst->model->discount * (self->cost[s] - mean);
     }
 cleanup:
     return status;
 }
 
-/* One more successor of a row, and what it gained. */
-static void add_change(nadir_damage *damage, const double *v, int64_t successor, double gained)
+/* One more successor of a row, what it costs, and what it gained. */
+static void add_change(nadir_damage *damage, double cost, int64_t successor, double gained)
 {
     damage->mass += fabs(gained) / 2;
-    damage->penalty -= gained * v[successor];
+    damage->penalty -= gained * cost;
     if (gained > damage->gained) {
         damage->gained = gained;
         damage->to = successor;
@@ -85,9 +86,14 @@ static void add_change(nadir_damage *damage, const double *v, int64_t successor,
     }
 }
 
-/* The change of a row, by merging it with the nominal one. */
-static void add_changes(const nadir_row *nominal, const nadir_row *row, const double *v, nadir_damage *damage)
+/* The change of a row, by merging it with the nominal one, which alone pays on landing. */
+static void add_changes(const explanation *self, int64_t index, const nadir_row *row, nadir_damage *damage)
 {
+    const nadir_model *model = self->worst->model;
+    const nadir_row entries = nadir_model_row(model, index);
+    const nadir_row *nominal = &entries;
+    const int64_t start = nadir_landing_entry(model, index);
+    const bool general = nadir_landing_is_general(model);
     int64_t i = 0;
     int64_t j = 0;
     while (i < row->count || j < nominal->count) {
@@ -95,9 +101,11 @@ static void add_changes(const nadir_row *nominal, const nadir_row *row, const do
         const int64_t column_nominal = j < nominal->count ? nadir_row_column(nominal, j) : INT64_MAX;
         const int64_t successor = column < column_nominal ? column : column_nominal;
         const double value = column == successor ? row->values[i++] : 0;
+        const bool pays = general && column_nominal == successor;
+        const double e = pays ? nadir_landing_e(model, index, start + j, successor) : 0;
         const double before = column_nominal == successor ? nominal->values[j++] : 0;
         if (value != before) {
-            add_change(damage, v, successor, value - before);
+            add_change(damage, self->cost[successor] + e, successor, value - before);
         }
     }
 }
@@ -113,7 +121,7 @@ static void keep(explanation *self, int64_t state, int64_t row, nadir_damage *da
     damage->state = state;
     damage->row = row;
     damage->action = nadir_model_row_action(worst->model, state, row);
-    damage->penalty *= worst->model->discount * worst->d[state] * worst->policy->probabilities[row];
+    damage->penalty *= worst->d[state] * worst->policy->probabilities[row];
     self->damages[self->changed++] = *damage;
 }
 
@@ -125,10 +133,9 @@ static nadir_status look_at_rows(explanation *self)
     NADIR_CHECK(nadir_explicit_make(self->context, self->worst->evaluation.candidate.kernel, &rows));
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const nadir_row nominal = nadir_model_row(model, row);
             const nadir_row found = nadir_explicit_row(&rows, row);
             nadir_damage damage = {.from = -1, .to = -1};
-            add_changes(&nominal, &found, self->v, &damage);
+            add_changes(self, row, &found, &damage);
             keep(self, s, row, &damage);
         }
         if (s % 64 == 0) {
@@ -140,14 +147,14 @@ cleanup:
     return status;
 }
 
-/* Kernels Phat - b k^T: all rows change alike, so that no row is written out. */
+/* Kernels Phat - b k^T without rewards on landing: all rows change alike, so that no row is written out. */
 static void look_at_rank_one(explanation *self, const double *b, const double *k)
 {
     const nadir_model *model = self->worst->model;
     nadir_damage sides[2] = {{.from = -1, .to = -1}, {.from = -1, .to = -1}}; /* of b = 1 and b = -1 */
     for (int64_t t = 0; t < model->states; t++) {
-        add_change(&sides[0], self->v, t, -k[t]);
-        add_change(&sides[1], self->v, t, k[t]);
+        add_change(&sides[0], self->cost[t], t, -k[t]);
+        add_change(&sides[1], self->cost[t], t, k[t]);
     }
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
@@ -198,9 +205,10 @@ nadir_status nadir_worst_explain(nadir_context *context, const nadir_worst *wors
     const double *b;
     const double *k;
     NADIR_CHECK(nadir_model_check_one_process(context, worst->model, "explanations"));
-    NADIR_CHECK(make_value(&run));
+    NADIR_CHECK(make_costs(&run));
     NADIR_NEW(context, run.damages, worst->model->rows);
-    if (!nadir_kernel_rank_one(worst->evaluation.candidate.kernel, &b, &k)) {
+    if (!nadir_kernel_rank_one(worst->evaluation.candidate.kernel, &b, &k) ||
+        (b != NULL && nadir_landing_is_general(worst->model))) {
         NADIR_CHECK(look_at_rows(&run));
     } else if (b != NULL) {
         look_at_rank_one(&run, b, k);
@@ -218,6 +226,6 @@ nadir_status nadir_worst_explain(nadir_context *context, const nadir_worst *wors
     }
 cleanup:
     nadir_release(context, run.damages);
-    nadir_release(context, run.v);
+    nadir_release(context, run.cost);
     return status;
 }

@@ -12,6 +12,7 @@
  */
 #include "core/context.h"
 #include "linalg/vector.h"
+#include "model/landing.h"
 #include "robust/robust.h"
 #include "robust/strategy.h"
 #include "sets/uncertainty.h"
@@ -44,13 +45,13 @@ typedef struct inverse {
 static nadir_status evaluate(inverse *self, double factor, nadir_certify certify, double tolerance,
                              nadir_robust *robust, bool *refused)
 {
-    nadir_status status = NADIR_OK;
     nadir_robust_settings settings = self->settings;
     settings.certify = certify;
     settings.tolerance = tolerance;
     *robust = (nadir_robust){.size = sizeof *robust};
     *refused = false;
-    status = nadir_solver_robust_many(self->context, self->solver, self->ball, &settings, 1, &factor, robust);
+    nadir_status status =
+        nadir_solver_robust_many(self->context, self->solver, self->ball, &settings, 1, &factor, robust);
     if (status == NADIR_ERROR_NOT_CONVERGED && robust->stop_reason != NULL) {
         self->converged = false;
         status = NADIR_OK;
@@ -59,7 +60,7 @@ static nadir_status evaluate(inverse *self, double factor, nadir_certify certify
         *refused = true;
         return NADIR_OK;
     }
-    NADIR_CHECK(status);
+    NADIR_TRY(status);
     self->made.evaluations++;
     self->made.seconds_robust += robust->seconds_robust;
     self->made.seconds_certify += robust->seconds_certify;
@@ -73,8 +74,7 @@ static nadir_status evaluate(inverse *self, double factor, nadir_certify certify
     robust->robust_return *= self->sign;
     robust->lower_bound = self->sign > 0 ? lower : -robust->upper_bound;
     robust->upper_bound = self->sign > 0 ? robust->upper_bound : -lower;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ------------------------------------------------------------------------------------------- root */
@@ -135,7 +135,6 @@ static bool is_done(inverse *self, double g, double need)
 /* made.radius: the root as a factor, or infinity; *slope: about dJ/dfactor there. */
 static nadir_status find_root(inverse *self, double need, double *slope)
 {
-    nadir_status status = NADIR_OK;
     nadir_robust robust;
     bool refused;
     double x[2] = {0, 0};
@@ -143,8 +142,8 @@ static nadir_status find_root(inverse *self, double need, double *slope)
     double factor = fmin(NADIR_RADIUS_FIRST / self->unit, self->whole);
     self->stop = NADIR_STOP_ITERATIONS;
     for (int step = 0; step < NADIR_RADIUS_STEPS; step++) {
-        NADIR_CHECK(nadir_progress(self->context, "largest radius", -1));
-        NADIR_CHECK(evaluate(self, factor, NADIR_CERTIFY_OFF, 0.1 * self->tolerance, &robust, &refused));
+        NADIR_TRY(nadir_progress(self->context, "largest radius", -1));
+        NADIR_TRY(evaluate(self, factor, NADIR_CERTIFY_OFF, 0.1 * self->tolerance, &robust, &refused));
         if (refused) {
             self->high = factor;
             self->refused = true;
@@ -166,8 +165,7 @@ static nadir_status find_root(inverse *self, double need, double *slope)
                         : isfinite(self->high) && !self->refused ? self->low + (self->high - self->low) / 2
                                                                  : INFINITY;
     *slope = x[1] != x[0] ? fabs((g[1] - g[0]) / (x[1] - x[0])) : 0;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ---------------------------------------------------------------------------------------- bounds */
@@ -176,7 +174,6 @@ cleanup:
  * It is sought from `from` on downwards, by what the bound lacks, and by halving where that leads nowhere. */
 static nadir_status prove_lower(inverse *self, double from, double slope)
 {
-    nadir_status status = NADIR_OK;
     nadir_robust robust;
     bool refused;
     double good = 0;
@@ -185,7 +182,7 @@ static nadir_status prove_lower(inverse *self, double from, double slope)
     self->made.certificate = "none";
     for (int i = 0;
          i < NADIR_RADIUS_PROOFS && self->certify != NADIR_CERTIFY_OFF && (i == 0 || factor > good); i++) {
-        NADIR_CHECK(evaluate(self, factor, self->certify, self->tolerance, &robust, &refused));
+        NADIR_TRY(evaluate(self, factor, self->certify, self->tolerance, &robust, &refused));
         const double lacks = refused ? INFINITY : self->target - robust.lower_bound;
         if (lacks <= 0) {
             good = factor;
@@ -200,43 +197,39 @@ static nadir_status prove_lower(inverse *self, double from, double slope)
         factor = lacks > 0 && closer > good ? closer : good + (bad - good) / 2;
     }
     self->made.radius_lower = good;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* A factor above the root at which a kernel that was checked misses the target. */
 static nadir_status prove_upper(inverse *self, double from, double slope)
 {
-    nadir_status status = NADIR_OK;
     nadir_robust robust;
     bool refused = false;
     double beyond = 0.25 * self->tolerance * from;
     self->made.radius_upper = INFINITY;
     for (int i = 0; i < NADIR_RADIUS_PROOFS && !refused && isinf(self->made.radius_upper); i++) {
         const double factor = from + beyond;
-        NADIR_CHECK(evaluate(self, factor, NADIR_CERTIFY_OFF, self->tolerance, &robust, &refused));
+        NADIR_TRY(evaluate(self, factor, NADIR_CERTIFY_OFF, self->tolerance, &robust, &refused));
         if (!refused && robust.upper_bound < self->target) {
             self->made.radius_upper = factor;
         }
         const double lacks = robust.upper_bound - self->target;
         beyond = fmax(4 * beyond, slope > 0 && isfinite(lacks) ? beyond + 1.5 * lacks / slope : 0);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status answer(inverse *self, double need)
 {
-    nadir_status status = NADIR_OK;
     nadir_radius *made = &self->made;
     double slope;
-    NADIR_CHECK(find_root(self, need, &slope));
+    NADIR_TRY(find_root(self, need, &slope));
     made->stop_reason = nadir_stop_name(self->stop);
     const bool bounded = isfinite(made->radius);
-    NADIR_CHECK(prove_lower(self, bounded ? made->radius : self->low, slope));
+    NADIR_TRY(prove_lower(self, bounded ? made->radius : self->low, slope));
     made->radius_upper = INFINITY;
     if (bounded) {
-        NADIR_CHECK(prove_upper(self, made->radius, slope));
+        NADIR_TRY(prove_upper(self, made->radius, slope));
     } else if (made->radius_lower >= self->whole) { /* no ball holds more */
         made->radius_lower = INFINITY;
     }
@@ -245,8 +238,7 @@ static nadir_status answer(inverse *self, double need)
     made->radius *= self->unit;
     made->radius_lower *= self->unit * (1 - 4 * DBL_EPSILON);
     made->radius_upper *= self->unit * (1 + 4 * DBL_EPSILON);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The settings of the search, and what they say of the question. */
@@ -295,21 +287,22 @@ nadir_status nadir_solver_radius(nadir_context *context, nadir_solver *solver, c
     }
     NADIR_CHECK(nadir_uncertainty_make(context, solver->model, solver->policy, &use, &set));
     NADIR_CHECK(nadir_solver_solve(context, solver));
+    const double nominal = nadir_landing_return(solver->model, solver->value.J);
     run.unit = set.idle ? 1 : set.radius; /* idle: nothing moves, whatever the factor */
     run.whole = set.idle ? 0 : whole_domain(solver->model, &set);
     run.made = (nadir_radius){.size = sizeof run.made,
                               .target = target,
-                              .nominal_return = solver->value.J,
+                              .nominal_return = nominal,
                               .set = set.asked,
                               .domain = set.domain,
                               .norm = set.p,
                               .breakdown_radius = NAN};
-    const double need = run.sign * solver->value.J - run.target;
+    const double need = run.sign * nominal - run.target;
     if (need < 0) {
         status =
             nadir_fail(context, NADIR_ERROR_ILL_POSED,
                        "the target is %.17g, but the nominal kernel alone returns %.17g: no ball meets it",
-                       target, solver->value.J);
+                       target, nominal);
         goto cleanup;
     }
     NADIR_CHECK(answer(&run, need));

@@ -2,9 +2,11 @@
  * and turns evaluations into results. */
 #include "robust/robust.h"
 #include "core/context.h"
+#include "model/landing.h"
 #include "proof/certificate.h"
 #include "robust/strategy.h"
 
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -101,6 +103,11 @@ static nadir_status settle_settings(nadir_context *context, const nadir_robust_s
 nadir_status nadir_robust_check_distributed(nadir_context *context, const nadir_model *model,
                                             const nadir_uncertainty *set)
 {
+    if (nadir_landing_is_general(model) && !set->idle && set->domain != NADIR_DOMAIN_SUPPORT) {
+        return nadir_model_check_one_process(context, model,
+                                             "rewards paid on landing that are not of the form R(s, a) + "
+                                             "g(s'), on other domains than support");
+    }
     const bool rectangular = set->set != NADIR_SET_NONRECT && set->domain != NADIR_DOMAIN_SIMPLEX;
     const bool dual = set->p > 1 && set->domain == NADIR_DOMAIN_FREE;
     const bool valid = set->p == 2 && set->domain == NADIR_DOMAIN_SUPPORT;
@@ -120,7 +127,7 @@ static nadir_robust make_refusal(const nadir_setup *setup, double factor, const 
     const nadir_uncertainty *set = &setup->uncertainty;
     return (nadir_robust){
         .size = sizeof(nadir_robust),
-        .nominal_return = setup->problem.sign * setup->problem.J,
+        .nominal_return = nadir_landing_return(setup->problem.model, setup->problem.sign * setup->problem.J),
         .robust_return = NAN,
         .penalty = NAN,
         .lower_bound = -INFINITY,
@@ -164,13 +171,37 @@ static margin margin_of(const nadir_problem *problem, const nadir_robust_setting
     return added;
 }
 
-/* The result as the user sees it: signs turned back. */
-static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *setup, double factor,
-                                const nadir_robust_settings *settings, const nadir_evaluation *evaluation)
+/* Whether bounds are still close once they are those of the model: what the decomposition of its rewards has left out
+ * (model/landing.h) widens them. A penalty that is lost in that is as good as none, as long as that is little beside
+ * values and rewards of the model: e and g, which the others are measured by, may be much larger than both. */
+static bool stay_close(nadir_context *context, const nadir_solver *solver, const nadir_problem *problem,
+                       const nadir_robust_settings *settings, const nadir_evaluation *evaluation,
+                       double width)
+{
+    const nadir_model *model = problem->model;
+    const double slack = model->landing.slack;
+    if (slack == 0) {
+        return true;
+    }
+    const double penalty = fabs(problem->J - evaluation->candidate.J);
+    const double rounding = 8 * problem->J_error + 64 * DBL_EPSILON * fabs(problem->J);
+    const double largest = fmax(nadir_landing_value_size(context, model, solver->value.v, 0),
+                                nadir_global_largest(context, model->rows, model->rewards));
+    const double little = settings->width * largest + 64 * DBL_MIN / (1 - problem->gamma);
+    return width <= settings->width * penalty ||
+           (width <= little && (width <= nadir_evaluation_allowed_width(problem, settings, evaluation) ||
+                                penalty <= fmax(slack, rounding)));
+}
+
+/* The result as the user sees it: signs turned back, and rewards as the model has them. */
+static nadir_robust make_result(nadir_context *context, const nadir_solver *solver, const nadir_setup *setup,
+                                double factor, const nadir_robust_settings *settings,
+                                const nadir_evaluation *evaluation)
 {
     const nadir_problem *problem = &setup->problem;
     const nadir_uncertainty *set = &setup->uncertainty;
     const nadir_candidate *candidate = &evaluation->candidate;
+    const nadir_model *model = problem->model;
     const double sign = problem->sign;
     /* The return of the search may be outside the bounds by rounding. */
     const margin beyond = margin_of(problem, settings, evaluation);
@@ -178,15 +209,18 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *s
     const double upper = fmax(evaluation->upper, candidate->J) + beyond.above;
     nadir_backend_statistics statistics;
     nadir_occupancy_statistics(solver->occupancy, &statistics);
+    const double lowest = nadir_landing_lower(model, sign > 0 ? lower : -upper);
+    const double highest = nadir_landing_upper(model, sign > 0 ? upper : -lower);
     return (nadir_robust){
         .size = sizeof(nadir_robust),
-        .nominal_return = sign * problem->J,
-        .robust_return = sign * candidate->J,
+        .nominal_return = nadir_landing_return(model, sign * problem->J),
+        .robust_return = nadir_landing_return(model, sign * candidate->J),
         .penalty = sign * (problem->J - candidate->J),
-        .lower_bound = sign > 0 ? lower : -upper,
-        .upper_bound = sign > 0 ? upper : -lower,
+        .lower_bound = lowest,
+        .upper_bound = highest,
         .certified = settings->certify != NADIR_CERTIFY_OFF && evaluation->proof != NADIR_PROOF_NONE &&
-                     nadir_evaluation_is_close(problem, settings, evaluation),
+                     nadir_evaluation_is_close(problem, settings, evaluation) &&
+                     stay_close(context, solver, problem, settings, evaluation, highest - lowest),
         .certificate = nadir_proof_name(evaluation->proof),
         .bound = nadir_bound_name(evaluation->bound),
         .kappa = evaluation->kappa,
@@ -218,7 +252,6 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
                                  const nadir_robust_settings *settings, int64_t count, const double *factors,
                                  const nadir_evaluation *evaluations, nadir_robust *results)
 {
-    nadir_status status = NADIR_OK;
     double valid_radius;
     int64_t refusals = 0;
     nadir_stop short_of = NADIR_STOP_NONE; /* why a search stopped before its tolerance; NULL: none did */
@@ -228,8 +261,8 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
     if (refusals > 0 && refusals == count) {
         return NADIR_ERROR_ILL_POSED;
     }
-    NADIR_CHECK(nadir_model_valid_radius_scaled(context, solver->model, setup->uncertainty.scales,
-                                                setup->uncertainty.p, &valid_radius));
+    NADIR_TRY(nadir_model_valid_radius_scaled(context, solver->model, setup->uncertainty.scales,
+                                              setup->uncertainty.p, &valid_radius));
     for (int64_t i = 0; i < count; i++) {
         if (!evaluations[i].refused && !isfinite(setup->problem.J - evaluations[i].candidate.J)) {
             return nadir_fail(
@@ -240,7 +273,7 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
         }
         nadir_robust made = evaluations[i].refused
                                 ? make_refusal(setup, factors[i], &evaluations[i])
-                                : make_result(solver, setup, factors[i], settings, &evaluations[i]);
+                                : make_result(context, solver, setup, factors[i], settings, &evaluations[i]);
         made.valid_radius = valid_radius;
         short_of = evaluations[i].candidate.converged || evaluations[i].refused
                        ? short_of
@@ -250,15 +283,13 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
         }
     }
     if (short_of != NADIR_STOP_NONE) {
-        status =
-            nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
-                       "the search for the worst kernel stopped %s before the tolerance of %g was "
-                       "reached; the best kernel so far is reported, with bounds that hold for it",
-                       short_of == NADIR_STOP_SLOW ? "where steps gain next to nothing," : "at its limit",
-                       settings->tolerance);
+        return nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
+                          "the search for the worst kernel stopped %s before the tolerance of %g was "
+                          "reached; the best kernel so far is reported, with bounds that hold for it",
+                          short_of == NADIR_STOP_SLOW ? "where steps gain next to nothing," : "at its limit",
+                          settings->tolerance);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status check_factors(nadir_context *context, double radius, int64_t count, const double *factors)
@@ -342,9 +373,9 @@ static nadir_status give_result(nadir_context *context, const nadir_solver *solv
     return made != NADIR_OK ? made : status;
 }
 
-nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
-                                 const nadir_robust_settings *settings, nadir_robust *result,
-                                 nadir_worst **worst)
+nadir_status nadir_robust_warm(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                               const nadir_robust_settings *settings, const nadir_warm_start *warm_start,
+                               nadir_robust *result, nadir_worst **worst)
 {
     nadir_status status = NADIR_OK;
     nadir_evaluation evaluation = {0};
@@ -357,7 +388,7 @@ nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, c
     NADIR_CHECK(check_spread(context, &setup.problem, further != NULL));
     nadir_radius_evaluator *evaluate = nadir_evaluator_for(&setup.uncertainty, factor);
     NADIR_CHECK(further != NULL ? further(context, &setup.problem, &use, 1, &factor, &evaluation)
-                                : evaluate(context, &setup.problem, &use, factor, NULL, &evaluation));
+                                : evaluate(context, &setup.problem, &use, factor, warm_start, &evaluation));
     NADIR_CHECK(give_result(context, solver, &setup, &use, &evaluation, result, worst));
 cleanup:
     nadir_evaluation_clear(context, &evaluation);
@@ -365,23 +396,9 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_robust_warm(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
-                               const nadir_robust_settings *settings, const nadir_warm_start *warm_start,
-                               nadir_robust *result, nadir_worst **worst)
+nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                                 const nadir_robust_settings *settings, nadir_robust *result,
+                                 nadir_worst **worst)
 {
-    nadir_status status = NADIR_OK;
-    nadir_evaluation evaluation = {0};
-    nadir_setup setup = {0};
-    nadir_robust_settings use;
-    nadir_evaluator *further;
-    NADIR_CHECK(settle_settings(context, settings, &use, &further));
-    NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
-    NADIR_CHECK(check_spread(context, &setup.problem, further != NULL));
-    nadir_radius_evaluator *evaluate = nadir_evaluator_for(&setup.uncertainty, 1);
-    NADIR_CHECK(evaluate(context, &setup.problem, &use, 1, warm_start, &evaluation));
-    NADIR_CHECK(give_result(context, solver, &setup, &use, &evaluation, result, worst));
-cleanup:
-    nadir_evaluation_clear(context, &evaluation);
-    nadir_setup_clear(context, &setup);
-    return status;
+    return nadir_robust_warm(context, solver, ball, settings, NULL, result, worst);
 }

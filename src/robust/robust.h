@@ -22,7 +22,7 @@ extern const nadir_method *const nadir_further_methods[];
 /* NULL: there is none of this name. */
 const nadir_method *nadir_method_find(const char *name);
 
-/* nadir_solver_robust from a warm start, NULL: none, by a method of the library. */
+/* nadir_solver_robust from a warm start, NULL: none. Further methods know nothing of it. */
 nadir_status nadir_robust_warm(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
                                const nadir_robust_settings *settings, const nadir_warm_start *warm_start,
                                nadir_robust *result, nadir_worst **worst);

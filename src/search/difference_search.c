@@ -13,6 +13,7 @@
 
 #include "core/round.h"
 #include "linalg/vector.h"
+#include "model/landing.h"
 #include "proof/difference_bound.h"
 #include "search/kernel_solver.h"
 
@@ -68,17 +69,15 @@ void nadir_difference_point_clear(nadir_context *context, nadir_difference_point
 nadir_status nadir_difference_point_evaluate(nadir_context *context, nadir_difference_search *search,
                                              nadir_difference_point *point)
 {
-    nadir_status status = NADIR_OK;
     double error;
     for (int i = 0; i < 2; i++) {
         const nadir_problem *problem = search->problem[i];
-        NADIR_CHECK(nadir_kernel_solver_set(context, &search->operators[i], point->kernel));
-        NADIR_CHECK(nadir_kernel_solver_value(context, &search->operators[i], point->v[i], point->d[i]));
+        NADIR_TRY(nadir_kernel_solver_set(context, &search->operators[i], point->kernel));
+        NADIR_TRY(nadir_kernel_solver_value(context, &search->operators[i], point->v[i], point->d[i]));
         point->J[i] = nadir_vector_dot(problem->states, problem->mu, point->v[i], &error);
     }
     point->f = point->J[0] - point->J[1];
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* sum G . (to - from), G of the last linear step. */
@@ -99,6 +98,10 @@ static double cost_slope(const nadir_context *context, const nadir_difference_se
         }
         total += i == 0 ? sum : -sum;
     }
+    for (int64_t row = 0; costs->landing != 0 && row < rows; row++) {
+        total += (costs->a[row] - costs->b[row]) * costs->landing *
+                 (nadir_kernel_landing(to, row) - nadir_kernel_landing(from, row));
+    }
     return total * costs->scale;
 }
 
@@ -106,16 +109,14 @@ static double cost_slope(const nadir_context *context, const nadir_difference_se
 static nadir_status linear_step(nadir_context *context, nadir_difference_search *search,
                                 const nadir_difference_point *point, double *gap)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *const *problem = search->problem;
-    NADIR_CHECK(nadir_lmo_row_costs_set(context, &search->costs, problem[0]->gamma, point->d[0],
-                                        problem[0]->policy->probabilities, point->v[0], point->d[1],
-                                        problem[1]->policy->probabilities, point->v[1]));
-    NADIR_CHECK(nadir_lmo_row_costs_solve(context, &search->costs));
+    NADIR_TRY(nadir_lmo_row_costs_set(context, &search->costs, problem[0]->gamma, problem[0]->landing,
+                                      point->d[0], problem[0]->policy->probabilities, point->v[0],
+                                      point->d[1], problem[1]->policy->probabilities, point->v[1]));
+    NADIR_TRY(nadir_lmo_row_costs_solve(context, &search->costs));
     const double moved = cost_slope(context, search, problem[0]->kernel, point->kernel);
     *gap = fmax(0, moved + search->costs.gain);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* -------------------------------------------------------------------------------------- descent */
@@ -143,14 +144,11 @@ static void swap_points(nadir_difference_point *a, nadir_difference_point *b)
 static nadir_status take_full_step(nadir_context *context, nadir_difference_search *search,
                                    nadir_difference_point *next)
 {
-    nadir_status status = NADIR_OK;
     nadir_kernel_free(next->kernel);
     next->kernel = NULL;
-    NADIR_CHECK(nadir_kernel_create_changed(context, search->problem[0]->model, &search->costs.changed.made,
-                                            &next->kernel));
-    NADIR_CHECK(nadir_difference_point_evaluate(context, search, next));
-cleanup:
-    return status;
+    NADIR_TRY(nadir_kernel_create_changed(context, search->problem[0]->model, &search->costs.changed.made,
+                                          &next->kernel));
+    return nadir_difference_point_evaluate(context, search, next);
 }
 
 /* One descent. */
@@ -168,7 +166,6 @@ typedef struct descent {
 static nadir_status shorten(nadir_context *context, descent *self, const nadir_kernel *target, double slope,
                             double *moved)
 {
-    nadir_status status = NADIR_OK;
     nadir_difference_point *current = self->current;
     nadir_difference_point *next = &self->next;
     double t = 1;
@@ -178,20 +175,12 @@ static nadir_status shorten(nadir_context *context, descent *self, const nadir_k
         t = fmax(fmin(minimum, 0.5 * t), 0.1 * t);
         nadir_kernel_free(next->kernel);
         next->kernel = NULL;
-        NADIR_CHECK(nadir_kernel_mix(context, self->search->problem[0]->model, current->kernel, target, t,
-                                     &next->kernel));
-        NADIR_CHECK(nadir_difference_point_evaluate(context, self->search, next));
+        NADIR_TRY(nadir_kernel_mix(context, self->search->problem[0]->model, current->kernel, target, t,
+                                   &next->kernel));
+        NADIR_TRY(nadir_difference_point_evaluate(context, self->search, next));
     }
     *moved = next->f <= current->f + ARMIJO * t * slope ? t : 0;
-cleanup:
-    return status;
-}
-
-/* The curvature at which a step of the length of the radius uses up the gap. */
-static double first_curvature(const descent *self, double gap)
-{
-    const nadir_uncertainty *set = self->search->costs.set;
-    return gap / (set->radius * set->radius);
+    return NADIR_OK;
 }
 
 /* A step of the spectral projected gradient method. */
@@ -202,8 +191,9 @@ static nadir_status proximal_step(nadir_context *context, descent *self, double 
     nadir_kernel *target = NULL;
     double length;
     *moved = 0;
+    const double radius = search->costs.set->radius;
+    const double first = gap / (radius * radius); /* a step of the length of the radius uses up the gap */
     /* where f is concave or linear this is nearly the linear step */
-    const double first = first_curvature(self, gap);
     const double curvature = self->curvature > 0 ? fmax(self->curvature, 1e-3 * first) : first;
     NADIR_CHECK(
         nadir_lmo_row_costs_proximal(context, &search->costs, self->current->kernel, curvature, &length));
@@ -232,39 +222,31 @@ cleanup:
 /* current <- X, or a point on the way to it. *moved: 0 when no step helps. */
 static nadir_status take_step(nadir_context *context, descent *self, double gap, double *moved)
 {
-    nadir_status status = NADIR_OK;
     *moved = 0;
     if (!self->proximal) {
         self->tau = self->search->costs.tau;
-        NADIR_CHECK(take_full_step(context, self->search, &self->next));
+        NADIR_TRY(take_full_step(context, self->search, &self->next));
         *moved = self->next.f <= self->current->f - ARMIJO * gap;
         self->proximal = *moved == 0;
         if (*moved > 0) {
             swap_points(self->current, &self->next);
         }
     }
-    if (*moved == 0) {
-        NADIR_CHECK(proximal_step(context, self, gap, moved));
-    }
-cleanup:
-    return status;
+    return *moved == 0 ? proximal_step(context, self, gap, moved) : NADIR_OK;
 }
 
 /* point <- a copy of start (NULL: the nominal kernel), evaluated. */
 static nadir_status begin(nadir_context *context, nadir_difference_search *search, const nadir_kernel *start,
                           nadir_difference_point *point)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem[0];
-    NADIR_CHECK(nadir_difference_point_make(context, search, point));
+    NADIR_TRY(nadir_difference_point_make(context, search, point));
     if (start == NULL) {
-        NADIR_CHECK(nadir_kernel_create(context, problem->model, &point->kernel));
+        NADIR_TRY(nadir_kernel_create(context, problem->model, &point->kernel));
     } else {
-        NADIR_CHECK(nadir_kernel_mix(context, problem->model, start, start, 0, &point->kernel));
+        NADIR_TRY(nadir_kernel_mix(context, problem->model, start, start, 0, &point->kernel));
     }
-    NADIR_CHECK(nadir_difference_point_evaluate(context, search, point));
-cleanup:
-    return status;
+    return nadir_difference_point_evaluate(context, search, point);
 }
 
 /* Rounding level of f: smaller differences are noise. */
@@ -369,10 +351,9 @@ cleanup:
 
 /* ----------------------------------------------------------------------------------------- starts */
 
-/* Descends from one more kernel; keeps the better result in *found. */
-static nadir_status search_from(nadir_context *context, nadir_difference_search *search,
-                                const nadir_kernel *start, double tolerance, int64_t iterations_limit,
-                                nadir_difference_found *found)
+nadir_status nadir_difference_search_from(nadir_context *context, nadir_difference_search *search,
+                                          const nadir_kernel *start, double tolerance,
+                                          int64_t iterations_limit, nadir_difference_found *found)
 {
     nadir_status status = NADIR_OK;
     nadir_difference_found other = {0};
@@ -403,9 +384,11 @@ static nadir_status draw_start(nadir_context *context, nadir_difference_search *
     for (int64_t i = 0; i < 4 * n; i++) {
         numbers[i] = i < 2 * n ? nadir_random_normal(random) : 1;
     }
-    NADIR_CHECK(nadir_lmo_row_costs_set(context, costs, 1, numbers + 2 * n, problem[0]->policy->probabilities,
-                                        numbers, numbers + 3 * n, problem[1]->policy->probabilities,
-                                        numbers + n));
+    const double largest = nadir_landing_largest(problem[0]->model);
+    const double landing = problem[0]->landing != 0 ? nadir_random_normal(random) / largest : 0;
+    NADIR_CHECK(nadir_lmo_row_costs_set(context, costs, 1, landing, numbers + 2 * n,
+                                        problem[0]->policy->probabilities, numbers, numbers + 3 * n,
+                                        problem[1]->policy->probabilities, numbers + n));
     NADIR_CHECK(nadir_lmo_row_costs_solve(context, costs));
     NADIR_CHECK(nadir_kernel_create_changed(context, problem[0]->model, &costs->changed.made, start));
 cleanup:
@@ -424,16 +407,16 @@ nadir_status nadir_difference_search_run(nadir_context *context, nadir_differenc
     nadir_kernel *start = NULL;
     nadir_random random = context->random;
     const int drawn = problem->rows <= RANDOM_ENTRIES / problem->states ? RANDOM_STARTS : 0;
-    NADIR_CHECK(search_from(context, search, NULL, tolerance, iterations_limit, found));
-    NADIR_CHECK(search_from(context, search, worst_a, tolerance, iterations_limit, found));
-    NADIR_CHECK(search_from(context, search, best_b, tolerance, iterations_limit, found));
+    NADIR_CHECK(nadir_difference_search_from(context, search, NULL, tolerance, iterations_limit, found));
+    NADIR_CHECK(nadir_difference_search_from(context, search, worst_a, tolerance, iterations_limit, found));
+    NADIR_CHECK(nadir_difference_search_from(context, search, best_b, tolerance, iterations_limit, found));
     NADIR_CHECK(nadir_kernel_mix(context, problem->model, worst_a, best_b, 0.5, &start));
-    NADIR_CHECK(search_from(context, search, start, tolerance, iterations_limit, found));
+    NADIR_CHECK(nadir_difference_search_from(context, search, start, tolerance, iterations_limit, found));
     for (int i = 0; i < drawn; i++) {
         nadir_kernel_free(start);
         start = NULL;
         NADIR_CHECK(draw_start(context, search, &random, &start));
-        NADIR_CHECK(search_from(context, search, start, tolerance, iterations_limit, found));
+        NADIR_CHECK(nadir_difference_search_from(context, search, start, tolerance, iterations_limit, found));
     }
 cleanup:
     nadir_kernel_free(start);

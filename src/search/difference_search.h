@@ -4,7 +4,8 @@
  *
  *     f(P) = J^A_P - J^B_P,    df = sum_sa G_sa . dP_sa,    G_sa = gamma (d_A pi_A v_A - d_B pi_B v_B),
  *
- * with value v and occupancy d of each policy under P.
+ * with value v and occupancy d of each policy under P; each v with e / gamma of the row besides, where rewards
+ * are paid on landing (model/landing.h).
  */
 #ifndef NADIR_SEARCH_DIFFERENCE_SEARCH_H
 #define NADIR_SEARCH_DIFFERENCE_SEARCH_H
@@ -49,6 +50,11 @@ typedef struct nadir_difference_found {
     bool converged;
     nadir_stop stop;
 } nadir_difference_found;
+
+/* Descends from one more kernel of the set, NULL: the nominal one; keeps the better result in *found. */
+nadir_status nadir_difference_search_from(nadir_context *context, nadir_difference_search *search,
+                                          const nadir_kernel *start, double tolerance,
+                                          int64_t iterations_limit, nadir_difference_found *found);
 
 /* Searches from the nominal kernel, from worst_a and best_b, kernels of the set that are bad for A and good
  * for B, from their mean and, on small models, from random kernels; keeps the best result. found: of

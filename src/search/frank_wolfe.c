@@ -5,22 +5,28 @@
  *
  * At a kernel P with value v and occupancy d the return falls to first order by <G, P - X> for a step to X,
  *
- *     G_sa = gamma d(s) pi(a|s) v,
+ *     G_sa = d(s) pi(a|s) (gamma v + e_sa),      e: rewards on landing (model/landing.h),
  *
  * and the X of the set where that is largest is computed exactly (sets/lmo.h). The largest value is the
  * stationarity gap: zero exactly where no direction is a descent direction. Steps are full ones, P <- X.
  * Where the return does not fall by a small share of the gap, the step is halved until it does.
+ *
+ * At p = 1 the set is a polytope. Where rewards on landing are not separable, the worst kernel need not be a
+ * vertex, and steps to vertices zigzag. When the first of them fails, proximal steps with the curvature of the
+ * last one take over (spectral projected gradients, as in difference_search.c).
  */
 #include "search/frank_wolfe.h"
 
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 #include "model/kernel_device.h"
+#include "model/landing.h"
 #include "proof/perturbable_rows.h"
 #include "search/kernel_solver.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Armijo: the share of the gap by which the return must fall. */
@@ -29,6 +35,13 @@
 #define ROUGH 1e-6
 /* Steps shorter than this are not tried. */
 #define SHORTEST 1e-9
+/* Entries of rows that proximal steps write out, at most. */
+#define WRITTEN_OUT 2e7
+/* Rows that a search of p = 1 starts from, at most. Of 240 random models of 8 to 40 states with rewards on
+ * landing, searches from no row, one, and 4 or more missed a worse kernel 4, 3 and 0 times. */
+enum { STRUCK = 16, STRUCK_LARGE = 4 };
+/* More states than this are large. Each row costs 0.07 of an evaluation at 1000 states. */
+#define LARGE 200
 enum {
     IDLE = 16,    /* steps that lower neither the return nor the gap: the end */
     STRETCH = 500 /* steps that are worth looking back at: most searches take ten */
@@ -70,7 +83,7 @@ nadir_status nadir_frank_wolfe_create(nadir_context *context, const nadir_proble
         problem->model->exchange != NULL ||
         (set->domain == NADIR_DOMAIN_SUPPORT && (set->p == 2 || problem->model->dense == NULL));
     self->solver = (nadir_kernel_solver){.problem = problem};
-    self->rows = nadir_lmo_make(problem->model, &self->order, set);
+    self->rows = nadir_lmo_make(problem->model, &self->order, set, problem->landing);
     NADIR_CHECK(point_make(context, problem->states, &self->current));
     NADIR_CHECK(point_make(context, problem->states, &self->next));
     NADIR_CHECK(nadir_lmo_device_open(context, &self->rows, NADIR_DEVICE_ALL_ROWS, problem->gamma,
@@ -96,6 +109,7 @@ void nadir_frank_wolfe_free(nadir_context *context, nadir_frank_wolfe *self)
     point_clear(context, &self->current);
     point_clear(context, &self->next);
     nadir_value_order_clear(context, &self->order);
+    nadir_lmo_row_costs_clear(context, &self->costs);
     nadir_release(context, self->solutions);
     nadir_release(context, self->work);
     nadir_release(context, self);
@@ -104,36 +118,32 @@ void nadir_frank_wolfe_free(nadir_context *context, nadir_frank_wolfe *self)
 nadir_status nadir_frank_wolfe_place(nadir_context *context, nadir_frank_wolfe_point *point, int64_t states,
                                      const double *v, const double *d)
 {
-    nadir_status status = NADIR_OK;
     if (point->v == NULL) { /* handed over */
-        NADIR_CHECK(point_make(context, states, point));
+        NADIR_TRY(point_make(context, states, point));
     }
     memcpy(point->v, v, (size_t)states * sizeof *v);
     memcpy(point->d, d, (size_t)states * sizeof *d);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_frank_wolfe_evaluate(nadir_context *context, nadir_frank_wolfe *self,
                                         const nadir_frank_wolfe_point *warm_start,
                                         nadir_frank_wolfe_point *point)
 {
-    nadir_status status = NADIR_OK;
     double error;
-    NADIR_CHECK(nadir_kernel_solver_set(context, &self->solver, point->kernel));
+    NADIR_TRY(nadir_kernel_solver_set(context, &self->solver, point->kernel));
     if (warm_start != NULL) {
-        NADIR_CHECK(
+        NADIR_TRY(
             nadir_frank_wolfe_place(context, point, self->problem->states, warm_start->v, warm_start->d));
         if (self->rough) {
             return nadir_kernel_solver_approach(context, &self->solver, point->v, point->d, &point->J);
         }
-        NADIR_CHECK(nadir_kernel_solver_improve(context, &self->solver, point->v, point->d));
+        NADIR_TRY(nadir_kernel_solver_improve(context, &self->solver, point->v, point->d));
     } else {
-        NADIR_CHECK(nadir_kernel_solver_value(context, &self->solver, point->v, point->d));
+        NADIR_TRY(nadir_kernel_solver_value(context, &self->solver, point->v, point->d));
     }
     point->J = nadir_global_dot(context, self->problem->states, self->problem->mu, point->v, &error);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The linear step, and the gap. */
@@ -154,25 +164,81 @@ void nadir_frank_wolfe_point_swap(nadir_frank_wolfe_point *a, nadir_frank_wolfe_
 static nadir_status step_partially(nadir_context *context, nadir_frank_wolfe *self, const nadir_kernel *full,
                                    double t)
 {
-    nadir_status status = NADIR_OK;
     nadir_kernel_free(self->next.kernel);
     self->next.kernel = NULL;
-    NADIR_CHECK(
+    NADIR_TRY(
         nadir_kernel_mix(context, self->problem->model, self->current.kernel, full, t, &self->next.kernel));
-    NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, &self->current, &self->next));
-cleanup:
-    return status;
+    return nadir_frank_wolfe_evaluate(context, self, &self->current, &self->next);
 }
 
-static bool is_lower(const nadir_frank_wolfe *self, double t)
+static bool is_lower(const nadir_frank_wolfe *self, double promised)
 {
-    return self->next.J < self->current.J && self->next.J <= self->current.J - ARMIJO * t * self->gap;
+    return self->next.J < self->current.J && self->next.J <= self->current.J - ARMIJO * promised;
 }
 
 /* Rounding level of J: smaller differences are noise. */
 static double noise(const nadir_context *context, const nadir_frank_wolfe *self)
 {
     return 4 * DBL_EPSILON * nadir_global_largest(context, self->problem->states, self->current.v);
+}
+
+/* Whether proximal steps take over from those to vertices. Rows are written out for them. */
+static bool has_proximal(const nadir_problem *problem)
+{
+    const nadir_model *model = problem->model;
+    const bool sparse = model->dense == NULL && problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
+    return problem->landing != 0 && problem->uncertainty->p == 1 && model->exchange == NULL &&
+           (sparse || (double)model->rows * (double)model->states <= WRITTEN_OUT);
+}
+
+/* argmin over the set of <G, X> + curvature / 2 |X - P|^2. *length: |X - P|^2, over 1 / alpha. */
+static nadir_status find_proximal(nadir_context *context, nadir_frank_wolfe *self, nadir_kernel **target,
+                                  double *length)
+{
+    const nadir_problem *problem = self->problem;
+    const nadir_frank_wolfe_point *current = &self->current;
+    const double *pi = problem->policy->probabilities;
+    if (self->costs.model == NULL) {
+        self->ball = *problem->uncertainty;
+        NADIR_TRY(nadir_lmo_row_costs_make(context, problem->model, &self->ball, &self->costs));
+    }
+    if (!self->proximal) {
+        self->curvature = self->gap / (self->beta * self->beta);
+    }
+    self->proximal = true;
+    self->ball.radius = self->beta;
+    memset(self->work, 0, (size_t)problem->states * sizeof *self->work);
+    NADIR_TRY(nadir_lmo_row_costs_set(context, &self->costs, problem->gamma, problem->landing, current->d, pi,
+                                      current->v, self->work, pi, current->v));
+    NADIR_TRY(nadir_lmo_row_costs_proximal(context, &self->costs, current->kernel, self->curvature, length));
+    return nadir_kernel_create_changed(context, problem->model, &self->costs.changed.made, target);
+}
+
+static double gap_by_rows(nadir_context *context, const nadir_frank_wolfe *self, const nadir_kernel *kernel);
+
+/* P <- X of the proximal step, or a partial step. */
+static nadir_status step_proximally(nadir_context *context, nadir_frank_wolfe *self, bool *moved)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *target = NULL;
+    double length;
+    NADIR_CHECK(find_proximal(context, self, &target, &length));
+    const double promised = self->gap - gap_by_rows(context, self, target);
+    *moved = false;
+    for (double t = 1; !*moved && promised > 0 && length > 0 && t > SHORTEST; t /= 4) {
+        NADIR_CHECK(step_partially(context, self, target, t));
+        *moved = is_lower(self, t * promised);
+        if (*moved) {
+            const double curved = self->next.J - self->current.J + t * promised;
+            self->curvature *= fmin(fmax(2 * curved / (t * t * length * self->curvature), 0.1), 10);
+        }
+    }
+    if (*moved) {
+        nadir_frank_wolfe_point_swap(&self->current, &self->next);
+    }
+cleanup:
+    nadir_kernel_free(target);
+    return status;
 }
 
 /* P <- X, or a partial step. *moved: false when no step lowers the return. A full step may change the return
@@ -184,9 +250,15 @@ static nadir_status step(nadir_context *context, nadir_frank_wolfe *self, bool *
     nadir_frank_wolfe_point *next = &self->next;
     nadir_kernel *full = NULL;
     double t = 1;
+    if (self->proximal) {
+        return step_proximally(context, self, moved);
+    }
     NADIR_CHECK(nadir_frank_wolfe_write(context, self, &next->kernel));
     NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, &self->current, next));
     *moved = next->J <= self->current.J - ARMIJO * self->gap + noise(context, self);
+    if (!*moved && has_proximal(self->problem)) {
+        return step_proximally(context, self, moved);
+    }
     if (!*moved) {
         NADIR_CHECK(nadir_kernel_device_fetch(context, self->current.kernel));
         NADIR_CHECK(nadir_kernel_device_fetch(context, next->kernel));
@@ -196,7 +268,7 @@ static nadir_status step(nadir_context *context, nadir_frank_wolfe *self, bool *
     while (!*moved && t > SHORTEST) {
         t /= 2;
         NADIR_CHECK(step_partially(context, self, full, t));
-        *moved = is_lower(self, t);
+        *moved = is_lower(self, t * self->gap);
     }
     if (*moved) {
         nadir_frank_wolfe_point_swap(&self->current, &self->next);
@@ -260,7 +332,6 @@ static void hand_over(nadir_frank_wolfe *self, nadir_candidate *candidate)
 static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, double tolerance,
                             int64_t iterations_limit, nadir_candidate *candidate)
 {
-    nadir_status status = NADIR_OK;
     nadir_stop reason = NADIR_STOP_NONE;
     bool moved = true;
     bool slow = false;
@@ -270,11 +341,11 @@ static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, dou
     while ((reason = reason_to_stop(context, self, tolerance)) == NADIR_STOP_NONE && moved && !slow &&
            candidate->iterations < iterations_limit) {
         const double before = self->current.J;
-        NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
-        NADIR_CHECK(step(context, self, &moved));
+        NADIR_TRY(nadir_progress(context, "worst kernel", -1));
+        NADIR_TRY(step(context, self, &moved));
         candidate->iterations++;
         if (moved) {
-            NADIR_CHECK(find_gap(context, self));
+            NADIR_TRY(find_gap(context, self));
             idle = self->current.J < before - noise(context, self) || self->gap < least ? 0 : idle + 1;
             least = fmin(least, self->gap);
             moved = idle < IDLE;
@@ -287,10 +358,9 @@ static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, dou
                       : slow                    ? NADIR_STOP_SLOW
                                                 : NADIR_STOP_ITERATIONS;
     candidate->method = "conditional-gradient";
-    NADIR_CHECK(nadir_kernel_device_fetch(context, self->current.kernel));
+    NADIR_TRY(nadir_kernel_device_fetch(context, self->current.kernel));
     hand_over(self, candidate);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_frank_wolfe_run(nadir_context *context, const nadir_problem *problem, double beta,
@@ -352,6 +422,7 @@ nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *f
     nadir_status status = NADIR_OK;
     scale_steps(frank_wolfe, beta);
     frank_wolfe->beta = beta;
+    frank_wolfe->proximal = false;
     NADIR_CHECK(nadir_frank_wolfe_place(context, &frank_wolfe->current, frank_wolfe->problem->states, v, d));
     NADIR_CHECK(nadir_frank_wolfe_lmo(context, frank_wolfe, false));
     NADIR_CHECK(nadir_frank_wolfe_write(context, frank_wolfe, &frank_wolfe->next.kernel));
@@ -427,23 +498,40 @@ cleanup:
 /* Where the device has no memory for the kernel, the problem is solved again here. */
 nadir_status nadir_frank_wolfe_write(nadir_context *context, nadir_frank_wolfe *self, nadir_kernel **kernel)
 {
-    nadir_status status = NADIR_OK;
     const nadir_lmo_weights weights = nadir_frank_wolfe_weights(self);
     if (self->on_device) {
-        status = nadir_lmo_device_kernel(context, &self->device_lmo, kernel);
+        const nadir_status status = nadir_lmo_device_kernel(context, &self->device_lmo, kernel);
         if (status != NADIR_ERROR_MEMORY) {
             return status;
         }
-        NADIR_CHECK(nadir_frank_wolfe_lmo(context, self, true));
+        NADIR_TRY(nadir_frank_wolfe_lmo(context, self, true));
     }
-    NADIR_CHECK(self->is_streamed
-                    ? nadir_lmo_streamed_kernel(context, &self->rows, &weights, &self->streamed, kernel)
-                    : nadir_lmo_kernel(context, &self->rows, self->solutions, kernel));
-cleanup:
-    return status;
+    return self->is_streamed
+               ? nadir_lmo_streamed_kernel(context, &self->rows, &weights, &self->streamed, kernel)
+               : nadir_lmo_kernel(context, &self->rows, self->solutions, kernel);
 }
 
 /* ----------------------------------------------------------------------------- stationarity gap */
+
+/* sum over s of d(s) (P^pi - Phat^pi) . e: what the kernel pays more than the nominal one on landing. */
+static double paid_more(const nadir_context *context, const nadir_frank_wolfe *self,
+                        const nadir_kernel *kernel)
+{
+    const nadir_problem *problem = self->problem;
+    const bool known = self->solver.R != NULL && self->solver.kernel == kernel;
+    const double *more = known ? self->solver.R + problem->states : self->work;
+    double sum = 0;
+    if (problem->landing == 0) {
+        return 0;
+    }
+    if (!known) {
+        nadir_kernel_landings(context, kernel, problem->policy, problem->sign, self->work);
+    }
+    for (int64_t s = 0; s < problem->states; s++) {
+        sum += self->current.d[s] > 0 ? self->current.d[s] * more[s] : 0;
+    }
+    return nadir_allreduce_sum(context, sum);
+}
 
 /* Row by row, with the smallest value subtracted from all. */
 static double gap_by_rows(nadir_context *context, const nadir_frank_wolfe *self, const nadir_kernel *kernel)
@@ -451,7 +539,7 @@ static double gap_by_rows(nadir_context *context, const nadir_frank_wolfe *self,
     const nadir_problem *problem = self->problem;
     const double moved = nadir_kernel_difference_product(context, problem->kernel, kernel, self->current.d,
                                                          problem->policy->probabilities, self->order.x);
-    return problem->gamma * moved * self->order.range + self->budget.gain;
+    return problem->gamma * moved * self->order.range + paid_more(context, self, kernel) + self->budget.gain;
 }
 
 /* With solutions on a device, by products with averages: sum over s of gamma d(s) (P^pi - Phat^pi) v, and what
@@ -459,7 +547,6 @@ static double gap_by_rows(nadir_context *context, const nadir_frank_wolfe *self,
 static nadir_status gap_by_averages(nadir_context *context, const nadir_frank_wolfe *self,
                                     const nadir_kernel *kernel, double *gap, bool *done)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     const int64_t n = problem->states;
     const bool start = nadir_kernel_is_on_device(context, kernel); /* nominal */
@@ -468,34 +555,31 @@ static nadir_status gap_by_averages(nadir_context *context, const nadir_frank_wo
     double moved = 0;
     *done = start || self->solver.kernel == kernel;
     if (*done && !start) {
-        NADIR_CHECK(nadir_average_combine(context, nadir_occupancy_average(self->solver.occupancy), false, 1,
-                                          0, 1, self->order.x, own));
-        NADIR_CHECK(nadir_average_combine(context, nadir_occupancy_average(problem->occupancy), false, 1, 0,
-                                          1, self->order.x, nominal));
+        NADIR_TRY(nadir_average_combine(context, nadir_occupancy_average(self->solver.occupancy), false, 1, 0,
+                                        1, self->order.x, own));
+        NADIR_TRY(nadir_average_combine(context, nadir_occupancy_average(problem->occupancy), false, 1, 0, 1,
+                                        self->order.x, nominal));
         for (int64_t s = 0; s < n; s++) {
             moved += (self->current.d[s] > 0 ? self->current.d[s] : 0) * (own[s] - nominal[s]);
         }
     }
     *gap = problem->gamma * moved * self->order.range + self->budget.gain;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_frank_wolfe_gap(nadir_context *context, nadir_frank_wolfe *self, nadir_kernel *kernel)
 {
-    nadir_status status = NADIR_OK;
     double gap = 0;
     bool done = false;
     if (self->on_device) {
-        NADIR_CHECK(gap_by_averages(context, self, kernel, &gap, &done));
+        NADIR_TRY(gap_by_averages(context, self, kernel, &gap, &done));
     }
     if (!done) {
-        NADIR_CHECK(nadir_kernel_device_fetch(context, kernel));
+        NADIR_TRY(nadir_kernel_device_fetch(context, kernel));
         gap = gap_by_rows(context, self, kernel);
     }
     self->gap = gap > 0 ? gap : 0;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* ------------------------------------------------------------------------------- several starts */
@@ -523,16 +607,15 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem *problem, double beta,
-                                    const nadir_lagrangian *lagrangian, double tolerance,
-                                    int64_t iterations_limit, nadir_candidate *candidate, bool *better)
+/* A search from a kernel of the ball; otherwise as nadir_multistart_again. */
+static nadir_status search_from(nadir_context *context, const nadir_problem *problem, double beta,
+                                const nadir_kernel *start, double tolerance, int64_t iterations_limit,
+                                nadir_candidate *candidate, bool *better)
 {
     nadir_status status = NADIR_OK;
-    nadir_kernel *start = NULL;
     nadir_candidate other = {0};
-    NADIR_CHECK(nadir_lagrangian_kernel_in_ball(context, problem, beta, lagrangian, &start));
     NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, start, tolerance, iterations_limit, &other));
-    const double rounding = 64 * DBL_EPSILON * nadir_vector_largest(problem->states, other.v);
+    const double rounding = 64 * DBL_EPSILON * nadir_global_largest(context, problem->states, other.v);
     *better = other.J < candidate->J - tolerance * (problem->J - candidate->J) - rounding;
     other.iterations += candidate->iterations;
     candidate->iterations = other.iterations;
@@ -543,7 +626,111 @@ nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem 
     }
 cleanup:
     nadir_candidate_clear(context, &other);
+    return status;
+}
+
+nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const nadir_lagrangian *lagrangian, double tolerance,
+                                    int64_t iterations_limit, nadir_candidate *candidate, bool *better)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel *start = NULL;
+    NADIR_CHECK(nadir_lagrangian_kernel_in_ball(context, problem, beta, lagrangian, &start));
+    NADIR_CHECK(search_from(context, problem, beta, start, tolerance, iterations_limit, candidate, better));
+cleanup:
     nadir_kernel_free(start);
+    return status;
+}
+
+/* What the answer of a row within the whole ball promises to first order. */
+typedef struct struck_row {
+    double gain;
+    int64_t row;
+} struck_row;
+
+static int by_gain(const void *left, const void *right)
+{
+    const struct struck_row *a = left;
+    const struct struck_row *b = right;
+    return a->gain != b->gain ? (a->gain < b->gain) - (a->gain > b->gain)
+                              : (a->row > b->row) - (a->row < b->row);
+}
+
+/* The rows whose answers gain, those that gain most first; at most STRUCK or STRUCK_LARGE. struck: [rows]. */
+static int64_t sort_rows(const nadir_problem *problem, const nadir_lmo_solution *answers, struck_row *struck)
+{
+    const nadir_model *model = problem->model;
+    int64_t count = 0;
+    for (int64_t s = 0; s < problem->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const double weight = problem->d[s] * problem->policy->probabilities[row];
+            struck[count] = (struck_row){weight * answers[row].gain, row};
+            count += struck[count].gain > 0;
+        }
+    }
+    qsort(struck, (size_t)count, sizeof *struck, by_gain);
+    const int64_t most = problem->states > LARGE ? STRUCK_LARGE : STRUCK;
+    return count < most ? count : most;
+}
+
+/* Searches from the answers of one row after another. Norm 1 has no engine: all rows are here. */
+static nadir_status strike_rows(nadir_context *context, const nadir_problem *problem, double beta,
+                                const nadir_lmo_rectangular *lmo, double tolerance, int64_t iterations_limit,
+                                nadir_candidate *candidate, bool *better)
+{
+    nadir_status status = NADIR_OK;
+    struck_row *struck = NULL;
+    nadir_lmo_solution *alone = NULL;
+    nadir_kernel *start = NULL;
+    NADIR_NEW(context, struck, problem->rows);
+    NADIR_NEW_ZERO(context, alone, problem->rows);
+    const int64_t count = sort_rows(problem, lmo->solutions, struck);
+    for (int64_t i = 0; i < count; i++) {
+        bool found;
+        alone[struck[i].row] = lmo->solutions[struck[i].row];
+        NADIR_CHECK(nadir_lmo_kernel(context, &lmo->rows, alone, &start));
+        alone[struck[i].row] = (nadir_lmo_solution){0};
+        NADIR_CHECK(
+            search_from(context, problem, beta, start, tolerance, iterations_limit, candidate, &found));
+        *better = *better || found;
+    }
+cleanup:
+    nadir_kernel_free(start);
+    nadir_release(context, alone);
+    nadir_release(context, struck);
+    return status;
+}
+
+nadir_status nadir_multistart_rows(nadir_context *context, const nadir_problem *problem, double beta,
+                                   double tolerance, int64_t iterations_limit, nadir_candidate *candidate,
+                                   bool *better)
+{
+    nadir_status status = NADIR_OK;
+    nadir_uncertainty set = *problem->uncertainty;
+    nadir_problem each = *problem;
+    nadir_lmo_rectangular lmo = {0};
+    nadir_lagrangian all = {0};
+    set.set = NADIR_SET_SA;
+    each.uncertainty = &set;
+    NADIR_CHECK(nadir_lmo_rectangular_make(context, &each, beta / set.radius, &lmo));
+    NADIR_CHECK(nadir_lmo_rectangular_solve(context, &lmo, problem->v));
+    NADIR_CHECK(nadir_lmo_rectangular_kernel(context, &lmo, &all.kernel));
+    for (int64_t row = 0; row < problem->rows; row++) {
+        all.distance += nadir_power(lmo.solutions[row].norm, set.p);
+    }
+    all.distance = nadir_power(nadir_allreduce_sum(context, all.distance), 1 / set.p);
+    if (set.p != 1) { /* searches have solutions of their own, and these are large */
+        nadir_lmo_rectangular_clear(context, &lmo);
+    }
+    NADIR_CHECK(
+        nadir_multistart_again(context, problem, beta, &all, tolerance, iterations_limit, candidate, better));
+    if (set.p == 1) {
+        NADIR_CHECK(
+            strike_rows(context, problem, beta, &lmo, tolerance, iterations_limit, candidate, better));
+    }
+cleanup:
+    nadir_lagrangian_clear(context, &all);
+    nadir_lmo_rectangular_clear(context, &lmo);
     return status;
 }
 
@@ -557,7 +744,9 @@ static double price_scale(const nadir_problem *problem, double beta)
         low = fmin(low, problem->v[s]);
         high = fmax(high, problem->v[s]);
     }
-    return problem->gamma * (high - low) / (1 - problem->gamma) / (p * pow(beta, p - 1));
+    const nadir_landing *landing = &problem->model->landing;
+    const double paid = problem->landing != 0 ? landing->e_high - landing->e_low : 0;
+    return (problem->gamma * (high - low) + paid) / (1 - problem->gamma) / (p * pow(beta, p - 1));
 }
 
 nadir_status nadir_multistart_missed(nadir_context *context, const nadir_problem *problem, double beta,

@@ -10,6 +10,7 @@
 #include "search/kernel_solver.h"
 #include "search/lagrangian_search.h"
 #include "sets/lmo.h"
+#include "sets/lmo_row_costs.h"
 #include "sets/uncertainty.h"
 
 /* Several searches one after another, which keep operators, row solutions and kernels from one to the
@@ -47,7 +48,7 @@ nadir_status nadir_frank_wolfe_warm(nadir_context *context, const nadir_problem 
 /*
  * One inexact response: the kernel that solves the linear problem at v and d, [states] each, with its v, d
  * and J, which a few steps of an iteration compute. p = 2. The gap is an upper bound: with G and G' the
- * weights times values before and after, each row less its mean,
+ * weights times costs before and after, each row less its mean,
  *
  *     gap <= sum over rows of alpha^2 |G'_r - G_r|_2^2 / (4 tau),
  *
@@ -61,7 +62,7 @@ nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe
  * Full steps from a candidate until it is as stationary as proofs need it: until the sum over states of
  *
  *     e_s = sum over a of [g_sa . P_sa - min over allowed successors of g_sa],
- *     g = gamma d pi v + 2 tau Delta / alpha^2,
+ *     g = d pi (gamma v + e) + 2 tau Delta / alpha^2,
  *
  * is at most `wanted`, or three steps did not make it smaller. Rows of states that are not visited become
  * nominal. The candidate becomes the kernel with the smallest sum. p = 2; nothing is done for other norms.
@@ -97,6 +98,11 @@ struct nadir_frank_wolfe {
     nadir_lmo_budget budget;
     double gap;
     bool rough; /* low accuracy of v and d suffices: later steps correct it */
+    /* Proximal steps, where those to vertices fail. */
+    bool proximal;
+    nadir_uncertainty ball;    /* the set with the radius beta; owns nothing */
+    nadir_lmo_row_costs costs; /* of zeros until then */
+    double curvature;          /* of the return along the last step; 0: not known */
 };
 
 /* Copies v and d: [states], into a point, which has lost its own where it was handed over. */
@@ -143,6 +149,14 @@ nadir_status nadir_multistart_missed(nadir_context *context, const nadir_problem
 nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem *problem, double beta,
                                     const nadir_lagrangian *lagrangian, double tolerance,
                                     int64_t iterations_limit, nadir_candidate *candidate, bool *better);
+
+/* From the kernel where all rows answer to the nominal value, each with the whole ball, moved into the ball;
+ * and at p = 1 from those where one row does, in which the ball is used up. With rewards on landing that are
+ * not separable a search from the nominal kernel alone misses the worst one more often (docs/theory.md). The
+ * candidate becomes the worst result; *better says whether it changed. */
+nadir_status nadir_multistart_rows(nadir_context *context, const nadir_problem *problem, double beta,
+                                   double tolerance, int64_t iterations_limit, nadir_candidate *candidate,
+                                   bool *better);
 
 /* --------------------------------------------------------------------------------- path over radii
  *

@@ -9,6 +9,7 @@
 #include "linalg/threads.h"
 #include "model/kernel.h"
 #include "model/kernel_device.h"
+#include "model/landing.h"
 #include "search/frank_wolfe.h"
 
 #include <math.h>
@@ -18,8 +19,8 @@
 enum { WORSE = 3 };
 #define STILL 1e-3
 
-/* g_sa . P_sa - min g_sa over the allowed successors of a row, g = weight v + 2 tau Delta / alpha^2; `p`:
- * [states] and ghosts, zeros, left so. */
+/* g_sa . P_sa - min g_sa over the allowed successors of a row, g = weight (v + landing e) + 2 tau Delta /
+ * alpha^2; `p`: [states] and ghosts, zeros, left so. */
 static double row_slack(const nadir_frank_wolfe *self, nadir_explicit *kernel, int64_t row, double weight,
                         double tau, double *p)
 {
@@ -27,17 +28,22 @@ static double row_slack(const nadir_frank_wolfe *self, nadir_explicit *kernel, i
     const nadir_row own = nadir_explicit_row(kernel, row);
     const nadir_row nominal = nadir_model_row(problem->model, row);
     const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
-    const double hold = 2 * tau / (scale * scale);
+    const double pull = weight * problem->landing;
+    const double unit = pull != 0 ? 2 * tau / (scale * scale) : 1; /* e is none of Delta's multiples */
+    const double hold = pull != 0 ? 1 : 2 * tau / (scale * scale);
     const bool all = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
     const double *x = self->order.x;
     const double force = weight * self->order.range;
     double smallest = INFINITY;
     double mean = 0;
     for (int64_t i = 0; i < own.count; i++) {
-        p[own.columns[i]] += own.values[i];
+        p[own.columns[i]] += unit * own.values[i];
     }
-    for (int64_t i = 0; i < nominal.count; i++) { /* p becomes Delta */
-        p[nadir_row_column(&nominal, i)] -= nominal.values[i];
+    for (int64_t i = 0; i < nominal.count; i++) { /* hold p becomes 2 tau Delta / alpha^2 + pull e */
+        p[nadir_row_column(&nominal, i)] -= unit * nominal.values[i];
+    }
+    if (pull != 0) {
+        nadir_landing_add(problem->model, row, pull, false, p);
     }
     for (int64_t i = 0; i < own.count; i++) {
         mean += own.values[i] * (force * x[own.columns[i]] + hold * p[own.columns[i]]);
@@ -59,25 +65,36 @@ static double row_slack(const nadir_frank_wolfe *self, nadir_explicit *kernel, i
 }
 
 /* The same of a row that is stored at the entries of the nominal one. own: its values there; all: entries that
- * are nominally zero are allowed, too. */
-static double stored_slack(const nadir_frank_wolfe *self, const double *own, bool all, int64_t row,
-                           double weight, double tau)
+ * are nominally zero are allowed, too; general: landing is not 0. */
+static inline double stored_slack_of(const nadir_frank_wolfe *self, const double *own, bool all, int64_t row,
+                                     double weight, double tau, bool general)
 {
     const nadir_problem *problem = self->problem;
+    const int64_t start = nadir_landing_entry(problem->model, row);
     const nadir_row nominal = nadir_model_row(problem->model, row);
     const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
     const double hold = 2 * tau / (scale * scale);
     const double force = weight * self->order.range;
+    const double pull = weight * problem->landing;
     double smallest = INFINITY;
     double mean = 0;
     for (int64_t i = 0; i < nominal.count; i++) {
-        const double x = self->order.x[nadir_row_column(&nominal, i)];
-        const double g = force * x + hold * (own[i] - nominal.values[i]);
+        const int64_t t = nadir_row_column(&nominal, i);
+        const double change = hold * (own[i] - nominal.values[i]);
+        const double paid = general ? nadir_landing_e(problem->model, row, start + i, t) : 0;
+        const double g = force * self->order.x[t] + change + (general ? pull * paid : 0);
         const double allowed = all || nominal.values[i] > 0 ? g : INFINITY;
         mean += own[i] * g;
         smallest = allowed < smallest ? allowed : smallest;
     }
     return mean - smallest;
+}
+
+static double stored_slack(const nadir_frank_wolfe *self, const double *own, bool all, int64_t row,
+                           double weight, double tau)
+{
+    return self->problem->landing != 0 ? stored_slack_of(self, own, all, row, weight, tau, true)
+                                       : stored_slack_of(self, own, all, row, weight, tau, false);
 }
 
 /* The sum of e_s of a kernel whose value and occupancy are those of `current`, with the multiplier tau. */
@@ -125,18 +142,15 @@ cleanup:
 /* A full step, even where the return does not fall. *tau: the multiplier of its kernel. */
 static nadir_status full_step(nadir_context *context, nadir_frank_wolfe *self, double *tau)
 {
-    nadir_status status = NADIR_OK;
     *tau = self->budget.tau;
     if (self->next.kernel == NULL) { /* solutions are of v and d, and what they came from is written over */
         self->next.kernel = self->current.kernel;
         self->current.kernel = NULL;
     }
-    NADIR_CHECK(nadir_frank_wolfe_write(context, self, &self->next.kernel));
-    NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, &self->current, &self->next));
+    NADIR_TRY(nadir_frank_wolfe_write(context, self, &self->next.kernel));
+    NADIR_TRY(nadir_frank_wolfe_evaluate(context, self, &self->current, &self->next));
     nadir_frank_wolfe_point_swap(&self->current, &self->next);
-    NADIR_CHECK(nadir_frank_wolfe_lmo(context, self, false));
-cleanup:
-    return status;
+    return nadir_frank_wolfe_lmo(context, self, false);
 }
 
 /* The candidate becomes `current` and takes its kernel: the next step needs row solutions, v and d alone. */
@@ -156,16 +170,14 @@ static void take_point(nadir_frank_wolfe *self, double tau, nadir_candidate *can
 static nadir_status measure(nadir_context *context, nadir_frank_wolfe *self, bool passed,
                             nadir_candidate *candidate)
 {
-    nadir_status status = NADIR_OK;
     if (passed) {
-        NADIR_CHECK(nadir_frank_wolfe_place(context, &self->current, self->problem->states, candidate->v,
-                                            candidate->d));
-        NADIR_CHECK(nadir_frank_wolfe_lmo(context, self, false));
+        NADIR_TRY(nadir_frank_wolfe_place(context, &self->current, self->problem->states, candidate->v,
+                                          candidate->d));
+        NADIR_TRY(nadir_frank_wolfe_lmo(context, self, false));
     }
-    NADIR_CHECK(nadir_frank_wolfe_gap(context, self, candidate->kernel));
+    NADIR_TRY(nadir_frank_wolfe_gap(context, self, candidate->kernel));
     candidate->gap = self->gap;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_problem *problem, double beta,
@@ -218,39 +230,62 @@ cleanup:
 
 /* -------------------------------------- one inexact response, for an optimisation of the policy */
 
-/* (x - mean x) . (y - mean y). */
-static double centred_dot(int64_t count, const double *x, const double *y)
+/* x . y */
+static double dot(int64_t count, const double *x, const double *y)
 {
-    double mean_x = 0;
-    double mean_y = 0;
     double sum = 0;
     for (int64_t i = 0; i < count; i++) {
-        mean_x += x[i];
-        mean_y += y[i];
-    }
-    mean_x /= (double)count;
-    mean_y /= (double)count;
-    for (int64_t i = 0; i < count; i++) {
-        sum += (x[i] - mean_x) * (y[i] - mean_y);
+        sum += x[i] * y[i];
     }
     return sum;
 }
 
-/* Sum over rows of alpha^2 |w' v' - w v|^2 / (4 tau), all values centred, from w' v' - w v = (w' - w) v' +
- * w (v' - v), which avoids cancellation. */
+static void subtract_mean(int64_t count, double *x)
+{
+    double mean = 0;
+    for (int64_t i = 0; i < count; i++) {
+        mean += x[i];
+    }
+    mean /= (double)count;
+    for (int64_t i = 0; i < count; i++) {
+        x[i] -= mean;
+    }
+}
+
+/* |moved (v' + landing e) + d (v' - v)|^2 of a row less the same without e, `after` and `change` centred. e need
+ * not be: that makes it larger. */
+static double landing_square(const nadir_problem *problem, int64_t row, double moved, double d,
+                             const double *after, const double *change)
+{
+    const nadir_row nominal = nadir_model_row(problem->model, row);
+    const int64_t start = nadir_landing_entry(problem->model, row);
+    double sum = 0;
+    for (int64_t i = 0; i < nominal.count; i++) {
+        const int64_t t = nadir_row_column(&nominal, i);
+        const double e = moved * problem->landing * nadir_landing_e(problem->model, row, start + i, t);
+        sum += e * (e + 2 * (moved * after[t] + d * change[t]));
+    }
+    return sum;
+}
+
+/* Sum over rows of alpha^2 |w' c' - w c|^2 / (4 tau), c = v + landing e, all values centred, from w' c' - w c =
+ * (w' - w) c' + w (v' - v), which avoids cancellation. */
 static double bound_gap(const nadir_frank_wolfe *self)
 {
     const nadir_problem *problem = self->problem;
     const nadir_model *model = problem->model;
     const double *before = self->current.v;
-    const double *after = self->next.v;
     double *change = self->work;
+    double *after = self->work + problem->states;
     for (int64_t s = 0; s < problem->states; s++) {
+        after[s] = self->next.v[s];
         change[s] = after[s] - before[s];
     }
-    const double v_v = centred_dot(problem->states, after, after);
-    const double v_c = centred_dot(problem->states, after, change);
-    const double c_c = centred_dot(problem->states, change, change);
+    subtract_mean(problem->states, after);
+    subtract_mean(problem->states, change);
+    const double v_v = dot(problem->states, after, after);
+    const double v_c = dot(problem->states, after, change);
+    const double c_c = dot(problem->states, change, change);
     double sum = 0;
     for (int64_t s = 0; s < problem->states; s++) {
         const double d = fmax(self->current.d[s], 0);
@@ -261,6 +296,9 @@ static double bound_gap(const nadir_frank_wolfe *self)
             const double share = nadir_uncertainty_scale(problem->uncertainty, row) * problem->gamma *
                                  problem->policy->probabilities[row];
             square += share * share;
+            if (problem->landing != 0) {
+                sum += share * share * landing_square(problem, row, moved, d, after, change);
+            }
         }
         sum += square * fmax(state, 0);
     }
@@ -270,18 +308,17 @@ static double bound_gap(const nadir_frank_wolfe *self)
 nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe *frank_wolfe, double beta,
                                        const double *v, const double *d, nadir_candidate *candidate)
 {
-    nadir_status status = NADIR_OK;
     const int64_t states = frank_wolfe->problem->states;
     nadir_frank_wolfe_point *current = &frank_wolfe->current;
     nadir_frank_wolfe_point *next = &frank_wolfe->next;
     frank_wolfe->beta = beta;
-    NADIR_CHECK(nadir_frank_wolfe_place(context, current, states, v, d));
-    NADIR_CHECK(nadir_frank_wolfe_place(context, next, states, v, d));
-    NADIR_CHECK(nadir_frank_wolfe_lmo(context, frank_wolfe, false));
-    NADIR_CHECK(nadir_frank_wolfe_write(context, frank_wolfe, &next->kernel));
-    NADIR_CHECK(nadir_kernel_solver_set(context, &frank_wolfe->solver, next->kernel));
-    NADIR_CHECK(nadir_kernel_device_fetch(context, next->kernel));
-    NADIR_CHECK(nadir_kernel_solver_approach(context, &frank_wolfe->solver, next->v, next->d, &next->J));
+    NADIR_TRY(nadir_frank_wolfe_place(context, current, states, v, d));
+    NADIR_TRY(nadir_frank_wolfe_place(context, next, states, v, d));
+    NADIR_TRY(nadir_frank_wolfe_lmo(context, frank_wolfe, false));
+    NADIR_TRY(nadir_frank_wolfe_write(context, frank_wolfe, &next->kernel));
+    NADIR_TRY(nadir_kernel_solver_set(context, &frank_wolfe->solver, next->kernel));
+    NADIR_TRY(nadir_kernel_device_fetch(context, next->kernel));
+    NADIR_TRY(nadir_kernel_solver_approach(context, &frank_wolfe->solver, next->v, next->d, &next->J));
     *candidate = (nadir_candidate){
         .kernel = next->kernel,
         .J = next->J,
@@ -297,6 +334,5 @@ nadir_status nadir_frank_wolfe_inexact(nadir_context *context, nadir_frank_wolfe
     next->kernel = NULL;
     next->v = NULL;
     next->d = NULL;
-cleanup:
-    return status;
+    return NADIR_OK;
 }

@@ -79,6 +79,20 @@ nadir_status nadir_best_response_solve(nadir_context *context, const nadir_probl
 nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_problem *problem, int64_t count,
                                           const double *factors, nadir_candidate *candidates);
 
+/* ------------------------------------------- rewards on landing that are not separable, any set
+ *
+ * Rows answer to costs of their own, and the worst kernel is not of rank one: its rows are written out.
+ */
+
+/* candidate: in: the one found for the problem without e; out: kernel, v, J, lambda, tau (p = 2) and the rest but c and
+ * k. NADIR_ERROR_UNSUPPORTED where the rows are too many and too long. */
+nadir_status nadir_free_landing_solve(nadir_context *context, const nadir_problem *problem,
+                                      int64_t iterations_limit, nadir_candidate *candidate);
+
+/* The t, and the pair c, k: [states] each, that make nadir_landing_shaped_bound about as good as it can be. */
+nadir_status nadir_landing_shaped_search(nadir_context *context, const nadir_problem *problem, double *t,
+                                         double *c, double *k);
+
 /* ------------------------------------------------------------- kernel and penalty of a pair (c, k)
  *
  * From a pair (c, k) of rank_one_check.h to a candidate for the worst kernel of the

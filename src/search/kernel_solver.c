@@ -1,5 +1,5 @@
 /*
- * kernel_solver.c: v = D_P R^pi, d = D_P^T mu and J = mu . v under one kernel P after another, and convex
+ * kernel_solver.c: v = D_P R_P^pi, d = D_P^T mu and J = mu . v under one kernel P after another, and convex
  * combinations of kernels; see kernel_solver.h.
  */
 #include "search/kernel_solver.h"
@@ -7,6 +7,7 @@
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "model/kernel.h"
+#include "model/landing.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,8 +24,10 @@
 void nadir_kernel_solver_clear(nadir_context *context, nadir_kernel_solver *solver)
 {
     nadir_occupancy_free(context, solver->occupancy);
+    nadir_release(context, solver->R);
     solver->occupancy = NULL;
     solver->kernel = NULL;
+    solver->R = NULL;
 }
 
 /* Whether solves do without the nominal operator: nested iterations cost more than plain ones. */
@@ -46,61 +49,80 @@ static nadir_status set_alone(nadir_context *context, nadir_kernel_solver *solve
                                              &solver->occupancy);
 }
 
-nadir_status nadir_kernel_solver_set(nadir_context *context, nadir_kernel_solver *solver,
-                                     const nadir_kernel *kernel)
+/* What the kernel pays. */
+static nadir_status set_rewards(nadir_context *context, nadir_kernel_solver *solver,
+                                const nadir_kernel *kernel)
 {
     nadir_status status = NADIR_OK;
+    const nadir_problem *problem = solver->problem;
+    if (solver->R == NULL) {
+        NADIR_NEW(context, solver->R, 2 * problem->states);
+    }
+    double *more = solver->R + problem->states;
+    nadir_kernel_landings(context, kernel, problem->policy, problem->sign, more);
+    for (int64_t s = 0; s < problem->states; s++) {
+        solver->R[s] = problem->R[s] + more[s];
+    }
+cleanup:
+    return status;
+}
+
+static nadir_status set_operator(nadir_context *context, nadir_kernel_solver *solver,
+                                 const nadir_kernel *kernel)
+{
     const nadir_problem *problem = solver->problem;
     solver->kernel = NULL;
     if (!goes_alone(problem)) {
         bool done = false;
         if (solver->occupancy != NULL) {
-            NADIR_CHECK(
+            NADIR_TRY(
                 nadir_occupancy_perturb_again(context, solver->occupancy, kernel, problem->policy, &done));
         }
         if (!done) {
             nadir_kernel_solver_clear(context, solver);
-            NADIR_CHECK(nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy,
-                                                &solver->occupancy));
+            NADIR_TRY(nadir_occupancy_perturb(context, problem->occupancy, kernel, problem->policy,
+                                              &solver->occupancy));
         }
         solver->kernel = kernel;
-        goto cleanup;
+        return NADIR_OK;
     }
-    status = set_alone(context, solver, kernel);
+    nadir_status status = set_alone(context, solver, kernel);
     if (status == NADIR_ERROR_MEMORY && solver->occupancy != NULL &&
         nadir_occupancy_has(solver->occupancy,
                             NADIR_BACKEND_DEVICE)) { /* an update that does not fit there */
         nadir_kernel_solver_clear(context, solver);
         status = set_alone(context, solver, kernel);
     }
-    NADIR_CHECK(status);
+    NADIR_TRY(status);
     solver->kernel = kernel;
-cleanup:
-    return status;
+    return NADIR_OK;
+}
+
+nadir_status nadir_kernel_solver_set(nadir_context *context, nadir_kernel_solver *solver,
+                                     const nadir_kernel *kernel)
+{
+    const nadir_status status = set_operator(context, solver, kernel);
+    return status == NADIR_OK && solver->problem->landing != 0 ? set_rewards(context, solver, kernel)
+                                                               : status;
 }
 
 nadir_status nadir_kernel_solver_value(nadir_context *context, nadir_kernel_solver *solver, double *v,
                                        double *d)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = solver->problem;
-    NADIR_CHECK(nadir_occupancy_solve(context, solver->occupancy, 1, problem->R, v, NULL));
-    if (d != NULL) {
-        NADIR_CHECK(nadir_occupancy_solve_transposed(context, solver->occupancy, 1, problem->mu, d, NULL));
-    }
-cleanup:
-    return status;
+    const double *R = nadir_kernel_solver_rewards(solver);
+    NADIR_TRY(nadir_occupancy_solve(context, solver->occupancy, 1, R, v, NULL));
+    return d != NULL ? nadir_occupancy_solve_transposed(context, solver->occupancy, 1, problem->mu, d, NULL)
+                     : NADIR_OK;
 }
 
 nadir_status nadir_kernel_solver_improve(nadir_context *context, nadir_kernel_solver *solver, double *v,
                                          double *d)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = solver->problem;
-    NADIR_CHECK(nadir_occupancy_improve(context, solver->occupancy, false, 1, problem->R, 0, v, NULL));
-    NADIR_CHECK(nadir_occupancy_improve(context, solver->occupancy, true, 1, problem->mu, 0, d, NULL));
-cleanup:
-    return status;
+    const double *R = nadir_kernel_solver_rewards(solver);
+    NADIR_TRY(nadir_occupancy_improve(context, solver->occupancy, false, 1, R, 0, v, NULL));
+    return nadir_occupancy_improve(context, solver->occupancy, true, 1, problem->mu, 0, d, NULL);
 }
 
 nadir_status nadir_kernel_solver_approach(nadir_context *context, nadir_kernel_solver *solver, double *v,
@@ -113,9 +135,10 @@ nadir_status nadir_kernel_solver_approach(nadir_context *context, nadir_kernel_s
     double left_d;
     double error;
     double *r = NULL;
+    const double *R = nadir_kernel_solver_rewards(solver);
     NADIR_NEW(context, r, 2 * states);
-    NADIR_CHECK(nadir_occupancy_solve_partial(context, solver->occupancy, false, problem->R, APPROACHED, v, r,
-                                              &left_v));
+    NADIR_CHECK(
+        nadir_occupancy_solve_partial(context, solver->occupancy, false, R, APPROACHED, v, r, &left_v));
     NADIR_CHECK(nadir_occupancy_solve_partial(context, solver->occupancy, true, problem->mu, APPROACHED, d,
                                               r + states, &left_d));
     if (!(left_v <= REMOTE && left_d <= REMOTE)) {
@@ -213,8 +236,7 @@ static bool are_on_support(const nadir_model *model, const nadir_kernel *from, c
 static nadir_status mix_on_support(nadir_context *context, nadir_model *model, const nadir_kernel *from,
                                    const nadir_kernel *to, double t, nadir_kernel **mixed)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_kernel_create_blank(context, model, false, mixed));
+    NADIR_TRY(nadir_kernel_create_blank(context, model, false, mixed));
     const nadir_perturbed *perturbed = nadir_kernel_perturbed(*mixed);
     const int threads = nadir_threads_for(context, 2 * model->nonzeros);
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -230,8 +252,7 @@ static nadir_status mix_on_support(nadir_context *context, nadir_model *model, c
         }
         perturbed->nominal[row] = same;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_kernel_mix(nadir_context *context, nadir_model *model, const nadir_kernel *from,

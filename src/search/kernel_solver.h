@@ -15,6 +15,9 @@ typedef struct nadir_kernel_solver {
     const nadir_problem *problem;
     nadir_occupancy *occupancy; /* of the last kernel */
     const nadir_kernel *kernel; /* that one, for comparison alone */
+    /* [2 * states] owned: where rewards on landing are not separable, R_P^pi of that kernel, and what that is
+     * more than R^pi; NULL otherwise */
+    double *R;
 } nadir_kernel_solver;
 
 /* The kernel need not outlive the call. */
@@ -22,7 +25,13 @@ nadir_status nadir_kernel_solver_set(nadir_context *context, nadir_kernel_solver
                                      const nadir_kernel *kernel);
 void nadir_kernel_solver_clear(nadir_context *context, nadir_kernel_solver *solver);
 
-/* v = D R^pi and, unless d is NULL, d = D^T mu of that kernel; [states] each. */
+/* R_P^pi of that kernel: [states]. */
+static inline const double *nadir_kernel_solver_rewards(const nadir_kernel_solver *solver)
+{
+    return solver->R != NULL ? solver->R : solver->problem->R;
+}
+
+/* v = D R_P^pi and, unless d is NULL, d = D^T mu of that kernel; [states] each. */
 nadir_status nadir_kernel_solver_value(nadir_context *context, nadir_kernel_solver *solver, double *v,
                                        double *d);
 

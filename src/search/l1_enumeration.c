@@ -80,17 +80,6 @@ static ends find_ends(int64_t count, double s, const double *v, double t, const 
     return found;
 }
 
-/* Rounding of the average over the actions, as in every P^pi; the largest number of actions. */
-static double averaging_error(const nadir_model *model)
-{
-    int64_t most = 0;
-    for (int64_t s = 0; s < model->states; s++) {
-        const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
-        most = actions > most ? actions : most;
-    }
-    return nadir_round_error((double)(most + 2));
-}
-
 /* A bound on lambda_s: of the numbers as they are, or proven, errors of v and d and rounding included. */
 static double bound_root(const search *self, const radius_search *current, int64_t s, bool proven)
 {
@@ -139,18 +128,16 @@ static void try_column(const search *self, radius_search *current, int64_t s, co
 /* D B for the `count` right-hand sides in `columns`; *error: of every entry. */
 static nadir_status solve_columns(search *self, int64_t count, double *error)
 {
-    nadir_status status = NADIR_OK;
     nadir_occupancy *occupancy = self->problem->occupancy;
     const double gap = 1 - self->problem->gamma * nadir_occupancy_average(occupancy)->norm;
     nadir_accuracy accuracy;
-    NADIR_CHECK(nadir_progress(self->context, "solving for columns", -1));
-    NADIR_CHECK(
+    NADIR_TRY(nadir_progress(self->context, "solving for columns", -1));
+    NADIR_TRY(
         nadir_occupancy_solve(self->context, occupancy, count, self->columns, self->columns, &accuracy));
     self->solved += count;
     const double size = nadir_vector_largest(count * self->states, self->columns);
     *error = accuracy.error_bound + (self->averaging + nadir_round_error(2)) * size / gap;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* States of the largest priorities, largest first, at most `block` of them; returns how many are above -1. */
@@ -176,7 +163,6 @@ static int64_t choose(const search *self, int64_t places[BLOCK])
 /* Forms the columns with the largest priorities and tries every radius with them. */
 static nadir_status form_columns(search *self)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->states;
     int64_t places[BLOCK];
     double error;
@@ -185,7 +171,7 @@ static nadir_status form_columns(search *self)
     for (int64_t j = 0; j < chosen; j++) {
         self->columns[j * n + places[j]] = 1;
     }
-    NADIR_CHECK(solve_columns(self, chosen, &error));
+    NADIR_TRY(solve_columns(self, chosen, &error));
     self->block = self->block < BLOCK ? 2 * self->block : BLOCK;
     for (int64_t j = 0; j < chosen; j++) {
         const int64_t s = places[j];
@@ -200,28 +186,25 @@ static nadir_status form_columns(search *self)
             try_column(self, &self->targets[i], s, column);
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* D_ss <= (D 1_G)(s), G the states that leave the same rest when divided by BLOCK. */
 static nadir_status tighten_by_groups(search *self)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->states;
     double error;
     memset(self->columns, 0, (size_t)(BLOCK * n) * sizeof *self->columns);
     for (int64_t s = 0; s < n; s++) {
         self->columns[s % BLOCK * n + s] = 1;
     }
-    NADIR_CHECK(solve_columns(self, BLOCK, &error));
+    NADIR_TRY(solve_columns(self, BLOCK, &error));
     for (int64_t s = 0; s < n; s++) {
         const double sum = self->columns[s % BLOCK * n + s];
         self->reach[s] = fmin(self->reach[s], nadir_round_up((sum + error) / 2 * self->share[s], 8));
     }
     self->grouped = true;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The next columns, or better bounds where after the first columns too many are `wanted`. */
@@ -237,7 +220,6 @@ static nadir_status solve_more(search *self, int64_t wanted)
 /* Columns until no bound on another root is above the best root. */
 static nadir_status enumerate_roots(search *self, const radius_search *current)
 {
-    nadir_status status = NADIR_OK;
     int64_t wanted = 1;
     while (wanted > 0 && self->past_breakdown == NULL) {
         wanted = 0;
@@ -246,17 +228,15 @@ static nadir_status enumerate_roots(search *self, const radius_search *current)
             self->priority[s] = bound > current->best ? bound : -1;
             wanted += self->priority[s] > 0;
         }
-        NADIR_CHECK(solve_more(self, wanted));
+        NADIR_TRY(solve_more(self, wanted));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Columns until none left can be wider, with its weight, than the widest. *widest: max_s gamma W_s
  * halfrange(D e_s). */
 static nadir_status enumerate_breakdown(search *self, double *widest)
 {
-    nadir_status status = NADIR_OK;
     int64_t wanted = 1;
     while (wanted > 0) {
         *widest = 0;
@@ -269,24 +249,20 @@ static nadir_status enumerate_breakdown(search *self, double *widest)
             self->priority[s] = bound > *widest ? bound : -1;
             wanted += self->priority[s] > 0;
         }
-        NADIR_CHECK(solve_more(self, wanted));
+        NADIR_TRY(solve_more(self, wanted));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status refuse(search *self)
 {
-    nadir_status status = NADIR_OK;
     double widest;
     const double radius = self->past_breakdown->radius;
-    NADIR_CHECK(enumerate_breakdown(self, &widest));
-    status = nadir_fail(self->context, NADIR_ERROR_ILL_POSED,
-                        "the radius %.10g is at or past breakdown, %.10g, where a kernel of the ball makes I "
-                        "- gamma P singular; choose a smaller radius",
-                        radius, 1 / widest);
-cleanup:
-    return status;
+    NADIR_TRY(enumerate_breakdown(self, &widest));
+    return nadir_fail(self->context, NADIR_ERROR_ILL_POSED,
+                      "the radius %.10g is at or past breakdown, %.10g, where a kernel of the ball makes I "
+                      "- gamma P singular; choose a smaller radius",
+                      radius, 1 / widest);
 }
 
 static nadir_status start(search *self, const double *radii)
@@ -306,7 +282,7 @@ static nadir_status start(search *self, const double *radii)
         self->targets[i] = (radius_search){.radius = radii[i], .state = -1};
     }
     self->block = FIRST_BLOCK;
-    self->averaging = averaging_error(problem->model);
+    self->averaging = nadir_round_error((double)(nadir_model_most_actions(problem->model) + 2));
     self->v_halfrange = find_ends(n, 1, problem->v, 0, problem->v).width;
     NADIR_CHECK(nadir_l1_reach(context, problem, self->columns, self->share, self->reach));
     for (int64_t s = 0; s < n; s++) {
@@ -320,7 +296,6 @@ cleanup:
 /* The kernels of targets first .. first + count - 1, their systems solved together. */
 static nadir_status make_candidates(search *self, int64_t first, int64_t count, nadir_candidate *candidates)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->states;
     const double *W = self->problem->uncertainty->W;
     double *c = self->priority;
@@ -333,7 +308,7 @@ static nadir_status make_candidates(search *self, int64_t first, int64_t count, 
             self->columns[j * n + current->state] = W[current->state] * current->radius;
         }
     }
-    NADIR_CHECK(solve_columns(self, count, &error));
+    NADIR_TRY(solve_columns(self, count, &error));
     for (int64_t j = 0; j < count; j++) {
         const radius_search *current = &self->targets[first + j];
         nadir_candidate *candidate = &candidates[first + j];
@@ -344,16 +319,15 @@ static nadir_status make_candidates(search *self, int64_t first, int64_t count, 
             k[current->up] += 0.5;
             k[current->down] -= 0.5;
         }
-        NADIR_CHECK(nadir_rank_one_candidate_known(self->context, self->problem, current->radius, c, k,
-                                                   self->columns + j * n, candidate));
-        NADIR_CHECK(nadir_rank_one_candidate_kernel(self->context, self->problem, candidate));
+        NADIR_TRY(nadir_rank_one_candidate_known(self->context, self->problem, current->radius, c, k,
+                                                 self->columns + j * n, candidate));
+        NADIR_TRY(nadir_rank_one_candidate_kernel(self->context, self->problem, candidate));
         candidate->method = "enumeration";
         candidate->stop = NADIR_STOP_TOLERANCE;
         candidate->converged = true;
         candidate->iterations = self->solved;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The bounds that were proven, those of columns that were not formed included. */

@@ -17,7 +17,7 @@
  *
  * Policy iteration: the rows X that attain Tv, with their cost c(s) = tau / d_bar(s) x_s, have the value
  *
- *     v <- (I - gamma X^pi)^-1 (R^pi + c),
+ *     v <- (I - gamma X^pi)^-1 (R_X^pi + c),
  *
  * which falls from step to step, and v_tau >= v - max (v - Tv)_+ / (1 - gamma) bounds how far it can still
  * fall. The minimisers are smooth in v (p > 1) or vertices (p = 1): 3 to 6 steps. By the envelope theorem
@@ -44,7 +44,7 @@ typedef struct tau_search {
     nadir_lmo_penalized lmo;
     nadir_kernel_solver solver; /* of the last kernel */
     double *norms;              /* [states] x_s^(1/p) of that kernel */
-    double *charged;            /* [states] R^pi and the cost of that kernel */
+    double *charged;            /* [states] R_P^pi and the cost of that kernel */
     double *work;               /* [states] */
     bool large; /* low accuracy, on large models: the bound is valid all the same, and wider */
     int64_t evaluations, iterations;
@@ -98,56 +98,51 @@ static bool is_spent(const tau_search *search)
 static nadir_status evaluate(nadir_context *context, tau_search *search, double tau,
                              nadir_lagrangian *lagrangian)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
     nadir_lmo_penalized *lmo = &search->lmo;
+    memcpy(lagrangian->answered, lagrangian->v, (size_t)problem->states * sizeof *lagrangian->v);
+    NADIR_TRY(nadir_lmo_penalized_kernel(context, lmo, tau, &lagrangian->kernel));
+    NADIR_TRY(nadir_kernel_solver_set(context, &search->solver, lagrangian->kernel));
+    const double *R = nadir_kernel_solver_rewards(&search->solver);
     for (int64_t s = 0; s < problem->states; s++) {
         search->norms[s] = lmo->norms[s];
-        search->charged[s] = problem->R[s] + nadir_lmo_penalized_cost(lmo, tau, s, search->norms[s]);
+        search->charged[s] = R[s] + nadir_lmo_penalized_cost(lmo, tau, s, search->norms[s]);
     }
-    memcpy(lagrangian->answered, lagrangian->v, (size_t)problem->states * sizeof *lagrangian->v);
-    NADIR_CHECK(nadir_lmo_penalized_kernel(context, lmo, tau, &lagrangian->kernel));
-    NADIR_CHECK(nadir_kernel_solver_set(context, &search->solver, lagrangian->kernel));
-    NADIR_CHECK(search->large
-                    ? nadir_occupancy_improve(context, search->solver.occupancy, false, 1, search->charged,
-                                              TOLERANCE_OF_VALUE, lagrangian->v, NULL)
-                    : nadir_occupancy_solve(context, search->solver.occupancy, 1, search->charged,
-                                            lagrangian->v, NULL));
+    NADIR_TRY(search->large
+                  ? nadir_occupancy_improve(context, search->solver.occupancy, false, 1, search->charged,
+                                            TOLERANCE_OF_VALUE, lagrangian->v, NULL)
+                  : nadir_occupancy_solve(context, search->solver.occupancy, 1, search->charged,
+                                          lagrangian->v, NULL));
     search->iterations++;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The answers to v; *most: max v - Tv. */
 static nadir_status respond(nadir_context *context, tau_search *search, double tau, const double *v,
                             double *most)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
-    NADIR_CHECK(nadir_lmo_penalized_solve(context, &search->lmo, tau, v));
+    NADIR_TRY(nadir_lmo_penalized_solve(context, &search->lmo, tau, v));
     nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, v, search->work);
     *most = 0;
     for (int64_t s = 0; s < problem->states; s++) {
         const double next = problem->R[s] + problem->gamma * search->work[s] - search->lmo.taken[s];
         *most = v[s] - next <= *most ? *most : v[s] - next; /* NaN, of all products or of none, stays */
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* sum over s of d_tau(s) / d_bar(s) sum_a norm^p. */
 static nadir_status add_up_used(nadir_context *context, tau_search *search, double *used)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
     double *d = search->work;
-    NADIR_CHECK(nadir_occupancy_solve_transposed(context, search->solver.occupancy, 1, problem->mu, d, NULL));
+    NADIR_TRY(nadir_occupancy_solve_transposed(context, search->solver.occupancy, 1, problem->mu, d, NULL));
     *used = 0;
     for (int64_t s = 0; s < problem->states; s++) {
         *used += fmax(0, d[s]) * nadir_lmo_penalized_cost(&search->lmo, 1, s, search->norms[s]);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* v_tau, from lagrangian->v, or from the nominal value if that is NULL. */
@@ -348,14 +343,13 @@ static void keep_better(int64_t states, nadir_lagrangian *best, nadir_lagrangian
 static nadir_status climb(nadir_context *context, tau_search *search, double tau, int64_t evaluations_limit,
                           nadir_lagrangian *best, nadir_lagrangian *trial)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = search->problem;
     const double room = nadir_power(search->beta, problem->uncertainty->p);
     bracket between = {.room = room, .right = {0, problem->J, -room}};
     const double share = search->large ? SHARE_LARGE : SHARE;
     double before = INFINITY;
     while (tau >= 0 && (search->evaluations < evaluations_limit || search->evaluations == 0)) {
-        NADIR_CHECK(search_run(context, search, tau, trial));
+        NADIR_TRY(search_run(context, search, tau, trial));
         narrow(&between, trial);
         keep_better(problem->states, best, trial);
         const double still = line_at(&between.right, crossing(&between)) - best->value;
@@ -368,8 +362,7 @@ static nadir_status climb(nadir_context *context, tau_search *search, double tau
     }
     best->evaluations = search->evaluations;
     best->iterations = search->iterations;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_lagrangian_tau_best(nadir_context *context, const nadir_problem *problem, double beta,
@@ -499,8 +492,7 @@ static void shrink_line(const nadir_perturbed *from, int64_t row, double share, 
 static nadir_status mix_perturbed(nadir_context *context, nadir_model *model, const nadir_perturbed *from,
                                   double share, nadir_kernel **mixed)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_kernel_create_blank(context, model, from->x != NULL, mixed));
+    NADIR_TRY(nadir_kernel_create_blank(context, model, from->x != NULL, mixed));
     nadir_perturbed *to = nadir_kernel_perturbed(*mixed);
     for (int64_t row = 0; row < model->rows; row++) {
         const nadir_row nominal = nadir_model_row(model, row);
@@ -517,8 +509,7 @@ static nadir_status mix_perturbed(nadir_context *context, nadir_model *model, co
             shrink_line(from, row, share, to);
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_lagrangian_kernel_in_ball(nadir_context *context, const nadir_problem *problem,

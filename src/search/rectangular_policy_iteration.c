@@ -2,9 +2,11 @@
  * rectangular_policy_iteration.c: policy iteration of the adversary on rectangular sets; see
  * rectangular_policy_iteration.h.
  *
- * With the minimising rows X for v, Tv = R^pi + gamma X^pi v, so that the value under X is
+ * With the minimising rows X for v, Tv = R_X^pi + gamma X^pi v, so that the value under X is
  *
- *     v + (I - gamma X^pi)^-1 (Tv - v),      Tv - v = R^pi + gamma Phat^pi v - v - gamma gain.
+ *     v + (I - gamma X^pi)^-1 (Tv - v),      Tv - v = R^pi + gamma Phat^pi v - v - gamma gain,
+ *
+ * where the gain of a row is (Phat - X) . (v + e / gamma), for rewards e on landing (model/landing.h).
  *
  * Values fall from step to step, and v* >= v - max (v - Tv)_+ / (1 - gamma) bounds how far they can still
  * fall. Norms whose minimisers are vertices end exactly; for the others a step squares the error.
@@ -60,9 +62,8 @@ static void finish(nadir_context *context, search *self)
 /* The answers to v, and v - Tv. */
 static nadir_status respond(nadir_context *context, search *self)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
-    NADIR_CHECK(nadir_lmo_rectangular_solve(context, &self->worst, self->v));
+    NADIR_TRY(nadir_lmo_rectangular_solve(context, &self->worst, self->v));
     nadir_average_multiply(context, nadir_occupancy_average(problem->occupancy), 1, self->v, self->fall);
     self->most = 0;
     for (int64_t s = 0; s < problem->states; s++) {
@@ -72,8 +73,7 @@ static nadir_status respond(nadir_context *context, search *self)
     }
     self->most = nadir_allreduce_maximum(context, self->most);
     self->size = nadir_global_largest(context, problem->states, self->v);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The kernel of the minimising rows, on the processor where the device has no memory for it. */
@@ -91,15 +91,13 @@ cleanup:
 /* The kernel of the minimising rows, and its value. */
 static nadir_status evaluate(nadir_context *context, search *self, nadir_kernel **kernel)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = self->problem;
     double error;
-    NADIR_CHECK(make_kernel(context, self, kernel));
-    NADIR_CHECK(nadir_kernel_solver_set(context, &self->solver, *kernel));
-    NADIR_CHECK(nadir_kernel_solver_value(context, &self->solver, self->v, NULL));
+    NADIR_TRY(make_kernel(context, self, kernel));
+    NADIR_TRY(nadir_kernel_solver_set(context, &self->solver, *kernel));
+    NADIR_TRY(nadir_kernel_solver_value(context, &self->solver, self->v, NULL));
     self->J = nadir_global_dot(context, problem->states, problem->mu, self->v, &error);
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The reason to stop. before: self->most of the step before. Rounding and errors of the solves

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --------------------------------------------------------------------------- order of the states */
 
@@ -59,17 +60,60 @@ static void fill_sums(nadir_value_order *order)
     }
 }
 
+/* A number as the sum of two, the second below the rounding of the first: to about 2 u^2. */
+typedef struct pair {
+    double high, low;
+} pair;
+
+static pair pair_sum(double a, double b)
+{
+    const double sum = a + b;
+    const double part = sum - a;
+    return (pair){sum, (a - (sum - part)) + (b - part)};
+}
+
+static pair pair_add(pair a, pair b)
+{
+    const pair sum = pair_sum(a.high, b.high);
+    return pair_sum(sum.high, sum.low + (a.low + b.low));
+}
+
+static pair pair_multiply(pair a, pair b)
+{
+    const double product = a.high * b.high;
+    return pair_sum(product, fma(a.high, b.high, -product) + (a.high * b.low + a.low * b.high));
+}
+
+/* The same as pairs: the terms of some states are subtracted from these sums. */
+static void fill_pairs(nadir_value_order *order)
+{
+    pair first = {0, 0};
+    pair second = {0, 0};
+    for (int64_t i = 0; i < order->states; i++) {
+        const pair gap = i > 0 ? pair_sum(order->sorted[i], -order->sorted[i - 1]) : first;
+        const pair all = pair_multiply((pair){(double)i, 0}, gap);
+        second = pair_add(second, pair_multiply(gap, pair_add(pair_add(first, first), all)));
+        first = pair_add(first, all);
+        order->first[i] = first.high;
+        order->first_low[i] = first.low;
+        order->second[i] = second.high;
+        order->second_low[i] = second.low;
+    }
+}
+
 static nadir_status reserve(nadir_context *context, int64_t states, nadir_value_order *order)
 {
     nadir_status status = NADIR_OK;
     const nadir_exchange *exchange = order->exchange;
     const bool unsorted = order->unsorted;
+    const double spread = order->spread;
     if (order->states == states && order->x != NULL) {
         return NADIR_OK;
     }
     nadir_value_order_clear(context, order);
     order->exchange = exchange;
     order->unsorted = unsorted;
+    order->spread = spread;
     NADIR_NEW(context, order->x, states);
     if (unsorted) {
         order->states = states;
@@ -81,6 +125,10 @@ static nadir_status reserve(nadir_context *context, int64_t states, nadir_value_
     NADIR_NEW(context, order->first, states);
     NADIR_NEW(context, order->second, states);
     NADIR_NEW(context, order->list, states);
+    if (spread > 0) {
+        NADIR_NEW(context, order->first_low, states);
+        NADIR_NEW(context, order->second_low, states);
+    }
     order->states = states;
     for (int64_t i = 0; i < states; i++) {
         order->order[i] = (int32_t)i;
@@ -95,7 +143,7 @@ cleanup:
 /* Squares of smaller x would underflow; such a part of the range is far below the rounding of v. */
 #define SMALLEST_X 1e-140
 
-/* x = (v - min v) / range; v: [own] */
+/* x = (v - min v) / range, range = max v - min v + spread; v: [own] */
 static nadir_status scale_values(nadir_context *context, int64_t own, const double *v,
                                  nadir_value_order *order)
 {
@@ -113,7 +161,7 @@ static nadir_status scale_values(nadir_context *context, int64_t own, const doub
         lowest = nadir_allreduce_minimum(context, lowest);
         highest = nadir_allreduce_maximum(context, highest);
     }
-    const double range = highest - lowest;
+    const double range = highest - lowest + order->spread;
     if (!isfinite(range)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                           "values from %g to %g are too far apart; scale the rewards down", lowest, highest);
@@ -130,13 +178,12 @@ static nadir_status scale_values(nadir_context *context, int64_t own, const doub
 nadir_status nadir_value_order_make(nadir_context *context, int64_t own, const double *v,
                                     nadir_value_order *order)
 {
-    nadir_status status = NADIR_OK;
     const int64_t states = own + (order->exchange != NULL ? order->exchange->ghosts : 0);
-    NADIR_CHECK(reserve(context, states, order));
-    NADIR_CHECK(scale_values(context, own, v, order));
+    NADIR_TRY(reserve(context, states, order));
+    NADIR_TRY(scale_values(context, own, v, order));
     nadir_exchange_fill(order->exchange, order->x);
     if (order->unsorted) {
-        goto cleanup;
+        return NADIR_OK;
     }
     placed_state *sorted = order->list;
     bool in_order = true; /* as it often is: the order hardly changes */
@@ -152,33 +199,47 @@ nadir_status nadir_value_order_make(nadir_context *context, int64_t own, const d
         order->rank[sorted[i].state] = (int32_t)i;
         order->sorted[i] = sorted[i].x;
     }
-    fill_sums(order);
-cleanup:
-    return status;
+    if (order->first_low != NULL) {
+        fill_pairs(order);
+    } else {
+        fill_sums(order);
+    }
+    return NADIR_OK;
 }
 
 void nadir_value_order_clear(nadir_context *context, nadir_value_order *order)
 {
-    void *const arrays[] = {order->x,     order->order,  order->rank, order->sorted,
-                            order->first, order->second, order->list};
+    void *const arrays[] = {order->x,      order->order, order->rank,      order->sorted,    order->first,
+                            order->second, order->list,  order->first_low, order->second_low};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_release(context, arrays[i]);
     }
     *order = (nadir_value_order){0};
 }
 
-nadir_value_order_sums nadir_value_order_below(const nadir_value_order *order, double omega)
+static inline int64_t count_below(const nadir_value_order *order, double base, double omega)
 {
     int64_t low = 0;
     int64_t high = order->states;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
-        if (order->sorted[middle] < omega) {
+        if (order->sorted[middle] - base < omega) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
+    return low;
+}
+
+int64_t nadir_value_order_count(const nadir_value_order *order, double base, double omega)
+{
+    return count_below(order, base, omega);
+}
+
+nadir_value_order_sums nadir_value_order_below(const nadir_value_order *order, double omega)
+{
+    const int64_t low = count_below(order, 0, omega);
     if (low == 0) {
         return (nadir_value_order_sums){0, 0, 0};
     }
@@ -241,10 +302,171 @@ static double copy_values(const nadir_lmo *lmo, const nadir_row *row, double *wo
     return base;
 }
 
+int64_t nadir_lmo_first_other(const nadir_value_order *order, const nadir_row *row)
+{
+    int64_t i = 0; /* at most row->count are passed over */
+    while (i < order->states && nadir_lmo_lists(row->count, row->columns, order->order[i])) {
+        i++;
+    }
+    return i;
+}
+
+/* x <- plain + factor e, less the smallest, which is returned. Four entries at a time, in the vector types of GCC and
+ * Clang. e is 0 where there is no reward. */
+typedef double four __attribute__((vector_size(4 * sizeof(double))));
+typedef int64_t four_mask __attribute__((vector_size(4 * sizeof(double))));
+enum { FOUR = 4 };
+
+static inline __attribute__((always_inline)) double all_costs(int64_t count, const double *plain,
+                                                              const double *rewards, const double *g,
+                                                              double own, double factor, double *x)
+{
+    four least = {INFINITY, INFINITY, INFINITY, INFINITY};
+    int64_t i = 0;
+    for (; i + FOUR <= count; i += FOUR) {
+        four e;
+        four shift;
+        four cost;
+        memcpy(&e, rewards + i, sizeof e);
+        memcpy(&shift, g + i, sizeof shift);
+        memcpy(&cost, plain + i, sizeof cost);
+        e = e - own - shift;
+        cost += factor * (four)((four_mask)e & (e == e));
+        memcpy(x + i, &cost, sizeof cost);
+        const four_mask less = cost < least;
+        least = (four)(((four_mask)cost & less) | ((four_mask)least & ~less));
+    }
+    double base = fmin(fmin(least[0], least[1]), fmin(least[2], least[3]));
+    for (; i < count; i++) {
+        const double e = rewards[i] - own - g[i];
+        x[i] = plain[i] + factor * (isnan(e) ? 0 : e);
+        base = x[i] < base ? x[i] : base;
+    }
+    for (i = 0; i < count; i++) {
+        const double cost = x[i] - base;
+        x[i] = cost >= SMALLEST_X ? cost : 0;
+    }
+    return base;
+}
+
+#if defined __x86_64__
+__attribute__((target("avx2"))) static double all_costs_wide(int64_t count, const double *plain,
+                                                             const double *rewards, const double *g,
+                                                             double own, double factor, double *x)
+{
+    return all_costs(count, plain, rewards, g, own, factor, x);
+}
+#endif
+
+static double dense_costs(int64_t count, const double *plain, const double *rewards, const double *g,
+                          double own, double factor, double *x)
+{
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx2")) {
+        return all_costs_wide(count, plain, rewards, g, own, factor, x);
+    }
+#endif
+    return all_costs(count, plain, rewards, g, own, factor, x);
+}
+
+double nadir_lmo_own_costs(const nadir_lmo *lmo, int64_t row, const nadir_row *raw, double *restrict x)
+{
+    const double *restrict plain = lmo->order->x;
+    const double *restrict g = lmo->model->landing.g;
+    const double *restrict rewards = raw->rewards;
+    const double own = lmo->model->landing.base[row];
+    const double range = lmo->order->range;
+    /* e below the least normal number: the quotient overflows */
+    const double factor = range > 0 ? fmax(-DBL_MAX, fmin(DBL_MAX, lmo->landing / range)) : 0;
+    const bool all = lmo->domain == NADIR_DOMAIN_SIMPLEX;
+    const int64_t other =
+        nadir_lmo_has_tail(lmo) ? nadir_lmo_first_other(lmo->order, raw) : lmo->order->states;
+    double base = other < lmo->order->states ? lmo->order->sorted[other] : INFINITY;
+    prefetch_rows(lmo, raw);
+    if (raw->columns == NULL && all) {
+        return dense_costs(raw->count, plain, rewards, g, own, factor, x);
+    }
+    for (int64_t i = 0; i < raw->count; i++) {
+        const int64_t t = nadir_row_column(raw, i);
+        const double r = rewards[i];
+        const double cost = plain[t] + (isnan(r) ? 0 : factor * (r - own - g[t]));
+        x[i] = cost;
+        base = (all || raw->values[i] > 0) && cost < base ? cost : base;
+    }
+    for (int64_t i = 0; i < raw->count; i++) {
+        const double cost = x[i] - base;
+        x[i] = fabs(cost) >= SMALLEST_X ? cost : 0;
+    }
+    return base;
+}
+
+/* work: [2 * count] */
+__attribute__((noinline)) static nadir_lmo_row_view make_own_view(const nadir_lmo *lmo, int64_t row,
+                                                                  double *work)
+{
+    const nadir_row raw = nadir_model_row(lmo->model, row);
+    nadir_lmo_row_view view = {
+        .count = raw.count,
+        .phat = raw.values,
+        .x = work,
+        .base = nadir_lmo_own_costs(lmo, row, &raw, work),
+        .off_support = nadir_lmo_has_tail(lmo),
+        .alpha = nadir_lmo_scale(lmo, row),
+    };
+    double *second = work + raw.count;
+    if (view.off_support) {
+        view.plain = second;
+        view.columns = raw.columns;
+        for (int64_t i = 0; i < raw.count; i++) {
+            second[i] = lmo->order->x[raw.columns[i]];
+        }
+    } else if (raw.columns == NULL && lmo->domain != NADIR_DOMAIN_SIMPLEX) {
+        view.phat = second;
+        view.count = 0;
+        for (int64_t i = 0; i < raw.count; i++) { /* zeros of a dense row are not successors */
+            work[view.count] = work[i];
+            second[view.count] = raw.values[i];
+            view.count += raw.values[i] > 0;
+        }
+    }
+    return view;
+}
+
+nadir_value_order_sums nadir_lmo_others_below(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
+                                              double omega)
+{
+    const nadir_value_order *order = lmo->order;
+    const int64_t all = nadir_value_order_count(order, view->base, omega);
+    if (all == 0) {
+        return (nadir_value_order_sums){0, 0, 0};
+    }
+    const double last = order->sorted[all - 1];
+    pair first = {order->first[all - 1], order->first_low[all - 1]};
+    pair second = {order->second[all - 1], order->second_low[all - 1]};
+    int64_t count = all;
+    for (int64_t i = 0; i < view->count; i++) {
+        if (view->plain[i] - view->base < omega) {
+            const pair gap = pair_sum(view->plain[i], -last);
+            const pair square = pair_multiply(gap, gap);
+            first = pair_add(first, gap);
+            second = pair_add(second, (pair){-square.high, -square.low});
+            count--;
+        }
+    }
+    const double rest = omega - (last - view->base);
+    const double each = (double)count * rest;
+    const double gaps = count > 0 ? fmax(0, first.high) : 0;
+    const double squares = count > 0 ? fmax(0, second.high) : 0;
+    return (nadir_value_order_sums){count, gaps + each, squares + rest * (2 * gaps + each)};
+}
+
 nadir_lmo_row_view nadir_lmo_row_view_make(const nadir_lmo *lmo, int64_t row, double *work)
 {
     if (lmo->costs != NULL) {
         return nadir_lmo_row_costs_view(lmo->costs, row, work);
+    }
+    if (lmo->landing != 0) { /* a function of its own: the usual case takes fewer registers */
+        return make_own_view(lmo, row, work);
     }
     const nadir_row raw = nadir_model_row(lmo->model, row);
     const double *x = lmo->order->x;
@@ -298,7 +520,8 @@ static int64_t scratch_size(const nadir_lmo *lmo, int64_t first, int64_t end)
 
 int64_t nadir_lmo_work_size(const nadir_lmo *lmo, int64_t first, int64_t end)
 {
-    return 3 * nadir_lmo_longest_row(lmo, first, end) + scratch_size(lmo, first, end) + (end - first);
+    return NADIR_LMO_ROW_WORK * nadir_lmo_longest_row(lmo, first, end) + scratch_size(lmo, first, end) +
+           (end - first);
 }
 
 /* Whether nobody has asked to stop. */
@@ -349,13 +572,13 @@ void nadir_lmo_solution_concentrate(const nadir_lmo *lmo, const nadir_lmo_row_vi
     *solution = (nadir_lmo_solution){.step = INFINITY};
     for (int64_t i = 0; i < view->count; i++) {
         const bool lowest = view->x[i] <= 0;
-        count += lowest && !view->off_support;
+        count += lowest && (!view->off_support || view->plain != NULL);
         moved += lowest ? 0 : view->phat[i];
         solution->gain += view->phat[i] * view->x[i];
         largest = lowest ? largest : fmax(largest, view->phat[i]);
     }
     if (view->off_support) {
-        count = (double)nadir_value_order_below(lmo->order, DBL_TRUE_MIN).count; /* all of x = 0 */
+        count += (double)nadir_lmo_tail_below(lmo, view, DBL_TRUE_MIN).count; /* all of x = 0 */
     }
     if (moved > 0) {
         const double lift = moved / count;
@@ -516,7 +739,7 @@ static void finish(const nadir_lmo_group *group, const nadir_lmo_common *common,
 void nadir_lmo_solve(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights, double beta,
                      double *work, nadir_lmo_solution *solutions, nadir_lmo_budget *budget)
 {
-    const int64_t each = 3 * nadir_lmo_longest_row(lmo, first, end);
+    const int64_t each = NADIR_LMO_ROW_WORK * nadir_lmo_longest_row(lmo, first, end);
     nadir_lmo_group group = {
         .lmo = lmo,
         .first = first,
@@ -544,7 +767,7 @@ nadir_status nadir_lmo_solve_all(nadir_context *context, const nadir_lmo *lmo, c
     nadir_status status = NADIR_OK;
     double start;
     const nadir_model *model = lmo->model;
-    const int64_t each = 3 * nadir_lmo_longest_row(lmo, 0, model->rows);
+    const int64_t each = NADIR_LMO_ROW_WORK * nadir_lmo_longest_row(lmo, 0, model->rows);
     nadir_lmo_group group = {
         .lmo = lmo,
         .end = model->rows,

@@ -18,6 +18,9 @@
  *                   change(g) = sign(g) step |g|^(q-1)     for p >= 2
  *     p = inf       alpha beta more on what comes before omega in the order, as much less on what comes after
  *
+ * Rewards on landing, e(row, t), give every row an x of its own, (v - min v + landing e) / range. States that a
+ * row does not list have e = 0, so that all rows still share one order of these.
+ *
  * A solution is a few numbers for each row, whatever its length. nadir_lmo_kernel writes the rows out.
  */
 #ifndef NADIR_SETS_LMO_H
@@ -36,9 +39,9 @@
  *
  * Linear problems over rows do not change when v is shifted or scaled, so they are solved for
  *
- *     x = (v - min v) / range in [0, 1],    range = max v - min v (constant v: x = 0, range = 0),
+ *     x = (v - min v) / range in [0, 1],    range = max v - min v + spread (0: x = 0),
  *
- * which is safe for values of any size. A sum over all states below a level omega, the first i + 1 in the
+ * which is safe for values of any size; spread is 0, or what rewards on landing add to the range. A sum over all states below a level omega, the first i + 1 in the
  * order, comes from first_i = sum over j <= i of (x_i - x_j) and second_i, the same with squares: nothing
  * cancels, however close together the values are.
  */
@@ -48,14 +51,16 @@ typedef struct nadir_value_order {
      * ghosts, which is enough for domain support alone. NULL: all states are here. */
     const nadir_exchange *exchange;
     bool unsorted; /* set by the caller: only x is wanted */
+    double spread; /* set by nadir_lmo_make: |landing| (max e - min e) */
     int64_t states;
-    double lowest, range;            /* min v, max v - min v */
+    double lowest, range;            /* min v, max v - min v + spread */
     double *x;                       /* [states] of each state */
     int32_t *order;                  /* [states] rising in v, the lower state first among equals */
     int32_t *rank;                   /* [states] the place of a state in the order */
     double *sorted;                  /* [states] x along the order */
     double *first;                   /* [states] */
     double *second;                  /* [states] */
+    double *first_low, *second_low;  /* [states] what both lack, where there is a spread; NULL: none */
     struct nadir_placed_state *list; /* [states] work space */
 } nadir_value_order;
 
@@ -85,19 +90,23 @@ typedef struct nadir_lmo {
     const double *scales;           /* [rows] alpha; NULL: all one */
     nadir_domain domain;            /* NADIR_DOMAIN_SIMPLEX or NADIR_DOMAIN_SUPPORT */
     double p, q;
+    double landing; /* rows answer to v(t) + landing e(row, t); 0: to v alone */
     /* Set by lmo_row_costs.h: every row has an x of its own. Only the range of the order is read then. */
     const struct nadir_lmo_row_costs *costs;
 } nadir_lmo;
 
-static inline nadir_lmo nadir_lmo_make(nadir_model *model, const nadir_value_order *order,
-                                       const nadir_uncertainty *set)
+/* landing: as in nadir_problem. Not 0: the order gets its spread, and is to be made after this. */
+static inline nadir_lmo nadir_lmo_make(nadir_model *model, nadir_value_order *order,
+                                       const nadir_uncertainty *set, double landing)
 {
+    order->spread = landing != 0 ? fabs(landing) * (model->landing.e_high - model->landing.e_low) : 0;
     return (nadir_lmo){.model = model,
                        .order = order,
                        .scales = set->scales,
                        .domain = set->domain,
                        .p = set->p,
-                       .q = set->q};
+                       .q = set->q,
+                       .landing = landing};
 }
 
 /* Whether the oracle wants more of the order than x: tails, ranks, or dense rows of p = 1. */
@@ -110,11 +119,12 @@ static inline bool nadir_lmo_sorts(const nadir_lmo *lmo)
 typedef struct nadir_lmo_solution {
     double omega; /* level above the smallest allowed x of the row */
     double upper; /* p other than 1, 2 and infinity: where omega has too few digits, the solution is a mixture
-                     of those at omega and at this */
-    double
-        share;   /* p = 1: of the entries at omega that moves; p = inf: the change of the entry at omega; else
-                     the share of `upper` in the mixture */
-    double step; /* 1 < p < inf: see above; p = 1: entries by more than 2 / step above the smallest move;
+                     of those at omega and at this. p = inf with rewards on landing: entries at omega that the
+                     row lists rise by this part of what they can, or fall, where it is negative */
+    double share; /* p = 1: of the entries at omega that moves; p = inf: the change of the entry at omega (of
+                     the pivot, which the row does not list, with rewards on landing); else the share of
+                     `upper` in the mixture */
+    double step;  /* 1 < p < inf: see above; p = 1: entries by more than 2 / step above the smallest move;
                      p = inf: beta. 0: the row is nominal; infinity (p < inf): all mass at the smallest v */
     int32_t pivot; /* p = inf: the rank of omega in the order, which breaks ties */
     double gain;   /* Phat . v - X . v >= 0 */
@@ -249,7 +259,7 @@ nadir_status nadir_lmo_streamed_kernel(nadir_context *context, const nadir_lmo *
 /* ------------------------------------------------------------------------------------ on a device
  *
  * The oracle on the device of an engine (core/device.h), for all rows of a
- * model that is large enough, where the device has an oracle of this kind. Solutions stay on the device; the
+ * model that is large enough, where the device has an oracle of this kind: not with rewards on landing. Solutions stay on the device; the
  * budget and the kernel come back.
  */
 

@@ -13,7 +13,10 @@
  * Rounding: the error of a sum of n terms of one sign is below (n + 16) u, powers included. range x is
  * v - min v to a relative 5 u, so that for v itself another 5 u range |Delta|_p |x|_q is due, or
  * 11 u range Phat . x, since X . x <= Phat . x up to rounding for any X that gains. (x below 1e-140 is taken
- * for 0: less than the rounding of v, which callers add.)
+ * for 0: less than the rounding of v, which callers add.) With rewards on landing, v - min v + landing e has two
+ * terms of any sign and of at most `range` together: x is off by 5 u of the first, 3 u of the second, and u each
+ * for their sum and for the smallest that is subtracted, 10 u in all. (e as nadir_landing_e has it: its own
+ * rounding is part of landing.slack.)
  */
 #include "sets/lmo_internal.h"
 
@@ -50,8 +53,7 @@ static double largest_g1(const nadir_lmo *lmo, const nadir_lmo_solution *solutio
     return pow(phat / (alpha * solution->step), p - 1);
 }
 
-/* parts[count] <- |g1| of the row's own entries; 0 for those below omega where all states below it are
- * counted along the order. Returns Phat . g2; *largest: raised to the largest g1. */
+/* parts[count] <- |g1| of the row's own entries; 0 for those below omega that are counted along the order. Returns Phat . g2; *largest: raised to the largest g1. */
 static double split(const nadir_lmo *lmo, const nadir_lmo_row_view *view, const nadir_lmo_solution *solution,
                     double omega, double *parts, double *largest)
 {
@@ -60,7 +62,7 @@ static double split(const nadir_lmo *lmo, const nadir_lmo_row_view *view, const 
         const double d = view->x[i] - omega;
         const double most = d > 0 ? largest_g1(lmo, solution, view->alpha, view->phat[i]) : 0;
         if (d <= 0) {
-            parts[i] = view->off_support ? 0 : -d;
+            parts[i] = view->off_support && view->plain == NULL ? 0 : -d;
         } else if (d <=
                    nadir_round_above(most, 1, 8)) { /* rounding of d: better in g1 than all of Phat in g2 */
             parts[i] = d;
@@ -73,17 +75,26 @@ static double split(const nadir_lmo *lmo, const nadir_lmo_row_view *view, const 
     return fixed;
 }
 
-/* sum over states below omega of (omega - x)^q, scaled as norm_sum is. */
-static void add_order(const nadir_value_order *order, double omega, norm_sum *to)
+/* sum over states below omega of (omega - x)^q, scaled as norm_sum is: of all, or of those that the row does
+ * not list, if these have costs of their own. */
+static void add_order(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double omega, norm_sum *to)
 {
-    const nadir_value_order_sums below = nadir_value_order_below(order, omega);
+    const nadir_value_order *order = lmo->order;
+    const nadir_value_order_sums below = nadir_lmo_tail_below(lmo, view, omega);
     if (to->q == 1) {
         to->sum += below.first;
     } else if (to->q == 2 && to->largest > 0) {
         to->sum += below.second / to->largest / to->largest;
-    } else {
+    } else if (view->plain == NULL) {
         for (int64_t i = 0; i < below.count; i++) {
             add_size(to, omega - order->sorted[i]);
+        }
+    } else {
+        const int64_t end = nadir_value_order_count(order, view->base, omega);
+        for (int64_t i = 0; i < end; i++) {
+            if (!nadir_lmo_lists(view->count, view->columns, order->order[i])) {
+                add_size(to, omega - (order->sorted[i] - view->base));
+            }
         }
     }
 }
@@ -99,7 +110,7 @@ static double size_of(const nadir_lmo *lmo, const nadir_lmo_row_view *view, doub
         return nadir_round_up(largest, 4);
     }
     if (view->off_support) {
-        add_order(lmo->order, omega, &sum);
+        add_order(lmo, view, omega, &sum);
     }
     for (int64_t i = 0; i < view->count; i++) {
         add_size(&sum, parts[i]);
@@ -134,11 +145,12 @@ nadir_lmo_row_bound nadir_lmo_bound(const nadir_lmo *lmo, int64_t row, const nad
         return (nadir_lmo_row_bound){.fixed = nadir_round_up(fixed, terms + 4) * range,
                                      .slope = nadir_round_up(slope, 4) * range};
     }
+    const bool lands = lmo->landing != 0; /* |Delta|_1 <= 2 */
     return (nadir_lmo_row_bound){
         .fixed = nadir_round_up(fixed, terms + 4) * range,
         .slope = nadir_round_up(slope, 4) * range,
-        .error = nadir_round_error(12) * mean * range,
-        .error_slope = nadir_round_error(6) * nadir_power(allowed, 1 / lmo->q) * range,
+        .error = lands ? nadir_round_error(24) * range : nadir_round_error(12) * mean * range,
+        .error_slope = nadir_round_error(lands ? 12 : 6) * nadir_power(allowed, 1 / lmo->q) * range,
     };
 }
 

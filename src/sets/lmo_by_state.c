@@ -45,7 +45,7 @@ static void describe(const nadir_problem *problem, double factor, nadir_lmo_rect
     const nadir_model *model = problem->model;
     const nadir_uncertainty *set = problem->uncertainty;
     *lmo = (nadir_lmo_rectangular){.problem = problem, .factor = factor, .order.exchange = model->exchange};
-    lmo->rows = nadir_lmo_make(problem->model, &lmo->order, set);
+    lmo->rows = nadir_lmo_make(problem->model, &lmo->order, set, problem->landing);
     lmo->order.unsorted = !nadir_lmo_sorts(&lmo->rows);
 }
 
@@ -167,17 +167,14 @@ static bool goes_on(nadir_context *context, nadir_status *stopped)
 /* On the device. Where all rows stay nominal the gains are zero. */
 static nadir_status solve_on_device(nadir_context *context, nadir_lmo_rectangular *lmo)
 {
-    nadir_status status = NADIR_OK;
     nadir_lmo_budget budget;
-    NADIR_CHECK(
-        nadir_lmo_device_solve(context, &lmo->device_lmo, &lmo->order, NULL, 1, &budget, &lmo->moves));
+    NADIR_TRY(nadir_lmo_device_solve(context, &lmo->device_lmo, &lmo->order, NULL, 1, &budget, &lmo->moves));
     if (lmo->moves) {
-        NADIR_CHECK(nadir_lmo_device_gains(context, &lmo->device_lmo, &lmo->order, lmo->gain));
+        NADIR_TRY(nadir_lmo_device_gains(context, &lmo->device_lmo, &lmo->order, lmo->gain));
     } else {
         memset(lmo->gain, 0, (size_t)lmo->problem->states * sizeof *lmo->gain);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_lmo_rectangular_kernel(nadir_context *context, const nadir_lmo_rectangular *lmo,
@@ -201,7 +198,7 @@ nadir_status nadir_lmo_rectangular_solve(nadir_context *context, nadir_lmo_recta
     }; /* a block within which solutions are handed on: results do not depend on the number of threads */
     nadir_status status = NADIR_OK;
     const int64_t states = lmo->problem->states;
-    NADIR_CHECK(nadir_value_order_make(context, states, v, &lmo->order));
+    NADIR_TRY(nadir_value_order_make(context, states, v, &lmo->order));
     if (lmo->device_lmo.step != NULL) {
         return solve_on_device(context, lmo);
     }
@@ -219,21 +216,17 @@ nadir_status nadir_lmo_rectangular_solve(nadir_context *context, nadir_lmo_recta
             }
         }
     }
-cleanup:
     return status;
 }
 
 nadir_status nadir_lmo_rectangular_leave_device(nadir_context *context, nadir_lmo_rectangular *lmo,
                                                 const double *v)
 {
-    nadir_status status = NADIR_OK;
     const nadir_problem *problem = lmo->problem;
     const double factor = lmo->factor;
     nadir_lmo_rectangular_clear(context, lmo);
-    NADIR_CHECK(nadir_lmo_rectangular_make(context, problem, factor, lmo));
-    NADIR_CHECK(nadir_lmo_rectangular_solve(context, lmo, v));
-cleanup:
-    return status;
+    NADIR_TRY(nadir_lmo_rectangular_make(context, problem, factor, lmo));
+    return nadir_lmo_rectangular_solve(context, lmo, v);
 }
 
 static double bound_state(const nadir_lmo_rectangular *lmo, int64_t state, double *work)
@@ -288,7 +281,7 @@ nadir_status nadir_lmo_penalized_make(nadir_context *context, const nadir_proble
     const nadir_uncertainty *set = problem->uncertainty;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
     *lmo = (nadir_lmo_penalized){.problem = problem, .beta = beta, .d_bar = d_bar};
-    lmo->rows = nadir_lmo_make(problem->model, &lmo->order, set);
+    lmo->rows = nadir_lmo_make(problem->model, &lmo->order, set, problem->landing);
     lmo->order.unsorted = !nadir_lmo_sorts(&lmo->rows);
     lmo->threads = nadir_threads_for(context, 4 * entries);
     /* a weight, a norm, a bound and a solution for each row */
@@ -374,9 +367,8 @@ static double solve_penalized_state(const nadir_lmo_penalized *lmo, double tau, 
 nadir_status nadir_lmo_penalized_solve(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
                                        const double *v)
 {
-    nadir_status status = NADIR_OK;
     const int64_t states = lmo->problem->states;
-    NADIR_CHECK(nadir_value_order_make(context, states, v, &lmo->order));
+    NADIR_TRY(nadir_value_order_make(context, states, v, &lmo->order));
 #pragma omp parallel num_threads(lmo->threads)
     {
         double *work = lmo->work + lmo->work_each * omp_get_thread_num();
@@ -387,20 +379,18 @@ nadir_status nadir_lmo_penalized_solve(nadir_context *context, nadir_lmo_penaliz
             lmo->taken[s] = solve_penalized_state(lmo, tau, s, solutions, rest, &lmo->norms[s]);
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_lmo_penalized_kernel(nadir_context *context, nadir_lmo_penalized *lmo, double tau,
                                         nadir_kernel **kernel)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = lmo->rows.model;
     nadir_perturbed *perturbed;
     if (lmo->solutions != NULL) {
         return nadir_lmo_kernel(context, &lmo->rows, lmo->solutions, kernel);
     }
-    NADIR_CHECK(nadir_lmo_kernel_blank(context, &lmo->rows, kernel, &perturbed));
+    NADIR_TRY(nadir_lmo_kernel_blank(context, &lmo->rows, kernel, &perturbed));
 #pragma omp parallel num_threads(lmo->threads)
     {
         double *work = lmo->work + lmo->work_each * omp_get_thread_num();
@@ -415,8 +405,7 @@ nadir_status nadir_lmo_penalized_kernel(nadir_context *context, nadir_lmo_penali
             }
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* At least what the rows of a state can take: weights are rounded up and the penalty down. Underflow costs

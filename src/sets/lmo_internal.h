@@ -30,9 +30,12 @@ typedef struct nadir_lmo_row_view {
     int64_t count;
     const double *phat; /* [count] */
     const double *x;    /* [count] less the smallest allowed one, so that the smallest is 0 */
-    double base;        /* that one: 0 for domain simplex */
+    double base;        /* that one: 0 for domain simplex without rewards on landing */
     bool off_support;   /* nadir_lmo_has_tail */
     double alpha;
+    /* Rows with a tail and rewards on landing; otherwise NULL: */
+    const double *plain;    /* [count] x of the order */
+    const int32_t *columns; /* [count] rising */
 } nadir_lmo_row_view;
 
 /* work: [2 * longest row], which may hold the arrays. */
@@ -57,8 +60,45 @@ static inline double nadir_lmo_scale(const nadir_lmo *lmo, int64_t row)
     return lmo->scales != NULL ? lmo->scales[row] : 1;
 }
 
-/* The smallest allowed x of a row. */
+/* The smallest allowed x of a row, without rewards on landing. */
 double nadir_lmo_row_base(const nadir_lmo *lmo, const nadir_row *row);
+
+/* The first of the order that a row does not list; the number of states: it lists all. */
+int64_t nadir_lmo_first_other(const nadir_value_order *order, const nadir_row *row);
+
+/* Rewards on landing: x <- (v - min v + landing e) / range of the entries of a row, [count], less the smallest
+ * allowed one of all states, which is returned. */
+double nadir_lmo_own_costs(const nadir_lmo *lmo, int64_t row, const nadir_row *raw, double *x);
+
+/* Whether a row lists a state; columns: [count] rising. */
+static inline bool nadir_lmo_lists(int64_t count, const int32_t *columns, int32_t state)
+{
+    int64_t low = 0;
+    for (int64_t high = count; low < high;) {
+        const int64_t middle = low + (high - low) / 2;
+        if (columns[middle] < state) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < count && columns[low] == state;
+}
+
+/* How many states have x - base < omega: the first so many of the order. */
+int64_t nadir_value_order_count(const nadir_value_order *order, double base, double omega);
+
+/* A row with a tail and rewards on landing: over the states below omega that the row does not list. Relative
+ * error of 8 roundings. */
+nadir_value_order_sums nadir_lmo_others_below(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
+                                              double omega);
+/* Any row with a tail: the same, or over all states below omega. */
+static inline nadir_value_order_sums nadir_lmo_tail_below(const nadir_lmo *lmo,
+                                                          const nadir_lmo_row_view *view, double omega)
+{
+    return view->plain == NULL ? nadir_value_order_below(lmo->order, omega)
+                               : nadir_lmo_others_below(lmo, view, omega);
+}
 
 /* The solution of step infinity, gain in units of x: all mass on the allowed states of smallest x, with as
  * little of it moved as that takes. */
@@ -74,7 +114,7 @@ typedef struct nadir_lmo_group {
     double beta;           /* times NADIR_LMO_INSIDE */
     int threads;
     double *work;                  /* [threads * work_each] */
-    int64_t work_each;             /* 3 * longest row */
+    int64_t work_each;             /* NADIR_LMO_ROW_WORK * longest row */
     double *scratch;               /* [scratch_size] */
     int64_t *moving;               /* [end - first] the rows that can move, rising: */
     int64_t moving_count;          /* so many */
@@ -96,6 +136,12 @@ static inline double nadir_lmo_group_largest(const nadir_lmo_group *group, doubl
 
 /* The ball is made smaller by this factor, so that rounding does not leave it. */
 #define NADIR_LMO_INSIDE (1 - 16 * NADIR_ROUND_UNIT)
+
+/* p = infinity with rewards on landing: larger changes of entries are not looked at. None is larger than 1. */
+#define NADIR_LMO_RADIUS_MOST 2.0
+
+/* Doubles of work space for each entry of a row. */
+#define NADIR_LMO_ROW_WORK 4
 
 /* Doubles of scratch for each row at p = 2. */
 #define NADIR_LMO_PIECE_SIZE 8

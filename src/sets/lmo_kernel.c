@@ -29,6 +29,7 @@ typedef struct row_writer {
     const nadir_lmo_solution *solution;
     nadir_row raw;
     const double *x; /* of the states; a row with costs: of its entries */
+    bool own;        /* rewards on landing: values hold x of the entries, less base, at first */
     double alpha;
     double base;    /* the smallest allowed x */
     double *values; /* [raw.count] */
@@ -41,7 +42,7 @@ static bool allowed(const row_writer *self, int64_t i)
 
 static double x_of(const row_writer *self, int64_t i)
 {
-    return self->x[nadir_row_column(&self->raw, i)] - self->base;
+    return self->own ? self->values[i] : self->x[nadir_row_column(&self->raw, i)] - self->base;
 }
 
 /* p = 1: the first allowed entry of the smallest v takes what moves; if the row has none, the first state of
@@ -64,7 +65,32 @@ static row_tail write_l1(const row_writer *self)
         self->values[taker] += moved;
         return no_tail;
     }
-    return (row_tail){.extra = order->order[0], .amount = moved};
+    return (row_tail){.extra = order->order[self->own ? nadir_lmo_first_other(order, &self->raw) : 0],
+                      .amount = moved};
+}
+
+/* p = infinity with rewards on landing */
+static row_tail write_own_linf(const row_writer *self)
+{
+    const nadir_lmo_solution *solution = self->solution;
+    const double r = fmin(self->alpha * solution->step, NADIR_LMO_RADIUS_MOST);
+    const double part = solution->upper; /* at omega */
+    for (int64_t i = 0; i < self->raw.count; i++) {
+        const double d = x_of(self, i) - solution->omega;
+        const double phat = self->raw.values[i];
+        const double tied = part >= 0 ? part * r : part * fmin(r, phat);
+        self->values[i] = allowed(self, i) ? fmax(0, phat + (d < 0 ? r : d > 0 ? -r : tied)) : 0;
+    }
+    if (!nadir_lmo_has_tail(self->lmo)) {
+        return no_tail;
+    }
+    row_tail tail = {.omega = r, .length = solution->pivot, .extra = -1};
+    const int32_t pivot = self->lmo->order->order[solution->pivot];
+    if (solution->share > 0 && !nadir_lmo_lists(self->raw.count, self->raw.columns, pivot)) {
+        tail.extra = pivot;
+        tail.amount = solution->share;
+    }
+    return tail;
 }
 
 /* p = infinity */
@@ -102,20 +128,19 @@ static bool takes(const row_writer *self, int64_t i)
 static row_tail write_concentrated(const row_writer *self)
 {
     const int64_t count = self->raw.count;
-    double takers = nadir_lmo_has_tail(self->lmo)
-                        ? (double)nadir_value_order_below(self->lmo->order, DBL_TRUE_MIN).count
-                        : 0;
+    const bool tail = nadir_lmo_has_tail(self->lmo);
+    const int64_t length = tail ? nadir_value_order_count(self->lmo->order, self->base, DBL_TRUE_MIN) : 0;
+    double takers = (double)length;
     double moved = 0;
     for (int64_t i = 0; i < count; i++) {
-        takers += takes(self, i) && !nadir_lmo_has_tail(self->lmo);
+        takers += takes(self, i) && (!tail || self->own);
+        takers -= tail && self->own && self->x[self->raw.columns[i]] <= self->base;
         moved += takes(self, i) ? 0 : self->raw.values[i];
     }
     for (int64_t i = 0; i < count; i++) {
         self->values[i] = takes(self, i) ? self->raw.values[i] + moved / takers : 0;
     }
-    return nadir_lmo_has_tail(self->lmo)
-               ? (row_tail){.omega = moved / takers, .length = (int32_t)takers, .extra = -1}
-               : no_tail;
+    return tail ? (row_tail){.omega = moved / takers, .length = (int32_t)length, .extra = -1} : no_tail;
 }
 
 /* p = 2, rows of all states on domain simplex. */
@@ -139,12 +164,35 @@ __attribute__((target("avx2"))) static void fill_full_wide(const row_writer *sel
 }
 #endif
 
+/* p = 2 with rewards on landing. The line ends at a state that the row does not list, and is a constant where
+ * all of them have one x: its value at states that it lists, which is subtracted again, then is no larger. */
+static row_tail own_tail(const row_writer *self, double omega, double slope)
+{
+    const nadir_value_order *order = self->lmo->order;
+    int64_t length = nadir_value_order_count(order, self->base, omega);
+    while (length > 0 && nadir_lmo_lists(self->raw.count, self->raw.columns, order->order[length - 1])) {
+        length--;
+    }
+    if (length == 0) {
+        return no_tail;
+    }
+    const double last = order->sorted[length - 1];
+    if (order->sorted[nadir_lmo_first_other(order, &self->raw)] == last) {
+        return (row_tail){
+            .omega = slope * (omega - (last - self->base)), .length = (int32_t)length, .extra = -1};
+    }
+    return (row_tail){.omega = slope * fmax(omega + self->base, last),
+                      .slope = slope,
+                      .length = (int32_t)length,
+                      .extra = -1};
+}
+
 /* p = 2 */
 static row_tail write_l2(const row_writer *self)
 {
     const double omega = self->solution->omega;
     const double slope = self->alpha * self->solution->step;
-    if (self->raw.columns == NULL && self->lmo->domain == NADIR_DOMAIN_SIMPLEX) {
+    if (self->raw.columns == NULL && self->lmo->domain == NADIR_DOMAIN_SIMPLEX && !self->own) {
 #if defined __x86_64__
         if (__builtin_cpu_supports("avx2")) {
             fill_full_wide(self, omega, slope);
@@ -154,8 +202,8 @@ static row_tail write_l2(const row_writer *self)
         fill_full(self, omega, slope);
         return no_tail;
     }
-    /* zeros of a dense row are not successors */
-    const double least = self->raw.columns == NULL ? 0 : -1;
+    /* zeros of a dense row are not successors on domain support */
+    const double least = self->raw.columns == NULL && self->lmo->domain != NADIR_DOMAIN_SIMPLEX ? 0 : -1;
     for (int64_t i = 0; i < self->raw.count; i++) {
         const double phat = self->raw.values[i];
         const double value = phat + slope * (omega - x_of(self, i));
@@ -163,6 +211,9 @@ static row_tail write_l2(const row_writer *self)
     }
     if (!nadir_lmo_has_tail(self->lmo)) {
         return no_tail;
+    }
+    if (self->own) {
+        return own_tail(self, omega, slope);
     }
     const int64_t length = nadir_value_order_below(self->lmo->order, omega).count;
     return (row_tail){.omega = slope * omega, .slope = slope, .length = (int32_t)length, .extra = -1};
@@ -185,7 +236,7 @@ static row_tail write_solution(const row_writer *self)
 {
     const double p = self->lmo->p;
     if (isinf(p)) {
-        return write_linf(self);
+        return self->own ? write_own_linf(self) : write_linf(self);
     }
     if (p == 1) {
         return write_l1(self);
@@ -196,19 +247,23 @@ static row_tail write_solution(const row_writer *self)
     return p == 2 ? write_l2(self) : write_lp(self);
 }
 
-/* A row that is not nominal. values: [entries of the row] of its nominal successors. */
+/* A row that is not nominal. values: [entries of the row] of its nominal successors; *base: its smallest
+ * allowed x. */
 static row_tail write_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,
-                          double *values)
+                          double *values, double *base)
 {
     row_writer self = {
         .lmo = lmo,
         .solution = solution,
         .raw = nadir_model_row(lmo->model, row),
         .x = lmo->order->x,
+        .own = lmo->landing != 0,
         .alpha = nadir_lmo_scale(lmo, row),
         .values = values,
     };
-    self.base = nadir_lmo_row_base(lmo, &self.raw);
+    self.base =
+        self.own ? nadir_lmo_own_costs(lmo, row, &self.raw, values) : nadir_lmo_row_base(lmo, &self.raw);
+    *base = self.base;
     return write_solution(&self);
 }
 
@@ -237,8 +292,9 @@ void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_so
     }
     perturbed->nominal[row] = nominal;
     row_tail tail = {.extra = -1};
+    double base;
     if (!nominal) {
-        tail = write_row(lmo, row, solution, perturbed->values + nadir_lmo_row_start(lmo, row));
+        tail = write_row(lmo, row, solution, perturbed->values + nadir_lmo_row_start(lmo, row), &base);
     }
     if (perturbed->x != NULL) {
         perturbed->omega[row] = tail.omega;
@@ -252,12 +308,11 @@ void nadir_lmo_kernel_fill(const nadir_lmo *lmo, int64_t row, const nadir_lmo_so
 nadir_status nadir_lmo_kernel_blank(nadir_context *context, const nadir_lmo *lmo, nadir_kernel **kernel,
                                     nadir_perturbed **perturbed)
 {
-    nadir_status status = NADIR_OK;
     const size_t states = (size_t)lmo->model->states;
     nadir_kernel *made = NULL;
     *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
     if (*perturbed == NULL || ((*perturbed)->x != NULL) != nadir_lmo_has_tail(lmo)) {
-        NADIR_CHECK(nadir_kernel_create_blank(context, lmo->model, nadir_lmo_has_tail(lmo), &made));
+        NADIR_TRY(nadir_kernel_create_blank(context, lmo->model, nadir_lmo_has_tail(lmo), &made));
         nadir_kernel_free(*kernel);
         *kernel = made;
         *perturbed = nadir_kernel_perturbed(made);
@@ -266,24 +321,21 @@ nadir_status nadir_lmo_kernel_blank(nadir_context *context, const nadir_lmo *lmo
         memcpy((*perturbed)->x, lmo->order->x, states * sizeof *(*perturbed)->x);
         memcpy((*perturbed)->order, lmo->order->order, states * sizeof *(*perturbed)->order);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status make_perturbed(nadir_context *context, const nadir_lmo *lmo,
                                    const nadir_lmo_solution *solutions, nadir_kernel **kernel)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = lmo->model;
     nadir_perturbed *perturbed;
-    NADIR_CHECK(nadir_lmo_kernel_blank(context, lmo, kernel, &perturbed));
+    NADIR_TRY(nadir_lmo_kernel_blank(context, lmo, kernel, &perturbed));
     const int threads = nadir_threads_for(context, nadir_lmo_row_start(lmo, model->rows));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t row = 0; row < model->rows; row++) {
         nadir_lmo_kernel_fill(lmo, row, &solutions[row], perturbed);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The entries of X in rising order. values: [entries of the row]. */
@@ -291,18 +343,19 @@ static void gather_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_soluti
                        nadir_sparse_accumulator *to)
 {
     const nadir_row raw = nadir_model_row(lmo->model, row);
-    const row_tail tail = write_row(lmo, row, solution, values);
+    double base;
+    const row_tail tail = write_row(lmo, row, solution, values, &base);
     const double alpha = nadir_lmo_scale(lmo, row);
     const double highest = solution->share > 0 ? solution->upper : solution->omega;
     const int64_t reached =
-        isinf(solution->step) ? tail.length : nadir_value_order_below(lmo->order, highest).count;
+        isinf(solution->step) ? tail.length : nadir_value_order_count(lmo->order, base, highest);
     for (int64_t i = 0; i < raw.count; i++) {
         nadir_sparse_accumulator_add(to, raw.columns[i], values[i]);
     }
     for (int64_t i = 0; i < reached; i++) {
         const int32_t state = lmo->order->order[i];
         if (!to->present[state]) {
-            const double x = lmo->order->sorted[i];
+            const double x = lmo->order->sorted[i] - base;
             nadir_sparse_accumulator_add(
                 to, state,
                 tail.length > 0 ? tail.omega - tail.slope * x
@@ -426,7 +479,7 @@ nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo,
     void *model_rows = NULL;
     *oracle = (nadir_lmo_device){
         .device = device, .model = lmo->model, .p = lmo->p, .off_support = nadir_lmo_has_tail(lmo)};
-    if (device == NULL || !is_large(lmo->model) || !has_memory(context, lmo->model)) {
+    if (device == NULL || lmo->landing != 0 || !is_large(lmo->model) || !has_memory(context, lmo->model)) {
         return NADIR_OK;
     }
     nadir_status status = nadir_kernel_device_rows(context, lmo->model, &model_rows);
@@ -448,11 +501,10 @@ nadir_status nadir_lmo_device_solve(nadir_context *context, const nadir_lmo_devi
                                     const nadir_value_order *order, const double *d, double beta,
                                     nadir_lmo_budget *budget, bool *found)
 {
-    nadir_status status = NADIR_OK;
     nadir_device_lmo_result answer = {0};
     *found = false;
     if (order->range > 0) {
-        NADIR_CHECK(
+        NADIR_TRY(
             oracle->device->lmo_solve(oracle->step, context, beta * NADIR_LMO_INSIDE, order->x, d, &answer));
     }
     *found = answer.found;
@@ -465,42 +517,34 @@ nadir_status nadir_lmo_device_solve(nadir_context *context, const nadir_lmo_devi
             .norm = answer.norm,
         };
     }
-    NADIR_CHECK(nadir_progress(context, "solving row problems", -1));
-cleanup:
-    return status;
+    return nadir_progress(context, "solving row problems", -1);
 }
 
 nadir_status nadir_lmo_device_gains(nadir_context *context, const nadir_lmo_device *oracle,
                                     const nadir_value_order *order, double *gains)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(oracle->device->lmo_gains(oracle->step, context, gains));
+    NADIR_TRY(oracle->device->lmo_gains(oracle->step, context, gains));
     for (int64_t s = 0; s < oracle->model->states; s++) {
         gains[s] *= order->range;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_lmo_device_kernel(nadir_context *context, const nadir_lmo_device *oracle,
                                      nadir_kernel **kernel)
 {
-    nadir_status status = NADIR_OK;
     nadir_kernel *made = NULL;
     void *numbers = NULL;
     nadir_perturbed *perturbed = *kernel != NULL ? nadir_kernel_perturbed(*kernel) : NULL;
     if (perturbed == NULL || (perturbed->x != NULL) != oracle->off_support) {
-        NADIR_CHECK(nadir_kernel_create_blank(context, oracle->model, oracle->off_support, &made));
+        NADIR_TRY(nadir_kernel_create_blank(context, oracle->model, oracle->off_support, &made));
         nadir_kernel_free(*kernel);
         *kernel = made;
     }
-    NADIR_CHECK(oracle->device->lmo_kernel(oracle->step, context, &numbers));
+    NADIR_TRY(oracle->device->lmo_kernel(oracle->step, context, &numbers));
     nadir_kernel_device_adopt(context, *kernel, numbers);
-    if (!nadir_kernel_device_averages(context, *kernel)) {
-        NADIR_CHECK(nadir_kernel_device_fetch(context, *kernel));
-    }
-cleanup:
-    return status;
+    return !nadir_kernel_device_averages(context, *kernel) ? nadir_kernel_device_fetch(context, *kernel)
+                                                           : NADIR_OK;
 }
 
 nadir_status nadir_lmo_device_slack(nadir_context *context, const nadir_lmo_device *oracle,

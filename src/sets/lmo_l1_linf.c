@@ -57,6 +57,7 @@ static void partition(int64_t count, candidate *list, double key, int64_t ends[2
 static key_threshold find_threshold(int64_t count, candidate *list, double budget)
 {
     nadir_random random;
+    double least = 0; /* what lies above it takes more than the budget, if only by rounding */
     nadir_random_seed(&random, (uint64_t)count);
     while (count > 0) {
         const double key = list[nadir_random_below(&random, (uint64_t)count)].key;
@@ -65,6 +66,7 @@ static key_threshold find_threshold(int64_t count, candidate *list, double budge
         partition(count, list, key, ends, masses);
         if (masses[0] > budget) {
             count = ends[0];
+            least = key;
         } else if (masses[0] + masses[1] > budget) {
             return (key_threshold){key, (budget - masses[0]) / masses[1]};
         } else {
@@ -73,7 +75,7 @@ static key_threshold find_threshold(int64_t count, candidate *list, double budge
             count -= ends[1];
         }
     }
-    return (key_threshold){0, 0};
+    return (key_threshold){least, 0};
 }
 
 void nadir_lmo_l1_row(const nadir_lmo_row_view *view, double scale, double threshold, double share,
@@ -162,7 +164,8 @@ static nadir_lmo_common solve_dense_row(const nadir_lmo_group *group)
 nadir_lmo_common nadir_lmo_l1(const nadir_lmo_group *group, double start)
 {
     (void)start;
-    if (group->end - group->first == 1 && group->lmo->model->dense != NULL && group->lmo->costs == NULL) {
+    if (group->end - group->first == 1 && group->lmo->model->dense != NULL && group->lmo->costs == NULL &&
+        group->lmo->landing == 0) {
         return solve_dense_row(group);
     }
     candidate *list = (candidate *)group->scratch;
@@ -316,6 +319,114 @@ static void solve_listed_row(const nadir_value_order *order, const linf_row *row
     finish_linf(row, pivot, omega, &sums, solution, size);
 }
 
+/*
+ * Rewards on landing: entries of the row by their own x, and the states that it does not list by their rank,
+ * after the entries of equal x. At the level omega, the smallest with
+ *
+ *     r (allowed states at or below omega)  >=  sum of m above omega,
+ *
+ * those below rise, those above fall, and what is at omega takes what is left: the entries of the row there,
+ * all of them by the same part of what they can, or one state that it does not list, the pivot.
+ */
+
+/* The smallest rank so that what rises is enough where the states of this and lower rank that the row does not
+ * list, and its own entries of no larger x, rise. */
+static int64_t find_other_pivot(const nadir_value_order *order, const linf_row *row)
+{
+    /* no more than 1 falls: 1 / r states that the row does not list are enough */
+    const double enough = 1 / row->r + (double)(row->view.count + 1);
+    int64_t low = 0;
+    int64_t high = enough < (double)order->states - 1 ? (int64_t)enough : order->states - 1;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        const double level = order->sorted[middle] - row->view.base;
+        double rise = (double)(middle + 1);
+        double down = 0;
+        for (int64_t i = 0; i < row->view.count; i++) {
+            const bool rises = row->view.x[i] <= level;
+            rise += (rises ? 1 : 0) - (row->rank[i] <= (double)middle ? 1 : 0);
+            down += rises ? 0 : linf_fall(row, i);
+        }
+        if (row->r * rise >= down) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* The states of lower rank that the row does not list: how many, and the sum of omega - x. */
+static shifts sum_others(const nadir_value_order *order, const linf_row *row, int64_t pivot, double omega)
+{
+    shifts sums = {0};
+    if (pivot > 0) {
+        const double rest = omega - (order->sorted[pivot - 1] - row->view.base);
+        sums.up = (double)pivot;
+        sums.lifted = order->first[pivot - 1] + (double)pivot * rest;
+    }
+    for (int64_t i = 0; i < row->view.count && pivot > 0; i++) {
+        if (row->rank[i] < (double)pivot) {
+            sums.up -= 1;
+            sums.lifted -= omega - (order->sorted[(int64_t)row->rank[i]] - row->view.base);
+        }
+    }
+    return sums;
+}
+
+/* list: [count] work space */
+static void solve_own_row(const nadir_value_order *order, const linf_row *row, candidate *list,
+                          nadir_lmo_solution *solution, double *size)
+{
+    const nadir_lmo_row_view *view = &row->view;
+    const double r = row->r;
+    const int64_t pivot = view->off_support ? find_other_pivot(order, row) : 0;
+    const double others = sum_others(order, row, pivot, 0).up;
+    for (int64_t i = 0; i < view->count; i++) {
+        list[i] = (candidate){view->x[i], r + linf_fall(row, i)};
+    }
+    /* r (others + entries at or below omega) >= sum of m above it */
+    double omega = find_threshold(view->count, list, r * (others + (double)view->count)).key;
+    omega = pivot > 0 ? fmax(omega, order->sorted[pivot - 1] - view->base) : omega; /* rounding */
+    const bool other = view->off_support && order->sorted[pivot] - view->base < omega;
+    omega = other ? order->sorted[pivot] - view->base : omega;
+    shifts sums = sum_others(order, row, pivot, omega);
+    double tied = 0;    /* entries at omega, */
+    double falls = 0;   /* by how much they can fall, */
+    double deepest = 0; /* and one of them at most */
+    for (int64_t i = 0; i < view->count; i++) {
+        const double d = view->x[i] - omega;
+        const double m = linf_fall(row, i);
+        if (d > 0) {
+            sums.down += m;
+            sums.lowered += m * d;
+            sums.dropped += view->phat[i] < r ? 0 : d;
+            sums.largest = m > sums.largest ? m : sums.largest;
+        } else {
+            sums.up += d < 0 || other ? 1 : 0;
+            sums.lifted -= d;
+            tied += d < 0 ? 0 : 1;
+            falls += d < 0 ? 0 : m;
+            deepest = d < 0 ? deepest : fmax(deepest, m);
+        }
+    }
+    const double left = sums.down - r * sums.up; /* at omega */
+    const double part = tied == 0 ? 0 : left >= 0 ? fmin(1, left / (r * tied)) : fmax(-1, left / falls);
+    *solution = (nadir_lmo_solution){
+        .omega = omega,
+        .upper = other       ? 1
+                 : left == 0 ? 0
+                             : part,
+        .share = other ? fmax(0, fmin(r, left)) : 0,
+        .step = solution->step,
+        .pivot = (int32_t)pivot,
+        .gain = r * sums.lifted + sums.lowered,
+    };
+    const double at_omega = other ? solution->share : fmax(part * r, -part * deepest);
+    solution->norm = fmax(fmax(sums.largest, at_omega), sums.up > 0 ? r : 0) / view->alpha;
+    *size = sums.lifted + sums.dropped;
+}
+
 /* data: [end - first] |g1|_1 of each row. */
 static void solve_linf_row(const nadir_lmo_group *group, int64_t row, double *work, void *data)
 {
@@ -327,6 +438,16 @@ static void solve_linf_row(const nadir_lmo_group *group, int64_t row, double *wo
     nadir_lmo_solution *solution = &group->solutions[row - group->first];
     double *size = (double *)data + (row - group->first);
     solution->step = group->beta;
+    if (lmo->landing != 0) {
+        double *own = work + raw.count; /* ranks in the place of plain x */
+        capped.r = fmin(capped.r, NADIR_LMO_RADIUS_MOST);
+        capped.rank = own;
+        for (int64_t i = 0; i < raw.count && capped.view.off_support; i++) {
+            own[i] = lmo->order->rank[raw.columns[i]];
+        }
+        solve_own_row(lmo->order, &capped, (candidate *)(void *)rank, solution, size);
+        return;
+    }
     if (capped.view.count == lmo->order->states && lmo->order->exchange == NULL) {
         solve_full_row(lmo->order, &capped, solution, size);
         return;

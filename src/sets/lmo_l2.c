@@ -157,6 +157,7 @@ static l2_sums sum_entries(const nadir_lmo_row_view *view, double omega, double 
 enum { WARM_LIMIT = 8, COLD_LIMIT = 2000, RISES = 3 };
 
 #define NO_CLIPPING 0.0 /* the slope at which no entry is clipped */
+#define FAR_LEVEL   2.0 /* above all x, which are at most 1 up to rounding */
 
 /* Up to so many entries are added one by one, and have no margin. */
 #define SHORT 16
@@ -168,13 +169,14 @@ static l2_sums sum_at(const nadir_lmo *lmo, const nadir_lmo_row_view *view, doub
         return sum_entries(view, omega, slope);
     }
     l2_sums sums = {0};
+    const bool counted = view->off_support && view->plain == NULL; /* own entries below omega */
     if (view->off_support) {
-        const nadir_value_order_sums below = nadir_value_order_below(lmo->order, omega);
+        const nadir_value_order_sums below = nadir_lmo_tail_below(lmo, view, omega);
         sums = (l2_sums){.n = (double)below.count, .first = -below.first, .second = below.second};
     }
     for (int64_t i = 0; i < view->count; i++) {
         const double d = view->x[i] - omega;
-        if (view->off_support && d < 0) {
+        if (counted && d < 0) {
             continue;
         }
         if (view->phat[i] >= slope * d) {
@@ -269,7 +271,16 @@ static bool move_sums(double alpha, double omega, double other, double slope, pi
 /* Whether every state is allowed in every row, with one x for all rows. */
 static bool has_all_states(const nadir_lmo *lmo)
 {
-    return lmo->domain == NADIR_DOMAIN_SIMPLEX && lmo->costs == NULL;
+    return lmo->domain == NADIR_DOMAIN_SIMPLEX && lmo->costs == NULL && lmo->landing == 0;
+}
+
+/* The mean over the entries of a row, of this sum, and all states that it does not list, which are measured
+ * from a level above all. */
+__attribute__((noinline)) static double mean_with_others(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
+                                                         double sum)
+{
+    const nadir_value_order_sums others = nadir_lmo_others_below(lmo, view, FAR_LEVEL);
+    return (sum + ((double)others.count * FAR_LEVEL - others.first)) / (double)(view->count + others.count);
 }
 
 /* The mean over all allowed states: omega of the solution that clips nothing, and an upper bound on any
@@ -284,7 +295,7 @@ static double start_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view)
     for (int64_t i = 0; i < view->count; i++) {
         sum += view->x[i];
     }
-    return sum / (double)view->count;
+    return view->off_support ? mean_with_others(lmo, view, sum) : sum / (double)view->count;
 }
 
 /* Newton steps to the level at which the mass of a row is right at this slope, from *omega; returns the sums
@@ -587,14 +598,13 @@ static totals add_rows(const nadir_context *global, const stream *self)
 static nadir_status iterate_streamed(nadir_context *context, stream *self, double beta, int limit,
                                      totals *all, bool *found)
 {
-    nadir_status status = NADIR_OK;
     const nadir_context *global = self->lmo->model->exchange != NULL ? context : NULL;
     double last_kappa = 0;
     *found = false;
     for (int i = 0; i < limit && !*found; i++) {
         const double kappa = self->solution.kappa;
         *all = add_rows(global, self);
-        NADIR_CHECK(nadir_progress(context, "solving row problems", -1));
+        NADIR_TRY(nadir_progress(context, "solving row problems", -1));
         const double left = beta * beta - all->spent;
         if (all->failed > 0 || !(left > 0 && all->variance > 0)) {
             break;
@@ -605,8 +615,7 @@ static nadir_status iterate_streamed(nadir_context *context, stream *self, doubl
         last_kappa = kappa;
         self->solution.kappa = *found ? kappa : sqrt(left / all->variance);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* The largest alpha w. */

@@ -28,10 +28,25 @@ static void add_below(double p, double step, int64_t count, const double *x, dou
     }
 }
 
+/* Rewards on landing: the states below omega that the row does not list. */
+static void add_others(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double step, double omega,
+                       nadir_lp_sums *sums)
+{
+    const int64_t below = nadir_value_order_count(lmo->order, view->base, omega);
+    for (int64_t i = 0; i < below; i++) {
+        if (!nadir_lmo_lists(view->count, view->columns, lmo->order->order[i])) {
+            nadir_lp_add_below(lmo->p, step, omega - (lmo->order->sorted[i] - view->base), sums);
+        }
+    }
+}
+
 static nadir_lp_sums sum_at(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double step, double omega)
 {
     nadir_lp_sums sums = {0};
-    if (view->off_support) {
+    if (view->plain != NULL) {
+        add_others(lmo, view, step, omega, &sums);
+    }
+    if (view->off_support && view->plain == NULL) {
         const int64_t below = nadir_value_order_below(lmo->order, omega).count;
         add_below(lmo->p, step, below, lmo->order->sorted, omega, &sums);
     } else {
@@ -105,25 +120,30 @@ static double measure(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
     const double p = lmo->p;
     double result = 0;
     *gain = 0;
-    const int64_t below = view->off_support ? nadir_value_order_below(lmo->order, solution->upper).count : 0;
+    const bool counted = view->off_support && view->plain == NULL; /* own entries, along the order */
+    const int64_t below =
+        view->off_support ? nadir_value_order_count(lmo->order, view->base, solution->upper) : 0;
     for (int64_t i = 0; i < below; i++) {
-        const double x = lmo->order->sorted[i];
+        const double x = lmo->order->sorted[i] - view->base;
+        if (!counted && nadir_lmo_lists(view->count, view->columns, lmo->order->order[i])) {
+            continue;
+        }
         const double delta = nadir_lmo_lp_displacement(p, solution, view->alpha, 0, x);
         *gain += delta * (solution->omega - x);
         result = largest > 0 ? result + nadir_power(delta / largest, p) : fmax(result, delta);
     }
     for (int64_t i = 0; i < view->count; i++) {
         const double x = view->x[i];
-        if (view->off_support && x < solution->omega) {
+        if (counted && x < solution->omega) {
             continue; /* counted above */
         }
         const double delta = nadir_lmo_lp_displacement(p, solution, view->alpha, view->phat[i], x);
-        const double counted = view->off_support && x < solution->upper
-                                   ? nadir_lmo_lp_displacement(p, solution, view->alpha, 0, x)
-                                   : 0; /* in the loop above */
-        *gain += (delta - counted) * (solution->omega - x);
+        const double before = counted && x < solution->upper
+                                  ? nadir_lmo_lp_displacement(p, solution, view->alpha, 0, x)
+                                  : 0; /* in the loop above */
+        *gain += (delta - before) * (solution->omega - x);
         result = largest > 0
-                     ? result + nadir_power(fabs(delta) / largest, p) - nadir_power(counted / largest, p)
+                     ? result + nadir_power(fabs(delta) / largest, p) - nadir_power(before / largest, p)
                      : fmax(result, fabs(delta));
     }
     return result;

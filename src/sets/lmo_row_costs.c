@@ -6,6 +6,7 @@
 
 #include "linalg/gstd.h"
 #include "linalg/vector.h"
+#include "model/landing.h"
 #include "sets/lmo_internal.h"
 
 #include <math.h>
@@ -77,13 +78,17 @@ static double subtract_smallest(int64_t count, const double *v, double *x)
 }
 
 nadir_status nadir_lmo_row_costs_set(nadir_context *context, nadir_lmo_row_costs *costs, double gamma,
-                                     const double *d_a, const double *pi_a, const double *v_a,
+                                     double landing, const double *d_a, const double *pi_a, const double *v_a,
                                      const double *d_b, const double *pi_b, const double *v_b)
 {
     const nadir_model *model = costs->model;
     const double range_a = subtract_smallest(model->states, v_a, costs->x);
     const double range_b = subtract_smallest(model->states, v_b, costs->y);
     costs->scale = fmax(range_a, range_b);
+    if (landing != 0) {
+        costs->scale = fmax(costs->scale, fabs(landing) * nadir_landing_largest(model));
+    }
+    costs->landing = costs->scale > 0 ? landing / costs->scale : 0;
     costs->order.range = costs->scale;
     bool finite = isfinite(range_a) && isfinite(range_b);
     for (int64_t s = 0; s < model->states; s++) {
@@ -140,6 +145,10 @@ nadir_lmo_row_view nadir_lmo_row_costs_view(const nadir_lmo_row_costs *costs, in
             lowest = fmin(lowest, work[count]);
             phat[count++] = nominal.values[i];
         }
+    }
+    if (costs->landing != 0) {
+        nadir_landing_add(costs->model, row, (a - b) * costs->landing, support, work);
+        lowest = nadir_vector_smallest(count, work);
     }
     for (int64_t i = 0; i < count; i++) {
         work[i] = (work[i] - lowest) / weight;
@@ -275,15 +284,14 @@ cleanup:
 /* The solutions of all rows, from the oracle; p = infinity: their steps alone. */
 static nadir_status solve_rows(nadir_context *context, nadir_lmo_row_costs *costs)
 {
-    nadir_status status = NADIR_OK;
     const nadir_uncertainty *set = costs->set;
     const nadir_lmo oracle = nadir_lmo_row_costs_oracle(costs);
     nadir_lmo_budget budget;
     if (set->set == NADIR_SET_NONRECT) {
-        NADIR_CHECK(
+        NADIR_TRY(
             nadir_lmo_solve_all(context, &oracle, costs->weights, set->radius, costs->solutions, &budget));
         costs->tau = set->p == 2 ? budget.tau : 0;
-        goto cleanup;
+        return NADIR_OK;
     }
     for (int64_t row = 0; row < costs->model->rows;) {
         const nadir_lmo_cost_group group = nadir_lmo_cost_group_from(costs, row);
@@ -297,8 +305,7 @@ static nadir_status solve_rows(nadir_context *context, nadir_lmo_row_costs *cost
         }
         row = group.end;
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_lmo_row_costs_solve(nadir_context *context, nadir_lmo_row_costs *costs)

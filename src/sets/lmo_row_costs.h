@@ -1,9 +1,10 @@
 /*
  * lmo_row_costs.h: the linear minimisation oracle where every row has its own costs:
  *
- *     min sum_r c_r . X_r    over the X of the set,    c_r(t) = a_r x(t) - b_r y(t).
+ *     min sum_r c_r . X_r    over the X of the set,    c_r(t) = a_r x(t) - b_r y(t) + (a_r - b_r) landing e_r(t).
  *
- * For the difference of two policies a = gamma d_A pi_A, b = gamma d_B pi_B, x = v_A, y = v_B. Rows do not
+ * For the difference of two policies a = gamma d_A pi_A, b = gamma d_B pi_B, x = v_A, y = v_B; e are rewards
+ * paid on landing (model/landing.h). Rows do not
  * share one order of values: each is the problem of lmo.h with values (c_r - min c_r) / w_r of its own and the
  * weight w_r = max c_r - min c_r, solved by the oracle there. Each is read in full: O(states) for a row on the
  * domains simplex and free, O(nominal successors) on support. p = infinity: as much as radius and domain
@@ -24,6 +25,7 @@ typedef struct nadir_lmo_row_costs {
     double *a, *b;           /* [rows] of any sign */
     double *x, *y;           /* [states] values less their smallest, over `scale` */
     double scale;            /* 0: all are constant */
+    double landing;          /* factor of e, over `scale`: at most 1 in size with any e; 0: there is none */
     double *weights;         /* [rows] w; 0: the row cannot move, or its costs are all equal */
     nadir_value_order order; /* of the oracle; only its range, `scale`, is there */
     /* Of the last solution: */
@@ -40,10 +42,10 @@ nadir_status nadir_lmo_row_costs_make(nadir_context *context, nadir_model *model
                                       const nadir_uncertainty *set, nadir_lmo_row_costs *costs);
 void nadir_lmo_row_costs_clear(nadir_context *context, nadir_lmo_row_costs *costs);
 
-/* a = gamma d_A pi_A and so on; d, v: [states], pi: [rows], all copied. NADIR_ERROR_NOT_CONVERGED when a
+/* a = gamma d_A pi_A and so on; landing: as in nadir_problem; d, v: [states], pi: [rows], all copied. NADIR_ERROR_NOT_CONVERGED when a
  * number is not finite. */
 nadir_status nadir_lmo_row_costs_set(nadir_context *context, nadir_lmo_row_costs *costs, double gamma,
-                                     const double *d_a, const double *pi_a, const double *v_a,
+                                     double landing, const double *d_a, const double *pi_a, const double *v_a,
                                      const double *d_b, const double *pi_b, const double *v_b);
 
 /* The linear step. Rows without costs become nominal. */
@@ -58,9 +60,13 @@ nadir_status nadir_lmo_row_costs_proximal(nadir_context *context, nadir_lmo_row_
 /* The oracle of lmo.h with these costs, also for bounds; costs->work holds what these want. */
 static inline nadir_lmo nadir_lmo_row_costs_oracle(const nadir_lmo_row_costs *costs)
 {
-    nadir_lmo oracle = nadir_lmo_make(costs->model, &costs->order, costs->set);
-    oracle.costs = costs;
-    return oracle;
+    return (nadir_lmo){.model = costs->model,
+                       .order = &costs->order,
+                       .scales = costs->set->scales,
+                       .domain = costs->set->domain,
+                       .p = costs->set->p,
+                       .q = costs->set->q,
+                       .costs = costs};
 }
 
 /* Rows first .. end - 1 that share a radius. */

@@ -93,12 +93,7 @@ static nadir_status fill_weights(nadir_context *context, const nadir_model *mode
 {
     nadir_status status = NADIR_OK;
     double *shape = NULL;
-    int64_t longest = 0;
-    for (int64_t s = 0; s < model->states; s++) {
-        const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
-        longest = actions > longest ? actions : longest;
-    }
-    NADIR_NEW(context, shape, longest);
+    NADIR_NEW(context, shape, nadir_model_most_actions(model));
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t first = model->state_rows[s];
         const int64_t actions = model->state_rows[s + 1] - first;
@@ -126,6 +121,22 @@ static void count_entries(const nadir_context *context, const nadir_model *model
     made->idle = nadir_allreduce_and(context, all_pinned) || idle || nadir_model_total(model) == 1;
 }
 
+/* What landing pays must be known of all rows that the ball lets change. */
+static nadir_status check_unpinned(nadir_context *context, const nadir_model *model, const double *scales)
+{
+    for (int64_t row = 0; model->pinned_zeros && row < model->rows; row++) {
+        if (model->scales[row] == 0 && scales[row] > 0) {
+            char label[NADIR_LABEL_LENGTH];
+            return nadir_fail(
+                context, NADIR_ERROR_UNSUPPORTED,
+                "the model itself pins %s, and its rewards of successors of probability 0 were not "
+                "kept: take domain support, or give the model these scales",
+                nadir_model_label(model, nadir_model_row_state(model, row), row, label));
+        }
+    }
+    return NADIR_OK;
+}
+
 nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *model,
                                     const nadir_policy *policy, const nadir_ball *ball,
                                     nadir_uncertainty *uncertainty)
@@ -151,6 +162,9 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
     if (scales != NULL) {
         NADIR_CHECK(check_numbers(context, model, "scale", NADIR_SCALE_MOST, model->rows, scales));
         NADIR_CHECK(check_small_scales(context, model, scales));
+    }
+    if (use.scales != NULL && made.domain != NADIR_DOMAIN_SUPPORT) {
+        NADIR_CHECK(check_unpinned(context, model, use.scales));
     }
     /* Radii are those of all processes: the own ones are kept. */
     const bool by_state = made.asked == NADIR_SET_S;

@@ -77,14 +77,17 @@ typedef struct nadir_problem {
     int64_t states, rows;
     double gamma;
     double sign;           /* 1, or -1 when rewards and values are negated */
-    const double *rewards; /* [rows] R(s, a) */
-    const double *R;       /* [states] R^pi */
-    const double *mu;      /* [states] */
-    const double *v;       /* [states] D R^pi */
-    const double *d;       /* [states] D^T mu */
-    double J;              /* mu . v */
-    double v_error;        /* of v, maximum norm */
-    double d_error;        /* of d, 1-norm */
+    const double *rewards; /* [rows] R(s, a), shaped (model/landing.h), as all values and returns here */
+    const double *R;       /* [states] R^pi of the nominal kernel */
+    /* Rewards on landing that are not separable: sign / gamma, and 0 otherwise. A row answers to the costs
+       gamma (v(t) + landing e(row, t)), where it would answer to gamma v(t). */
+    double landing;
+    const double *mu; /* [states] */
+    const double *v;  /* [states] D R^pi */
+    const double *d;  /* [states] D^T mu */
+    double J;         /* mu . v */
+    double v_error;   /* of v, maximum norm */
+    double d_error;   /* of d, 1-norm */
     double J_error;
     double largest; /* of |v| and the rewards, all states */
 } nadir_problem;

@@ -5,6 +5,7 @@
 #include "core/context.h"
 #include "core/round.h"
 #include "linalg/distributed.h"
+#include "model/landing.h"
 #include "solve/occupancy.h"
 #include "solve/value.h"
 
@@ -79,7 +80,7 @@ static nadir_status begin(search *self)
                           minimum);
     }
     nadir_kernel_measure(self->context, self->kernel, &self->size);
-    self->largest_reward = nadir_global_largest(self->context, model->rows, model->rewards);
+    self->largest_reward = nadir_landing_reward_size(self->context, model, self->size.largest);
     self->inner = INNER_TOLERANCE;
     self->smallest_range = INFINITY;
     const int64_t entries = model->dense != NULL ? model->rows * model->states : model->nonzeros;
@@ -104,10 +105,7 @@ cleanup:
 
 static void finish(search *self)
 {
-    nadir_release(self->context, self->v);
-    nadir_release(self->context, self->value);
-    nadir_release(self->context, self->correction);
-    nadir_release(self->context, self->choice);
+    NADIR_RELEASE(self->context, self->v, self->value, self->correction, self->choice);
     nadir_occupancy_free(self->context, self->occupancy);
     nadir_policy_free(self->policy);
 }
@@ -173,9 +171,12 @@ static nadir_status sweep(search *self)
     return nadir_progress(self->context, "improving the policy", -1);
 }
 
-/* The largest |V*|, near enough. */
+/* The largest |V*| of the model's rewards, near enough. */
 static double scale(const search *self)
 {
+    if (self->model->landing.g != NULL) {
+        return nadir_landing_value_size(self->context, self->model, self->value, self->middle);
+    }
     return fmax(fabs(self->pass.smallest_value + self->middle),
                 fabs(self->pass.largest_value + self->middle));
 }
@@ -223,24 +224,22 @@ static void apply_choice(search *self)
 /* The operator of the present choice. */
 static nadir_status factor(search *self)
 {
-    nadir_status status = NADIR_OK;
     apply_choice(self);
     if (self->base != NULL) {
         nadir_occupancy_free(self->context, self->occupancy);
         self->occupancy = NULL;
-        NADIR_CHECK(
+        NADIR_TRY(
             nadir_occupancy_perturb(self->context, self->base, self->kernel, self->policy, &self->occupancy));
         nadir_occupancy_set_tolerance(self->occupancy, INNER_NEAR);
     } else if (self->occupancy == NULL) {
-        NADIR_CHECK(nadir_occupancy_create(self->context, self->kernel, self->policy, self->gamma,
-                                           self->settings.backend, self->inner, &self->occupancy));
+        NADIR_TRY(nadir_occupancy_create(self->context, self->kernel, self->policy, self->gamma,
+                                         self->settings.backend, self->inner, &self->occupancy));
     } else if (self->changed > 0) {
-        NADIR_CHECK(nadir_occupancy_update(self->context, self->occupancy, self->kernel, self->policy));
+        NADIR_TRY(nadir_occupancy_update(self->context, self->occupancy, self->kernel, self->policy));
     }
     self->changed = 0;
     self->inner = nadir_occupancy_has(self->occupancy, NADIR_BACKEND_DIRECT) ? INNER_TIGHTEST : self->inner;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /*
@@ -264,19 +263,17 @@ static double work_of(const search *self, const nadir_backend_statistics *statis
  * than that: two large terms that cancel would leave nothing but rounding when gamma is close to 1. */
 static nadir_status improve(search *self)
 {
-    nadir_status status = NADIR_OK;
     const int64_t n = self->model->states;
     const double c = fmin(fmax(0, self->pass.lowest), self->pass.highest);
     nadir_backend_statistics before;
     nadir_backend_statistics after;
     watch_progress(self);
-    NADIR_CHECK(factor(self));
+    NADIR_TRY(factor(self));
     for (int64_t s = 0; s < n; s++) {
         self->value[s] = self->value[s] - self->v[s] - c;
     }
     nadir_occupancy_statistics(self->occupancy, &before);
-    NADIR_CHECK(
-        nadir_occupancy_solve(self->context, self->occupancy, 1, self->value, self->correction, NULL));
+    NADIR_TRY(nadir_occupancy_solve(self->context, self->occupancy, 1, self->value, self->correction, NULL));
     nadir_occupancy_statistics(self->occupancy, &after);
     self->result.solves += after.solves - before.solves;
     self->result.products += after.iterations - before.iterations;
@@ -285,15 +282,13 @@ static nadir_status improve(search *self)
     for (int64_t s = 0; s < n; s++) {
         self->v[s] += self->correction[s] + c / (1 - self->gamma);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status iterate(search *self)
 {
-    nadir_status status = NADIR_OK;
     for (;;) {
-        NADIR_CHECK(sweep(self));
+        NADIR_TRY(sweep(self));
         self->stop = reason_to_stop(self);
         if (self->stop != NADIR_STOP_NONE) {
             break;
@@ -304,11 +299,10 @@ static nadir_status iterate(search *self)
             self->value = swap;
             self->work_left -= self->sweep_work;
         } else {
-            NADIR_CHECK(improve(self));
+            NADIR_TRY(improve(self));
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* mu . (value + low) and mu . (value + high), outward, and the middle. */
@@ -436,6 +430,9 @@ nadir_status nadir_optimum_with_operator(nadir_context *context, nadir_model *mo
     status =
         optimise(context, kernel, model->discount, &use, NULL, NULL, NULL, policy, &found, NULL, occupancy);
     if (*policy != NULL) {
+        found.nominal_optimum = nadir_landing_return(model, found.nominal_optimum);
+        found.lower_bound = nadir_landing_lower(model, found.lower_bound);
+        found.upper_bound = nadir_landing_upper(model, found.upper_bound);
         (void)nadir_result_copy(result, &found, sizeof found);
     }
 cleanup:

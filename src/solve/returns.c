@@ -12,6 +12,7 @@
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 #include "model/kernel_device.h"
+#include "model/landing.h"
 #include "solve/occupancy.h"
 #include "solve/solver.h"
 #include "solve/value.h"
@@ -90,14 +91,13 @@ static nadir_status settle_policy(nadir_context *context, const returns_request 
 /* Refuses the first that is no policy, and tells how many states are normalised. work: [rows] */
 static nadir_status settle_all(nadir_context *context, const returns_request *self, double *work)
 {
-    nadir_status status = NADIR_OK;
     nadir_sum_report all = {.worst_sum = 1};
     int64_t policy = 0;
     char place[NADIR_LABEL_LENGTH];
     for (int64_t i = 0; i < self->count; i++) {
         nadir_sum_report report = {.worst_sum = 1};
-        NADIR_CHECK(nadir_progress(context, "checking policies", -1));
-        NADIR_CHECK(settle_policy(context, self, i, work, &report));
+        NADIR_TRY(nadir_progress(context, "checking policies", -1));
+        NADIR_TRY(settle_policy(context, self, i, work, &report));
         if (report.repaired > 0 && fabs(report.worst_sum - 1) > fabs(all.worst_sum - 1)) {
             all.worst = report.worst;
             all.worst_sum = report.worst_sum;
@@ -111,8 +111,7 @@ static nadir_status settle_all(nadir_context *context, const returns_request *se
                   (long long)all.repaired, all.repaired == 1 ? " was" : "s were", (long long)policy,
                   nadir_model_label(self->model, all.worst, -1, place), all.worst_sum);
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status look_at_all(nadir_context *context, returns_request *self)
@@ -145,9 +144,7 @@ static void worker_clear(returns_worker *worker)
     }
     nadir_occupancy_free(context, worker->occupancy);
     nadir_policy_free(worker->policy);
-    nadir_release(context, worker->rewards);
-    nadir_release(context, worker->v);
-    nadir_release(context, worker->work);
+    NADIR_RELEASE(context, worker->rewards, worker->v, worker->work);
 }
 
 /* use_device: it uses the device of the context, if there is one, and all threads; otherwise one thread. */
@@ -179,8 +176,11 @@ static double record_return(const nadir_context *context, const returns_request 
     nadir_value_check check;
     nadir_value_bounds(context, self->model, &self->terms, probabilities, self->model->discount, seen,
                        &check);
-    const double error = nadir_round_up(fmax(check.upper - seen->mean, seen->mean - check.lower), 4);
-    self->returns[i] = seen->mean;
+    const double J = nadir_landing_return(self->model, seen->mean);
+    const double error = nadir_round_up(fmax(nadir_landing_upper(self->model, check.upper) - J,
+                                             J - nadir_landing_lower(self->model, check.lower)),
+                                        4);
+    self->returns[i] = J;
     if (self->errors != NULL) {
         self->errors[i] = error;
     }
@@ -347,16 +347,14 @@ typedef struct block {
 /* Normalises the policies of a block. */
 static nadir_status load(nadir_context *context, const returns_request *own, block *self)
 {
-    nadir_status status = NADIR_OK;
     const int64_t rows = own->model->rows;
     nadir_sum_report unsaid = {0};
     self->probabilities =
         self->normalised != NULL ? self->normalised : own->probabilities + self->first * rows;
     for (int64_t i = 0; i < self->count && self->normalised != NULL; i++) {
-        NADIR_CHECK(settle_policy(context, own, self->first + i, self->normalised + i * rows, &unsaid));
+        NADIR_TRY(settle_policy(context, own, self->first + i, self->normalised + i * rows, &unsaid));
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 /* Returns and errors of a block. mu . v is a sum of S products in any order. */
@@ -385,35 +383,29 @@ static void conclude(const nadir_context *context, const returns_request *own, c
 static nadir_status settle(nadir_context *context, const returns_request *own, const block *self,
                            returns_worker *worker)
 {
-    nadir_status status = NADIR_OK;
     for (int64_t i = self->first; i < self->first + self->count; i++) {
         if (!self->doubtful[i - self->first]) {
             continue;
         }
-        NADIR_CHECK(nadir_progress(context, TASK, (double)i / (double)own->count));
+        NADIR_TRY(nadir_progress(context, TASK, (double)i / (double)own->count));
         if (evaluate_policy(own, worker, i) != NADIR_OK) {
-            status = report_failure(context, worker);
-            goto cleanup;
+            return report_failure(context, worker);
         }
     }
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 static nadir_status evaluate_block(nadir_context *context, const returns_request *own, void *rows,
                                    block *self, returns_worker *worker)
 {
-    nadir_status status = NADIR_OK;
     const nadir_model *model = own->model;
     const nadir_device_returns asked = {
-        .gamma = model->discount, .rewards = model->rewards, .initial = model->initial};
-    NADIR_CHECK(load(context, own, self));
-    NADIR_CHECK(context->device->policy_returns(rows, context, &asked, self->count, self->probabilities,
-                                                self->found));
+        .gamma = model->discount, .rewards = model->shaped, .initial = model->initial};
+    NADIR_TRY(load(context, own, self));
+    NADIR_TRY(context->device->policy_returns(rows, context, &asked, self->count, self->probabilities,
+                                              self->found));
     conclude(context, own, self);
-    NADIR_CHECK(settle(context, own, self, worker));
-cleanup:
-    return status;
+    return settle(context, own, self, worker);
 }
 
 static nadir_status evaluate_batches(nadir_context *context, const returns_request *self)
@@ -446,10 +438,7 @@ cleanup:
     if (worker != NULL) {
         worker_clear(worker);
     }
-    nadir_release(context, worker);
-    nadir_release(context, run.found);
-    nadir_release(context, run.doubtful);
-    nadir_release(context, run.normalised);
+    NADIR_RELEASE(context, worker, run.found, run.doubtful, run.normalised);
     return status;
 }
 
@@ -469,9 +458,9 @@ nadir_status nadir_returns(nadir_context *context, nadir_model *model, int64_t c
     NADIR_CHECK(nadir_model_check_one_process(context, model, "the returns of many policies"));
     NADIR_CHECK(nadir_value_check_model(context, model));
     if (count < 0 || count > INT64_MAX / (int64_t)sizeof(double) / model->rows) {
-        status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "there are %lld policies; expected 0 to %lld",
-                            (long long)count, (long long)(INT64_MAX / (int64_t)sizeof(double) / model->rows));
-        goto cleanup;
+        NADIR_CHECK(nadir_fail(context, NADIR_ERROR_ARGUMENT, "there are %lld policies; expected 0 to %lld",
+                               (long long)count,
+                               (long long)(INT64_MAX / (int64_t)sizeof(double) / model->rows)));
     }
     if (count == 0) {
         goto cleanup;

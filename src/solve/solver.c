@@ -2,6 +2,7 @@
 #include "solve/solver.h"
 #include "core/context.h"
 #include "linalg/distributed.h"
+#include "model/landing.h"
 #include "solve/value.h"
 
 #include <math.h>
@@ -94,31 +95,28 @@ cleanup:
  * error of them. */
 static nadir_status certify(nadir_context *context, nadir_solver *solver)
 {
-    nadir_status status = NADIR_OK;
     const nadir_value *value = &solver->value;
     nadir_nominal *nominal = &solver->nominal;
     nadir_value_check check;
     const double begun = nadir_clock_seconds();
-    NADIR_CHECK(nadir_value_check_rows(context, solver->kernel, solver->policy, solver->model->discount,
-                                       value->v, &check));
+    NADIR_TRY(nadir_value_check_rows(context, solver->kernel, solver->policy, solver->model->discount,
+                                     value->v, &check));
     const double scale = nadir_global_largest(context, solver->model->states, value->v);
     if (value->J + value->J_error < check.lower || value->J - value->J_error > check.upper) {
-        status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
-                            "the return is %.17g according to backend %s, but between %.17g and %.17g "
-                            "according to the rows of the kernel",
-                            value->J, nadir_occupancy_backend(solver->occupancy), check.lower, check.upper);
-        goto cleanup;
+        return nadir_fail(context, NADIR_ERROR_VERIFICATION,
+                          "the return is %.17g according to backend %s, but between %.17g and %.17g "
+                          "according to the rows of the kernel",
+                          value->J, nadir_occupancy_backend(solver->occupancy), check.lower, check.upper);
     }
-    nominal->nominal_return = value->J;
-    nominal->lower_bound = fmin(check.lower, value->J);
-    nominal->upper_bound = fmax(check.upper, value->J);
+    nominal->nominal_return = nadir_landing_return(solver->model, value->J);
+    nominal->lower_bound = nadir_landing_lower(solver->model, fmin(check.lower, value->J));
+    nominal->upper_bound = nadir_landing_upper(solver->model, fmax(check.upper, value->J));
     nominal->certified = nominal->upper_bound - nominal->lower_bound <= CERTIFIED_WIDTH * scale;
     nominal->residual = check.residual;
     nominal->return_difference = fabs(value->J - value->J_dual);
     nominal->kernel_minimum = check.minimum;
     nominal->seconds_check = nadir_clock_seconds() - begun;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_solver_solve(nadir_context *context, nadir_solver *solver)
@@ -138,15 +136,13 @@ nadir_status nadir_solver_solve(nadir_context *context, nadir_solver *solver)
 
 static nadir_status solve_and_check(nadir_context *context, nadir_solver *solver)
 {
-    nadir_status status = NADIR_OK;
-    NADIR_CHECK(nadir_solver_solve(context, solver));
+    NADIR_TRY(nadir_solver_solve(context, solver));
     if (solver->nominal.size != 0) {
         return NADIR_OK;
     }
-    NADIR_CHECK(certify(context, solver));
+    NADIR_TRY(certify(context, solver));
     solver->nominal.size = sizeof solver->nominal;
-cleanup:
-    return status;
+    return NADIR_OK;
 }
 
 nadir_status nadir_solver_nominal(nadir_context *context, nadir_solver *solver, nadir_nominal *result)
@@ -173,6 +169,7 @@ nadir_status nadir_solver_value(nadir_context *context, nadir_solver *solver, do
     const nadir_status status = solve_and_check(context, solver);
     if (status == NADIR_OK) {
         memcpy(value, solver->value.v, (size_t)solver->model->states * sizeof *value);
+        nadir_landing_value(solver->model, value);
     }
     return status;
 }
@@ -191,6 +188,7 @@ nadir_status nadir_solver_q(nadir_context *context, nadir_solver *solver, double
     const nadir_status status = solve_and_check(context, solver);
     if (status == NADIR_OK) {
         nadir_value_q(context, solver->kernel, solver->model->discount, solver->value.v, q);
+        nadir_landing_q(solver->model, q);
     }
     return status;
 }

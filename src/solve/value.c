@@ -4,14 +4,14 @@
 #include "core/round.h"
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
+#include "model/landing.h"
 
 #include <float.h>
 #include <math.h>
 
 void nadir_value_clear(nadir_context *context, nadir_value *value)
 {
-    nadir_release(context, value->v);
-    nadir_release(context, value->d);
+    NADIR_RELEASE(context, value->v, value->d);
     *value = (nadir_value){0};
 }
 
@@ -38,12 +38,7 @@ static double norm_1(const nadir_context *context, int64_t count, const double *
 
 static int64_t most_actions(const nadir_context *context, const nadir_model *model)
 {
-    int64_t most = 0;
-    for (int64_t s = 0; s < model->states; s++) {
-        const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
-        most = actions > most ? actions : most;
-    }
-    return (int64_t)nadir_allreduce_maximum(context, (double)most);
+    return (int64_t)nadir_allreduce_maximum(context, (double)nadir_model_most_actions(model));
 }
 
 /*
@@ -62,7 +57,7 @@ static void bound_errors(const nadir_context *context, const nadir_model *model,
     const double unit = NADIR_ROUND_UNIT * (double)(most_actions(context, model) + 2);
     const double v_size = nadir_global_largest(context, n, value->v);
     const double d_size = norm_1(context, n, value->d);
-    const double reward = nadir_global_largest(context, model->rows, model->rewards);
+    const double reward = nadir_landing_reward_size(context, model, nadir_occupancy_average(occupancy)->norm);
     value->residual = of_v->residual;
     value->v_error = gap > 0 ? of_v->error_bound + unit * (reward + norm * v_size) / gap : INFINITY;
     value->d_error = gap > 0 ? of_d->error_bound + unit * norm * d_size / gap : INFINITY;
@@ -91,13 +86,12 @@ nadir_status nadir_value_solve(nadir_context *context, const nadir_kernel *kerne
     NADIR_NEW(context, rewards, n);
     NADIR_NEW(context, made.v, n);
     NADIR_NEW(context, made.d, n);
-    nadir_average_rewards(model, policy, rewards);
+    nadir_kernel_rewards(context, kernel, policy, 1, rewards);
     NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, rewards, made.v, &of_v));
     NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, model->initial, made.d, &of_d));
     bound_errors(context, model, occupancy, rewards, &of_v, &of_d, &made);
     if (!isfinite(made.J)) {
-        status = nadir_fail(context, NADIR_ERROR_NOT_CONVERGED, "the return is not finite: %g", made.J);
-        goto cleanup;
+        NADIR_CHECK(nadir_fail(context, NADIR_ERROR_NOT_CONVERGED, "the return is not finite: %g", made.J));
     }
     *value = made;
     made = (nadir_value){0};
@@ -113,7 +107,7 @@ void nadir_value_q(const nadir_context *context, const nadir_kernel *kernel, dou
     const nadir_model *model = nadir_kernel_model(kernel);
     nadir_kernel_multiply(context, kernel, v, q);
     for (int64_t row = 0; row < model->rows; row++) {
-        q[row] = model->rewards[row] + gamma * q[row];
+        q[row] = nadir_kernel_reward(kernel, row) + gamma * q[row];
     }
 }
 
@@ -185,13 +179,13 @@ static void maximise_states(const bellman_job *job, int64_t first, int64_t end, 
         int64_t best_row = job->choice[s];
         double product;
         nadir_kernel_multiply_rows(job->kernel, &job->vector, best_row, best_row + 1, &product);
-        const double chosen = model->rewards[best_row] + job->gamma * product;
+        const double chosen = nadir_kernel_reward(job->kernel, best_row) + job->gamma * product;
         double best = chosen;
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             const bool worse = job->known != NULL && job->known[row] + job->rise < chosen;
             if (row != job->choice[s] && !worse) {
                 nadir_kernel_multiply_rows(job->kernel, &job->vector, row, row + 1, &product);
-                const double q = model->rewards[row] + job->gamma * product;
+                const double q = nadir_kernel_reward(job->kernel, row) + job->gamma * product;
                 best_row = q > best ? row : best_row;
                 best = larger(q, best);
             }
@@ -214,7 +208,7 @@ static void average_states(const bellman_job *job, int64_t first, int64_t end, n
                 if (job->products == NULL) {
                     nadir_kernel_multiply_rows(job->kernel, &job->vector, row, row + 1, &product);
                 }
-                sum += job->weight[row] * (model->rewards[row] + job->gamma * product);
+                sum += job->weight[row] * (nadir_kernel_reward(job->kernel, row) + job->gamma * product);
             }
         }
         note(job, s, sum, sum, pass);
@@ -353,8 +347,8 @@ nadir_status nadir_value_terms_compute(nadir_context *context, const nadir_kerne
         mass += model->initial[s];
     }
     terms->mass = nadir_allreduce_sum(context, mass);
-    terms->reward = nadir_global_largest(context, model->rows, model->rewards);
     nadir_kernel_measure(context, kernel, &terms->size);
+    terms->reward = nadir_landing_reward_size(context, model, terms->size.largest);
     return nadir_kernel_minimum(context, kernel, &terms->minimum);
 }
 

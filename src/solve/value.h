@@ -65,7 +65,7 @@ void nadir_bellman_maximise(const nadir_context *context, const nadir_kernel *ke
                             double *value, nadir_bellman_pass *pass);
 
 /*
- * By how much a value of either pass, or its difference from v, may be off: rounding of products, sums and of
+ * largest_reward: nadir_landing_reward_size. By how much a value of either pass, or its difference from v, may be off: rounding of products, sums and of
  * an average over up to `actions` rows (1 for a maximum).
  */
 double nadir_bellman_rounding(const nadir_kernel_size *size, double gamma, int64_t actions,

@@ -91,7 +91,7 @@ for method in paper slsqp-scaled random-rank-one random-kernel; do
 done
 
 # Models that a method is not made for.
-run generate riverswim long.npz --states 15001 --quiet
+generate_frozen riverswim long.npz --states 15001
 expect_failure 2 "here 30002, and takes up to 30000" \
     compare long.npz --policy uniform --radius 1e-6 --time 1 --methods paper
 expect_failure 2 "it takes up to 8000, and the model has 45003" \

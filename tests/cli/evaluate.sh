@@ -2,8 +2,8 @@
 # best case, refusals, wrong usage.
 source "$(dirname "$0")/../support/cli.sh"
 
-run generate riverswim river.npz --quiet
-run generate machine machine.npz --quiet
+generate_frozen riverswim river.npz
+generate_frozen machine machine.npz
 river=(evaluate river.npz --policy uniform --quiet)
 
 # The bounds of stdout lie around its return; $1: certified or not.

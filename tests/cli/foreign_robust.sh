@@ -45,7 +45,7 @@ breakdown 0.24055156744 riverswim.csv --discount 0.95
 # The value of sa, support, norm 2 is that of a robust Bellman iteration with every row problem solved exactly: rows of
 # at most three successors. (Another number in circulation, 539.602507714, cannot be: the nominal kernel lies in the set
 # and has the return 536.031320562.)
-check riverswim.csv --discount 0.95 <<'END'
+check riverswim.csv --discount 0.95 --frozen-rewards <<'END'
 nonrect free 2 0.012 330.251815583
 nonrect free 2 0.072 -936.296864937
 nonrect free 2 0.19 -8838.49135455
@@ -74,7 +74,7 @@ nonrect simplex 2 0.072 475.273748356
 nonrect support 2 0.072 486.294040416
 END
 breakdown 0.594637000235 machine_replacement.csv --discount 0.9
-check machine_replacement.csv --discount 0.9 <<'END'
+check machine_replacement.csv --discount 0.9 --frozen-rewards <<'END'
 nonrect free 2 0.03 -30.7729687263
 nonrect free 2 0.18 -45.8093427735
 nonrect free 2 0.48 -92.3591075741
@@ -131,5 +131,13 @@ nonrect support 2 0.0049 -1836.34823447
 nonrect simplex 2 0.03 -1932.62771321
 nonrect support 2 0.03 -1850.8654553
 END
+# craam2: rewards are paid on landing.
+if [[ -f $folder/machine_replacement.csv ]]; then
+    run optimize "$folder/machine_replacement.csv" --discount 0.9 --set sa --domain support --norm 1 --radius 0.2 \
+        --out policy.csv --json --quiet
+    expect_status 0
+    expect_near robust_return -15.187529526078 1e-10
+    checked=$((checked + 1))
+fi
 ((checked > 0)) || exit 77
 finish

@@ -1,7 +1,7 @@
 # nadir gradient: the file against differences of nadir evaluate, both formulas, norms and promise, usage.
 source "$(dirname "$0")/../support/cli.sh"
 
-run generate riverswim river.npz --quiet
+generate_frozen riverswim river.npz
 
 # The probability of action 1 in state 2 goes up and down by 1e-4: the difference of the worst returns.
 write_policy() {

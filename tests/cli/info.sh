@@ -20,7 +20,9 @@ expect_json actions_min 1
 expect_json actions_max 2
 expect_json density 0.4166666666666667
 expect_json reward_min -2
-expect_json reward_max 3
+expect_json reward_max 7
+expect_json rewards '"separable"' # the reward of a line of probability 0 counts
+expect_json unseen '"additive"'
 expect_json discount null
 expect_json valid_radius 0
 expect_json terminal_states 1

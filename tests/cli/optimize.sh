@@ -2,8 +2,8 @@
 # the frontier and its picture, usage.
 source "$(dirname "$0")/../support/cli.sh"
 
-run generate riverswim river.npz --quiet
-run generate machine machine.npz --quiet
+generate_frozen riverswim river.npz
+generate_frozen machine machine.npz
 
 # A model in closed form: states, actions, 1 for a sparse one.
 closed_form() {

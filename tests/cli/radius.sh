@@ -1,7 +1,7 @@
 # nadir radius: the radius against nadir evaluate at it, targets that no or every ball meets, usage.
 source "$(dirname "$0")/../support/cli.sh"
 
-run generate riverswim river.npz --quiet
+generate_frozen riverswim river.npz
 
 for domain in simplex support free; do
     run radius river.npz --policy uniform --target 500 --domain $domain --json

@@ -1,7 +1,7 @@
 # nadir verify: what nadir evaluate wrote verifies; anything else does not: changed files, other models, false kernels.
 source "$(dirname "$0")/../support/cli.sh"
 
-run generate riverswim river.npz --quiet
+generate_frozen riverswim river.npz
 run solve river.npz --out best.csv --quiet
 for domain in free simplex support; do
     run evaluate river.npz --policy best.csv --radius 0.002 --domain $domain --kernel $domain.npz --witness $domain.json

@@ -2,6 +2,7 @@
 
 import doctest
 import json
+import math
 import multiprocessing
 import os
 import pickle
@@ -15,6 +16,7 @@ import warnings
 import numpy as np
 import pytest
 from conftest import random_mdp
+from scipy import sparse
 
 import nadir
 from nadir._library import ffi, lib, place, result
@@ -63,7 +65,7 @@ def test_ctrl_c(tmp_path):
     script = tmp_path / "endless.py"
     script.write_text(
         "import sys, nadir\n"
-        "river = nadir.generate('riverswim')\n"
+        "river = nadir.generate('garnet', states=6)\n"
         "try:\n"
         "    print('ready', flush=True)\n"
         "    nadir.evaluate(river, 'uniform', radius=0.01, domain='free', method='random-kernel',\n"
@@ -262,10 +264,56 @@ def test_files(tmp_path):
             companions = {"tra": "river.trew", "bin": "river.g.bin"}
             rewards = tmp_path / companions[ending] if ending in companions else None
             again = nadir.read(path, gamma=0.8, initial="uniform", rewards=rewards)
-        assert again.sha256 == river.sha256, ending
+        # Storm and PETSc files have rewards of rows alone
+        kept = nadir.read(tmp_path / "river.npz", frozen_rewards=True) if ending in ("drn", "bin") else river
+        assert again.sha256 == kept.sha256, ending
     assert nadir.read(tmp_path / "river.npz", initial=3).mu[3] == 1
     river.write(tmp_path / "small.npz", compress=True)
     assert (tmp_path / "small.npz").stat().st_size < (tmp_path / "river.npz").stat().st_size
+
+
+def test_rewards_are_paid_on_landing(tmp_path):
+    g = np.array([0.0, 1.0, -2.0])
+    P = np.array([[[0.5, 0.5, 0.0]], [[0.0, 0.5, 0.5]], [[1.0, 0.0, 0.0]]])
+    R = np.where(P > 0, g, np.nan)
+    model = nadir.Model(P, R, gamma=0.9)
+    facts = model.facts()
+    assert (facts.reward_kind, facts.unseen) == ("separable", "additive") and math.isnan(facts.unseen_value)
+    assert np.array_equal(model.transition_rewards, R.reshape(3, 3), equal_nan=True)
+    assert np.allclose(model.rewards, [0.5, -0.5, 0.0])
+    assert model.replace(gamma=0.8).facts().reward_kind == "separable"
+    # zeros that R + g gives back say nothing more, and R may be sparse
+    assert nadir.Model(P, np.broadcast_to(g, P.shape), gamma=0.9).sha256 == model.sha256
+    rows = sparse.csr_matrix(P.reshape(3, 3))
+    assert nadir.Model(rows, sparse.csr_matrix(np.nan_to_num(R.reshape(3, 3))), gamma=0.9).sha256 == model.sha256
+    assert nadir.Model(rows, np.broadcast_to(g, (3, 3)), gamma=0.9).sha256 == model.sha256
+    # others are given
+    far = np.array(R)
+    far[0, 0, 2] = -9
+    given = nadir.Model(P, far, gamma=0.9)
+    assert given.transition_rewards[0, 2] == -9 and given.facts().reward_kind == "landing"
+    stored = np.nan_to_num(far.reshape(3, 3))
+    assert nadir.Model(rows, sparse.csr_matrix(stored), gamma=0.9).sha256 == given.sha256
+    frozen = nadir.Model(P, R, gamma=0.9, frozen_rewards=True)
+    assert frozen.transition_rewards is None and frozen.facts().reward_kind == "row"
+    assert frozen.sha256 == nadir.Model(P, [0.5, -0.5, 0.0], gamma=0.9).sha256
+    worst = [nadir.evaluate(m, "uniform", radius=0.2).robust_return for m in (model, frozen, given)]
+    assert worst[2] < worst[0] < worst[1]
+    path = tmp_path / "model.npz"
+    model.write(path)
+    for unseen, name, value in (("row", "row", None), ("min", "min", -2), (3.5, "value", 3.5)):
+        made = nadir.Model(P, R, gamma=0.9, unseen=unseen)
+        assert made.facts().unseen == name and value in (None, made.facts().unseen_value)
+        assert made.sha256 == nadir.read(path, unseen=unseen).sha256 != model.sha256
+        assert made.replace(mu=0).facts().unseen == name
+    assert nadir.read(path, frozen_rewards=True).sha256 == frozen.sha256
+    found = nadir.evaluate(str(path), "uniform", radius=0.2, frozen_rewards=True)
+    assert found.robust_return == worst[1]
+    costs = nadir.Model(P, -R, gamma=0.9, costs=True, unseen=-3.5)
+    assert costs.facts().unseen_value == 3.5
+    for wrong in ({"unseen": "mean"}, {"unseen": "min", "frozen_rewards": True}, {"unseen": True}):
+        with pytest.raises(nadir.UsageError, match="unseen"):
+            nadir.Model(P, R, gamma=0.9, **wrong)
 
 
 def test_generate():

@@ -12,6 +12,15 @@ run() {
     err=$(cat stderr.txt)
 }
 
+# generate_frozen KIND FILE ...: an instance whose rewards are those of rows, as numbers of the paper's reading are made.
+generate_frozen() {
+    local kind=$1 file=$2
+    shift 2
+    run generate "$kind" landing.npz "$@" --quiet
+    run convert landing.npz "$file" --frozen-rewards --quiet
+    rm -f landing.npz
+}
+
 # From now on the command obeys the permissions of files, even if root runs it. False where that cannot be had.
 forbid() {
     if [[ $(id -u) == 0 ]]; then

@@ -8,8 +8,7 @@
 
 nadir_read_settings test_read_settings(void)
 {
-    return (nadir_read_settings){
-        .size = sizeof(nadir_read_settings), .discount = NAN, .keep_transition_rewards = true};
+    return (nadir_read_settings){.size = sizeof(nadir_read_settings), .discount = NAN};
 }
 
 nadir_status test_format_read(nadir_context *context, const nadir_format *format, const char *path,

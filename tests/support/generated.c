@@ -14,6 +14,15 @@ nadir_model *test_generate(nadir_context *context, const char *kind, const nadir
     return model;
 }
 
+nadir_model *test_frozen(nadir_context *context, nadir_model *model)
+{
+    nadir_model_data data = test_view(model);
+    data.transition_rewards = NULL;
+    nadir_model *frozen = test_create_model(context, &data);
+    nadir_model_free(model);
+    return frozen;
+}
+
 nadir_model *test_generate_dense(nadir_context *context, int64_t states, double discount, uint64_t seed)
 {
     nadir_generate_settings settings = test_generate_settings();

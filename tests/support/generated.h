@@ -8,6 +8,9 @@
 /* Makes a model, without any message; fails the test otherwise. To be freed. */
 nadir_model *test_generate(nadir_context *context, const char *kind, const nadir_generate_settings *settings);
 
+/* The same model with the mean rewards of its rows, whatever the successor is. Takes `model`; to be freed. */
+nadir_model *test_frozen(nadir_context *context, nadir_model *model);
+
 /* The dense kind, `random`, with four actions. To be freed. */
 nadir_model *test_generate_dense(nadir_context *context, int64_t states, double discount, uint64_t seed);
 

@@ -7,6 +7,7 @@
 #include "support/generated.h"
 #include "support/reference.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -129,6 +130,53 @@ void test_miniature_clear(test_miniature *tiny)
     nadir_policy_free(tiny->policy);
     nadir_model_free(tiny->model);
     *tiny = (test_miniature){0};
+}
+
+/* r(s, a, s'): [rows * states]. To be freed. */
+static double *draw_paid(nadir_random *random, int number, const nadir_model_data *data, const double *dense)
+{
+    double *paid = test_new(data->rows * data->states, sizeof *paid);
+    const bool flat = number % 4 == 0;
+    const bool everywhere = number % 5 == 1;
+    const double size = number % 7 == 0 ? 1e-3 : 1;
+    const double offset = number % 13 == 0 ? 1e6 : 0;
+    for (int64_t row = 0; row < data->rows; row++) {
+        double mean = 0;
+        for (int64_t i = row * data->states; i < (row + 1) * data->states; i++) {
+            const double own = offset + data->rewards[row] + size * nadir_random_normal(random);
+            paid[i] = dense[i] > 0 || everywhere ? own : NAN;
+            mean += dense[i] > 0 ? dense[i] * paid[i] : 0;
+        }
+        for (int64_t i = row * data->states; i < (row + 1) * data->states && flat; i++) {
+            paid[i] -= mean;
+        }
+    }
+    return paid;
+}
+
+void test_miniature_land(nadir_context *context, nadir_random *random, int number, test_miniature *tiny)
+{
+    nadir_model_data data = test_view(tiny->model);
+    double *dense = test_dense_kernel(tiny->model);
+    double *paid = draw_paid(random, number, &data, dense);
+    test_miniature made = *tiny;
+    data.dense = dense;
+    data.row_starts = NULL;
+    data.columns = NULL;
+    data.probabilities = NULL;
+    data.rewards = NULL;
+    data.transition_rewards = paid;
+    data.unseen = number % 9 >= 6      ? (nadir_unseen)(number % 9 - 5)
+                  : data.discount == 0 ? NADIR_UNSEEN_ROW
+                                       : NADIR_UNSEEN_ADDITIVE;
+    data.unseen_value = -1;
+    made.model = test_create_model(context, &data);
+    assert_ok(context, nadir_policy_create(context, made.model, nadir_policy_probabilities(tiny->policy),
+                                           &made.policy));
+    test_miniature_clear(tiny);
+    *tiny = made;
+    free(dense);
+    free(paid);
 }
 
 nadir_model *test_model_rewarded(nadir_context *context, const nadir_model *model, double factor,

@@ -23,6 +23,11 @@ typedef struct test_miniature {
 test_miniature test_miniature_make(nadir_context *context, nadir_random *random, int64_t states_most);
 void test_miniature_clear(test_miniature *tiny);
 
+/* Its rewards become rewards of transitions, which are seldom separable: normal ones around those of rows, where
+ * the probability is positive or everywhere, or of mean 0 in every row under the nominal kernel, or far from 0.
+ * number: chooses among these, and what unseen successors pay. */
+void test_miniature_land(nadir_context *context, nadir_random *random, int number, test_miniature *tiny);
+
 /* The same with rewards `factor` R + `offset`. */
 nadir_model *test_model_rewarded(nadir_context *context, const nadir_model *model, double factor,
                                  double offset);

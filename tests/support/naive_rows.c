@@ -12,12 +12,17 @@ static bool allowed(const test_naive_rows *rows, int64_t row, int64_t t)
     return !rows->support || rows->phat[row * rows->states + t] > 0;
 }
 
+static double cost(const test_naive_rows *rows, int64_t row, int64_t t)
+{
+    return rows->v[t] + (rows->e != NULL ? rows->e[row * rows->states + t] : 0);
+}
+
 /* X_t of level omega and multiplier tau: w (v - omega) + p tau |Delta|^(p-1) sign(Delta) / alpha^p = 0. */
 static long double entry(const test_naive_rows *rows, int64_t row, int64_t t, long double omega,
                          long double tau)
 {
     const long double phat = rows->phat[row * rows->states + t];
-    const long double g = rows->weight[row] * (omega - rows->v[t]);
+    const long double g = rows->weight[row] * (omega - cost(rows, row, t));
     const long double p = rows->p;
     const long double size = powl(fabsl(g) * powl(rows->alpha[row], p) / (p * tau), 1 / (p - 1));
     const long double X = g > 0 ? phat + size : phat - size;
@@ -27,11 +32,11 @@ static long double entry(const test_naive_rows *rows, int64_t row, int64_t t, lo
 /* The level at which the row sums to one. */
 static long double level(const test_naive_rows *rows, int64_t row, long double tau)
 {
-    long double low = rows->v[0];
-    long double high = rows->v[0];
+    long double low = cost(rows, row, 0);
+    long double high = cost(rows, row, 0);
     for (int64_t t = 0; t < rows->states; t++) {
-        low = fminl(low, rows->v[t]);
-        high = fmaxl(high, rows->v[t]);
+        low = fminl(low, cost(rows, row, t));
+        high = fmaxl(high, cost(rows, row, t));
     }
     for (int i = 0; i < 90; i++) {
         const long double middle = low + (high - low) / 2;
@@ -57,7 +62,7 @@ static long double gain_at(const test_naive_rows *rows, long double tau, long do
         for (int64_t t = 0; t < rows->states; t++) {
             const long double phat = rows->phat[row * rows->states + t];
             const long double X = entry(rows, row, t, omega, tau);
-            gain += rows->weight[row] * (phat - X) * rows->v[t];
+            gain += rows->weight[row] * (phat - X) * cost(rows, row, t);
             *spent += powl(fabsl(X - phat) / rows->alpha[row], rows->p);
         }
     }
@@ -75,13 +80,13 @@ static long double gain_most(const test_naive_rows *rows, long double *spent)
         long double takers = 0;
         long double moved = 0;
         for (int64_t t = 0; t < rows->states; t++) {
-            lowest = allowed(rows, row, t) ? fminl(lowest, rows->v[t]) : lowest;
+            lowest = allowed(rows, row, t) ? fminl(lowest, cost(rows, row, t)) : lowest;
         }
         for (int64_t t = 0; t < rows->states && rows->alpha[row] > 0 && rows->weight[row] > 0; t++) {
-            const bool takes = allowed(rows, row, t) && rows->v[t] == (double)lowest;
+            const bool takes = allowed(rows, row, t) && cost(rows, row, t) == (double)lowest;
             takers += takes;
             moved += takes ? 0 : phat[t];
-            gain += rows->weight[row] * phat[t] * (rows->v[t] - lowest);
+            gain += rows->weight[row] * phat[t] * (cost(rows, row, t) - lowest);
             *spent += takes ? 0 : powl(phat[t] / (long double)rows->alpha[row], rows->p);
         }
         *spent += moved > 0 ? takers * powl(moved / takers / rows->alpha[row], rows->p) : 0;
@@ -139,11 +144,11 @@ static double gain_one(const test_naive_rows *rows)
     for (int64_t row = 0; row < rows->count; row++) {
         long double lowest = INFINITY;
         for (int64_t t = 0; t < rows->states; t++) {
-            lowest = allowed(rows, row, t) ? fminl(lowest, rows->v[t]) : lowest;
+            lowest = allowed(rows, row, t) ? fminl(lowest, cost(rows, row, t)) : lowest;
         }
         for (int64_t t = 0; t < rows->states && rows->alpha[row] > 0; t++) {
             const long double phat = rows->phat[row * rows->states + t];
-            const long double rise = phat > 0 ? rows->v[t] - lowest : 0;
+            const long double rise = phat > 0 ? cost(rows, row, t) - lowest : 0;
             moves[row * rows->states + t] =
                 (move){rise * rows->weight[row] * rows->alpha[row] / 2, 2 * phat / rows->alpha[row]};
         }
@@ -166,9 +171,9 @@ static double gain_infinity(const test_naive_rows *rows)
         for (int64_t t = 0; t < rows->states; t++) {
             const long double phat = rows->phat[row * rows->states + t];
             const long double least = fmaxl(0, phat - r);
-            moves[t] = (move){-rows->v[t], allowed(rows, row, t) ? phat + r - least : 0};
-            mean += phat * rows->v[t];
-            start += least * rows->v[t];
+            moves[t] = (move){-cost(rows, row, t), allowed(rows, row, t) ? phat + r - least : 0};
+            mean += phat * cost(rows, row, t);
+            start += least * cost(rows, row, t);
             left += phat - least;
         }
         gain += rows->weight[row] * (mean - start + take_best(rows->states, moves, left));

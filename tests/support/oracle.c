@@ -3,6 +3,7 @@
 
 #include "support/oracle.h"
 
+#include "model/landing.h"
 #include "support/generated.h"
 #include "support/reference.h"
 
@@ -22,6 +23,29 @@ static double *copied(const double *numbers, int64_t count)
     return copy;
 }
 
+/* r(s, a, s') as given; what nobody gave is what the model says that it adds. NULL: rewards of rows. */
+static double *paid_on_landing(const nadir_model *model)
+{
+    const nadir_landing *landing = &model->landing;
+    if (model->transition_rewards == NULL) {
+        return NULL;
+    }
+    double *paid = test_new(model->rows * model->states, sizeof *paid);
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        double *own = paid + row * model->states;
+        for (int64_t t = 0; t < model->states; t++) {
+            own[t] = landing->base[row] + landing->g[t];
+        }
+        for (int64_t i = 0; i < entries.count; i++) {
+            if (!isnan(entries.rewards[i])) {
+                own[nadir_row_column(&entries, i)] = entries.rewards[i];
+            }
+        }
+    }
+    return paid;
+}
+
 test_oracle test_oracle_make(const nadir_model *model, const nadir_policy *policy, const nadir_ball *ball)
 {
     const nadir_model_data view = test_view(model);
@@ -34,6 +58,7 @@ test_oracle test_oracle_make(const nadir_model *model, const nadir_policy *polic
     made.nominal = test_dense_kernel(model);
     made.policy = copied(nadir_policy_probabilities(policy), view.rows);
     made.rewards = copied(view.rewards, view.rows);
+    made.paid = paid_on_landing(model);
     made.mu = copied(view.initial, view.states);
     made.row_states = test_new(view.rows, sizeof *made.row_states);
     made.row_balls = test_new(view.rows, sizeof *made.row_balls);
@@ -55,8 +80,9 @@ test_oracle test_oracle_make(const nadir_model *model, const nadir_policy *polic
 
 void test_oracle_clear(test_oracle *oracle)
 {
-    void *const arrays[] = {oracle->row_states, oracle->row_balls, oracle->nominal, oracle->policy,
-                            oracle->rewards,    oracle->mu,        oracle->scales,  oracle->radii};
+    void *const arrays[] = {oracle->row_states, oracle->row_balls, oracle->nominal,
+                            oracle->policy,     oracle->rewards,   oracle->paid,
+                            oracle->mu,         oracle->scales,    oracle->radii};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         free(arrays[i]);
     }
@@ -89,6 +115,17 @@ static bool is_positive(const test_system *system)
     return positive;
 }
 
+/* P . r, or R. */
+static double row_reward(const test_oracle *oracle, const double *kernel, int64_t row)
+{
+    const int64_t n = oracle->states;
+    long double sum = 0;
+    for (int64_t t = 0; t < n && oracle->paid != NULL; t++) {
+        sum += (long double)kernel[row * n + t] * oracle->paid[row * n + t];
+    }
+    return oracle->paid != NULL ? (double)sum : oracle->rewards[row];
+}
+
 /* v and d; false: there are none. */
 static bool solve(const test_oracle *oracle, const double *kernel, long double *v, long double *d)
 {
@@ -96,7 +133,7 @@ static bool solve(const test_oracle *oracle, const double *kernel, long double *
     const bool positive = is_positive(&system);
     double *average = test_new(oracle->states, sizeof *average);
     for (int64_t row = 0; row < oracle->rows; row++) {
-        average[oracle->row_states[row]] += oracle->policy[row] * oracle->rewards[row];
+        average[oracle->row_states[row]] += oracle->policy[row] * row_reward(oracle, kernel, row);
     }
     if (positive) {
         test_system_solve(&system, false, average, v);
@@ -137,9 +174,10 @@ static double add_gradient(const test_oracle *oracle, const double *kernel, int 
     const long double *d = v + n;
     const double found = solve(oracle, kernel, v, v + n) ? weigh(oracle, v) : NAN;
     for (int64_t row = 0; row < oracle->rows; row++) {
-        const long double weight = sign * oracle->gamma * d[oracle->row_states[row]] * oracle->policy[row];
+        const long double weight = sign * d[oracle->row_states[row]] * oracle->policy[row];
         for (int64_t t = 0; t < n; t++) {
-            gradient[row * n + t] += (double)(weight * v[t]);
+            const double paid = oracle->paid != NULL ? oracle->paid[row * n + t] : 0;
+            gradient[row * n + t] += (double)(weight * (paid + oracle->gamma * v[t]));
         }
     }
     free(v);

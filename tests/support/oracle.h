@@ -28,6 +28,7 @@ typedef struct test_oracle {
     double *nominal;     /* [rows * states] */
     double *policy;      /* [rows] */
     double *rewards;     /* [rows] */
+    double *paid;        /* [rows * states] r(s, a, s'), paid on landing; NULL: `rewards` are paid */
     double *mu;          /* [states] */
     double *scales;      /* [rows] */
     double *radii;       /* [balls] */
@@ -43,7 +44,7 @@ void test_oracle_clear(test_oracle *oracle);
  * path of regular kernels leads there from the nominal one. value [states]: v, unless NULL. */
 double test_oracle_return(const test_oracle *oracle, const double *kernel, double *value);
 
-/* The return and its derivative by every entry, G_sa = gamma d(s) pi(a|s) v: [rows * states]. */
+/* The return and its derivative by every entry, G_sa = d(s) pi(a|s) (r_sa + gamma v): [rows * states]. */
 double test_oracle_gradient(const test_oracle *oracle, const double *kernel, double *gradient);
 
 /* How far a kernel is outside: the largest of the errors of the row sums, of the entries that should be 0 or

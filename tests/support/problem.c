@@ -3,6 +3,7 @@
 
 #include "linalg/vector.h"
 #include "model/average.h"
+#include "model/landing.h"
 #include "support/problem.h"
 #include "support/reference.h"
 
@@ -31,7 +32,7 @@ static void fill_numbers(test_problem *made, double sign)
     double *v = R + n;
     nadir_average_rewards(made->model, made->policy, R);
     for (int64_t row = 0; row < rows; row++) {
-        made->numbers[row] = sign * made->model->rewards[row];
+        made->numbers[row] = sign * made->model->shaped[row];
     }
     for (int64_t s = 0; s < n; s++) {
         R[s] *= sign;
@@ -55,10 +56,11 @@ test_problem test_problem_make(nadir_context *context, nadir_model *model, nadir
                                    .occupancy = made.occupancy,
                                    .states = model->states,
                                    .rows = model->rows,
-                                   .gamma = model->discount,
+                                   .gamma = nadir_landing_discount(model),
                                    .sign = sign,
                                    .rewards = made.numbers,
                                    .R = made.numbers + model->rows,
+                                   .landing = sign * nadir_landing_factor(model),
                                    .mu = model->initial,
                                    .v = made.numbers + model->rows + model->states,
                                    .d = made.value.d,

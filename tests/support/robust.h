@@ -25,6 +25,10 @@ nadir_status test_generate_and_ask(nadir_context *context, const char *kind,
 nadir_robust test_robust(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
                          const nadir_robust_settings *settings, nadir_worst **worst);
 
+/* The same where the search may stop at its limit, with bounds that hold all the same (p = 1 on large balls). */
+nadir_robust test_robust_limited(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
+                                 const nadir_robust_settings *settings, nadir_worst **worst, bool *stopped);
+
 /* robust_return of one evaluation with the default settings, all made for the purpose. */
 double test_robust_return(nadir_context *context, nadir_model *model, const nadir_policy *policy,
                           const nadir_ball *ball);

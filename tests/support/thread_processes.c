@@ -104,18 +104,31 @@ static void team_reduce_few(void *self, int count, const nadir_reduction *operat
     (void)team_reduce(self, NULL, count, operations, values);
 }
 
-static nadir_status team_collect(void *self, nadir_context *context, int64_t count, const double *values,
-                                 double *all)
+static nadir_status take_all(void *self, const char *function, bool wanted, int64_t count,
+                             const double *values, double *all)
 {
-    (void)context;
-    const offer *offers = meet(self, "collect", count, (double *)values);
-    for (int rank = 0, to = 0; ((member *)self)->rank == 0 && rank < ((member *)self)->of->members; rank++) {
+    const offer *offers = meet(self, function, count, (double *)values);
+    for (int rank = 0, to = 0; wanted && rank < ((member *)self)->of->members; rank++) {
         for (int64_t i = 0; i < offers[rank].count; i++) {
             all[to++] = ((const double *)offers[rank].values)[i];
         }
     }
     replace(self, NULL, 0, NULL);
     return NADIR_OK;
+}
+
+static nadir_status team_gather(void *self, nadir_context *context, int64_t count, const double *values,
+                                double *all)
+{
+    (void)context;
+    return take_all(self, "gather", true, count, values, all);
+}
+
+static nadir_status team_collect(void *self, nadir_context *context, int64_t count, const double *values,
+                                 double *all)
+{
+    (void)context;
+    return take_all(self, "collect", ((member *)self)->rank == 0, count, values, all);
 }
 
 /* Ghosts can be planned for, not fetched. */
@@ -200,6 +213,7 @@ int test_processes_run(int members, test_process_work *work, void *user)
             .scan = team_scan,
             .order_statistics = team_order_statistics,
             .reduce_few = team_reduce_few,
+            .gather = team_gather,
             .collect = team_collect,
             .plan = team_plan,
             .buffer = nadir_communication_alone.buffer,

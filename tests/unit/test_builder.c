@@ -43,7 +43,7 @@ static void test_order_does_not_matter(void **state)
             add(context, &builder, s, 2 * a + s % 2, (s + 5 * b + a) % S, 0.25, b == 3 ? 1.0 / (k + 1) : k);
         }
         nadir_model *model = NULL;
-        assert_ok(context, nadir_builder_finish(&builder, true, &model));
+        assert_ok(context, nadir_builder_finish(&builder, NULL, &model));
         assert_int_equal(model->rows, S * A);
         if (first == NULL) {
             first = model;
@@ -62,7 +62,7 @@ static void test_states_without_actions_are_terminal(void **state)
     assert_ok(context, nadir_builder_start(context, "made", &builder));
     add(context, &builder, 1, 0, 3, 1, 5);
     nadir_model *model = NULL;
-    assert_ok(context, nadir_builder_finish(&builder, false, &model));
+    assert_ok(context, nadir_builder_finish(&builder, NULL, &model));
     assert_int_equal(model->states, 4);
     assert_int_equal(model->rows, 4);
     assert_non_null(strstr(test_messages(), "made: 3 states have no action: terminal"));
@@ -83,7 +83,7 @@ static void test_errors_name_the_line(void **state)
     assert_ok(context, nadir_builder_add(&builder, 0, 0, 0, 1, 0, 2));
     assert_ok(context, nadir_builder_add(&builder, 1, 7, 0, 0.5, 0, 3));
     assert_ok(context, nadir_builder_add(&builder, 1, 7, 1, 0.4, 0, 4));
-    assert_fails(context, nadir_builder_finish(&builder, false, &model), NADIR_ERROR_MODEL,
+    assert_fails(context, nadir_builder_finish(&builder, NULL, &model), NADIR_ERROR_MODEL,
                  "file.csv:3: state 1, action 7: probabilities sum to 0.9; expected 1");
 }
 
@@ -102,7 +102,7 @@ static void test_numbers_out_of_range(void **state)
     /* One transition cannot make two billion states: refused before anything is allocated for them. */
     const size_t before = nadir_context_memory_peak(context);
     add(context, &builder, 0, 0, INT32_MAX - 1, 1, 0);
-    assert_fails(context, nadir_builder_finish(&builder, false, &model), NADIR_ERROR_FORMAT,
+    assert_fails(context, nadir_builder_finish(&builder, NULL, &model), NADIR_ERROR_FORMAT,
                  "2147483647 states but only 1 transitions");
     assert_true(nadir_context_memory_peak(context) < before + 10000);
 }
@@ -113,7 +113,7 @@ static void test_no_transition_at_all(void **state)
     nadir_builder builder;
     nadir_model *model = NULL;
     assert_ok(context, nadir_builder_start(context, "file", &builder));
-    assert_fails(context, nadir_builder_finish(&builder, false, &model), NADIR_ERROR_MODEL, "0 states");
+    assert_fails(context, nadir_builder_finish(&builder, NULL, &model), NADIR_ERROR_MODEL, "0 states");
     nadir_builder_clear(&builder);
 }
 
@@ -135,7 +135,7 @@ static void test_rewards_apart_from_probabilities(void **state)
     const double state_rewards[] = {0, 100};
     nadir_builder_add_state_rewards(&builder, 2, state_rewards);
     nadir_model *model = NULL;
-    assert_ok(context, nadir_builder_finish(&builder, true, &model));
+    assert_ok(context, nadir_builder_finish(&builder, NULL, &model));
     assert_true(model->rewards[0] == 0 && model->rewards[1] == 104 && model->rewards[2] == 100);
     nadir_model_free(model);
 }
@@ -154,7 +154,7 @@ static void test_duplicates_keep_their_order(void **state)
     add(context, &builder, 0, 0, 0, 0.4, 0);
     add(context, &builder, 0, 0, 1, 0.3, 0);
     nadir_model *model = NULL;
-    assert_ok(context, nadir_builder_finish(&builder, true, &model));
+    assert_ok(context, nadir_builder_finish(&builder, NULL, &model));
     assert_true(test_probability(model, 0, 1) == 0.1 + 0.2 + 0.3);
     nadir_model_free(model);
 }
@@ -172,7 +172,7 @@ static void test_rewards_of_duplicates(void **state)
     assert_ok(context, nadir_builder_sort(&builder));
     nadir_builder_add_reward(&builder, nadir_builder_find(&builder, 0, 0, 0), 8);
     nadir_model *model = NULL;
-    assert_ok(context, nadir_builder_finish(&builder, true, &model));
+    assert_ok(context, nadir_builder_finish(&builder, NULL, &model));
     assert_true(model->rewards[0] == 4 && model->rewards[1] == 0);
     nadir_model_free(model);
 }

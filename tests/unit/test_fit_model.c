@@ -61,14 +61,65 @@ static double scale_of(const fitted *made, int64_t row)
     return made->view.scales != NULL ? made->view.scales[row] : 1;
 }
 
+/* Transitions pay the mean that was seen with them. Landing on 1 pays 2 more than on 0, on 2 as much: what was
+ * not seen follows. Rows without data pay the least that was seen. */
+static void test_landing_rewards(void **state)
+{
+    static const char text[] = "idstatefrom,idaction,idstateto,reward,count\n"
+                               "0,0,0,1,5\n0,0,1,2,2\n0,0,1,4,2\n"
+                               "0,1,2,0,4\n0,1,1,2,4\n"
+                               "1,0,2,7,10\n1,0,0,7,10\n"
+                               "2,1,1,-1,3\n2,1,0,-3,1\n";
+    const struct {
+        nadir_unseen unseen;
+        double at_0_0_2, at_1_0_1;
+    } cases[] = {{NADIR_UNSEEN_ADDITIVE, 1, 9},
+                 {NADIR_UNSEEN_ROW, 17.0 / 9, 7},
+                 {NADIR_UNSEEN_MIN, -3, -3},
+                 {NADIR_UNSEEN_VALUE, 0.5, 0.5}};
+    nadir_context *context = *state;
+    nadir_fit_settings settings = quick();
+    settings.unseen_value = 0.5;
+    test_write_file("log.csv", text);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        nadir_fit *fit = NULL;
+        settings.unseen = cases[i].unseen;
+        assert_ok(context, nadir_fit_read(context, "log.csv", &settings, &fit));
+        const nadir_model *model = nadir_fit_nominal(fit);
+        const nadir_model_data view = test_view(model);
+        const double *r = view.transition_rewards;
+        assert_non_null(view.dense);
+        assert_close(r[0], 1, 1e-15);
+        assert_close(r[1], 3, 1e-15);
+        assert_close(r[2], cases[i].at_0_0_2, 1e-13);
+        assert_close(r[2 * 3 + 1], cases[i].at_1_0_1, 1e-13);
+        for (int row = 3; row < 5; row++) { /* (1, 1) and (2, 0) */
+            assert_true(r[row * 3] == -3 && r[row * 3 + 1] == -3 && r[row * 3 + 2] == -3);
+        }
+        const double mean = view.dense[0] * r[0] + view.dense[1] * r[1] + view.dense[2] * r[2];
+        assert_close(view.rewards[0], mean, 1e-14);
+        nadir_fit_free(fit);
+    }
+    /* the same reward for all transitions of a row is that of the row, whatever sums were rounded to */
+    nadir_fit *fit = NULL;
+    settings.unseen = NADIR_UNSEEN_ADDITIVE;
+    test_write_file("log.csv",
+                    "idstatefrom,idaction,idstateto,reward,count\n0,0,0,0.1,3\n0,0,1,0.1,7\n1,0,0,0.3,9\n");
+    assert_ok(context, nadir_fit_read(context, "log.csv", &settings, &fit));
+    assert_null(test_view(nadir_fit_nominal(fit)).transition_rewards);
+    nadir_fit_free(fit);
+}
+
 /* (n + 2/3) / (N + 2), mean rewards, the least of them where there are none, and a ball that evaluates. */
 static void test_nominal(void **state)
 {
     nadir_context *context = *state;
     nadir_fit_settings settings = quick();
     fitted made;
+    settings.frozen_rewards = true;
     test_write_file("log.csv", log_text);
     assert_ok(context, try_fit(context, "log.csv", &settings, &made));
+    assert_null(made.view.transition_rewards);
     assert_int_equal(made.view.states, 3);
     assert_int_equal(made.view.rows, 6);
     assert_close(test_probability(made.model, 0, 0), (6 + 2.0 / 3) / 10, 1e-15);
@@ -430,11 +481,11 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test_with_context(test_nominal),      test_with_context(test_scales),
-        test_with_context(test_unvisited),    test_with_context(test_successors),
-        test_with_context(test_samples),      test_with_context(test_degenerate),
-        test_with_context(test_methods),      test_with_context(test_wrong_settings),
-        cmocka_unit_test(test_scarce_memory),
+        test_with_context(test_nominal),        test_with_context(test_landing_rewards),
+        test_with_context(test_scales),         test_with_context(test_unvisited),
+        test_with_context(test_successors),     test_with_context(test_samples),
+        test_with_context(test_degenerate),     test_with_context(test_methods),
+        test_with_context(test_wrong_settings), cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

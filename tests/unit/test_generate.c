@@ -153,7 +153,10 @@ static void riverswim_has_its_published_numbers(void **state)
     assert_uniform_start(&view);
     assert_kernel(model, expected, sizeof expected / sizeof *expected);
     assert_rewards(model, rewards, 12);
-    assert_null(view.transition_rewards);
+    for (int64_t i = 0; i < view.nonzeros; i++) { /* staying at the right end pays, and resting at the left */
+        const bool at_end = i == view.nonzeros - 1;
+        assert_true(view.transition_rewards[i] == (i == 0 ? 5 : at_end ? 10000 : 0));
+    }
     assert_string_equal(nadir_model_action_name(model, 10), "left");
     assert_string_equal(nadir_model_action_name(model, 11), "right");
     assert_close(uniform_return(model), 536.031320562, 1e-12);
@@ -202,6 +205,10 @@ static void machine_has_its_published_numbers(void **state)
     assert_close(view.discount, 0.9, 0);
     assert_kernel(model, expected, sizeof expected / sizeof *expected);
     assert_rewards(model, rewards, 20);
+    for (int64_t i = 0; i < view.nonzeros; i++) { /* paid where one lands */
+        static const double g[] = {0, 0, 0, 0, 0, 0, 0, -20, -10, -2};
+        assert_true(view.transition_rewards[i] == g[view.columns[i]]);
+    }
     assert_string_equal(nadir_model_state_name(model, 7), "age7");
     assert_string_equal(nadir_model_state_name(model, 8), "long_repair");
     assert_string_equal(nadir_model_state_name(model, 9), "short_repair");
@@ -361,6 +368,14 @@ static void gridworld_moves_slip_and_stop_at_walls(void **state)
     nadir_model *model = test_generate(context, "gridworld", &settings);
     assert_kernel(model, expected, sizeof expected / sizeof *expected);
     assert_rewards(model, rewards, 24);
+    const nadir_model_data view = test_view(model);
+    for (int64_t row = 0; row < 24;
+         row++) { /* landing on the goal pays; it is never left, and then pays nothing */
+        assert_true(view.scales[row] == (row < 20 ? 1 : 0));
+        for (int64_t i = view.row_starts[row]; i < view.row_starts[row + 1]; i++) {
+            assert_true(view.transition_rewards[i] == (row < 20 && view.columns[i] == 5 ? 1 : 0));
+        }
+    }
     assert_close(test_view(model).discount, 0.95, 0);
     assert_string_equal(nadir_model_state_name(model, 0), "r0c0");
     assert_string_equal(nadir_model_state_name(model, 5), "r1c2");

@@ -332,7 +332,7 @@ static nadir_status evaluate_and_differentiate(nadir_context *context, nadir_sol
 
 static nadir_status attempt(nadir_context *context, const void *of)
 {
-    return test_generate_and_ask(context, "riverswim", NULL, evaluate_and_differentiate, of);
+    return test_generate_and_ask(context, "machine", NULL, evaluate_and_differentiate, of);
 }
 
 static void memory_may_run_out(void **state)

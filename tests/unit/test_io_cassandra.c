@@ -340,7 +340,7 @@ static void test_transition_rewards_are_averaged_unless_asked_for(void **state)
     (void)state;
     nadir_read_settings settings = test_read_settings();
     nadir_model *model = NULL;
-    settings.keep_transition_rewards = false;
+    settings.frozen_rewards = true;
     test_write_file("model.mdp", plain);
     assert_ok(context, nadir_format_cassandra.read(context, "model.mdp", &settings, &model));
     assert_null(model->transition_rewards);

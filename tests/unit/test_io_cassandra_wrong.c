@@ -26,8 +26,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static const nadir_read_settings settings = {
-    .size = sizeof settings, .discount = NAN, .keep_transition_rewards = true};
+static const nadir_read_settings settings = {.size = sizeof settings, .discount = NAN};
 
 static void assert_path_wrong(const char *path, nadir_status expected, const char *words)
 {

@@ -86,7 +86,7 @@ static nadir_model *finish(nadir_builder *builder)
 {
     nadir_context *context = builder->context;
     nadir_model *model = NULL;
-    assert_ok(context, nadir_builder_finish(builder, true, &model));
+    assert_ok(context, nadir_builder_finish(builder, NULL, &model));
     return model;
 }
 

@@ -104,10 +104,10 @@ static void test_zero_probabilities_are_dropped(void **state)
         HEADER "0,0,0,0.25,1\n0,0,1,0.75,5\n0,1,0,0,77\n0,1,1,1,-2.5\n1,0,0,1,0.125\n1,0,1,0.0,1e9\n", "");
 }
 
-static void test_transition_rewards_are_kept_on_request(void **state)
+static void test_transition_rewards_are_frozen_on_request(void **state)
 {
     nadir_context *context = *state;
-    const nadir_read_settings settings = {.size = sizeof settings, .discount = NAN};
+    const nadir_read_settings settings = {.size = sizeof settings, .discount = NAN, .frozen_rewards = true};
     nadir_model *model = NULL;
     test_write_file("model.csv", plain);
     assert_ok(context, nadir_format_csv.read(context, "model.csv", &settings, &model));
@@ -324,7 +324,7 @@ int main(void)
         cmocka_unit_test(test_any_line_order),
         cmocka_unit_test(test_duplicates_add_up),
         cmocka_unit_test(test_zero_probabilities_are_dropped),
-        test_with_context(test_transition_rewards_are_kept_on_request),
+        test_with_context(test_transition_rewards_are_frozen_on_request),
         test_with_context(test_gaps_in_actions),
         test_with_context(test_terminal_states),
         cmocka_unit_test(test_recognises),

@@ -21,8 +21,7 @@ static const double mu[] = {0.25, 0.75};
 static nadir_status read_model(nadir_context *context, const char *path, nadir_layout layout,
                                nadir_model **model)
 {
-    const nadir_read_settings settings = {
-        .size = sizeof settings, .discount = NAN, .layout = layout, .keep_transition_rewards = true};
+    const nadir_read_settings settings = {.size = sizeof settings, .discount = NAN, .layout = layout};
     *model = NULL;
     return nadir_format_npz.read(context, path, &settings, model);
 }
@@ -135,8 +134,8 @@ static void rewards_of_states_and_transitions(void **state)
     assert_true(view.rewards[2] == 3);
     assert_non_null(view.transition_rewards);
     nadir_model_free(model);
-    const nadir_read_settings plain = {.size = sizeof plain, .discount = NAN};
-    assert_ok(context, nadir_format_npz.read(context, "model.npz", &plain, &model));
+    const nadir_read_settings frozen = {.size = sizeof frozen, .discount = NAN, .frozen_rewards = true};
+    assert_ok(context, nadir_format_npz.read(context, "model.npz", &frozen, &model));
     assert_null(test_view(model).transition_rewards);
     nadir_model_free(model);
     const test_array none[] = {CSR, MU};

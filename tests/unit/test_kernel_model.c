@@ -70,9 +70,8 @@ static void everything_else_is_kept(void **state)
     nadir_model *made = NULL;
     assert_ok(context, nadir_kernel_create(context, model, &kernel));
     assert_ok(context, nadir_kernel_to_model(context, kernel, &made));
-    assert_models_equal(made, model, TEST_IGNORE_TRANSITION_REWARDS);
-    assert_null(test_view(made).transition_rewards);
-    assert_non_null(test_view(made).rewards);
+    assert_models_equal(made, model, 0);
+    assert_non_null(test_view(made).transition_rewards);
     nadir_model_free(made);
     nadir_kernel_free(kernel);
     /* row 3 goes to state 3 for sure; a quarter moves to state 1 */
@@ -82,7 +81,7 @@ static void everything_else_is_kept(void **state)
     assert_ok(context, nadir_kernel_to_model(context, kernel, &made));
     assert_true(test_probability(made, 3, 1) == 0.25 && test_probability(made, 3, 3) == 0.75);
     for (int64_t row = 0; row < 7; row++) {
-        assert_true(test_view(made).rewards[row] == test_view(model).rewards[row]);
+        assert_true(row == 3 || test_view(made).rewards[row] == test_view(model).rewards[row]);
         for (int64_t t = 0; t < 4 && row != 3; t++) {
             assert_true(test_probability(made, row, t) == test_probability(model, row, t));
         }

@@ -20,11 +20,12 @@ static void test_reference(void **state)
     nadir_context *context = *state;
     nadir_random random = test_random(SEED);
     const double norms[] = {1, 2, INFINITY, 1.5, 3, 1.2, 6};
-    for (int i = 0; i < 7 * 4; i++) {
+    for (int i = 0; i < 7 * 12; i++) {
         const double p = norms[i % 7];
         const nadir_domain domain = domains[i / 7 % 2];
-        test_note("seed %d, round %d, p %g, domain %d", SEED, i, p, (int)domain);
-        test_rows made = test_rows_make(context, &random, p, domain, i % 2);
+        const int kind = i < 7 * 4 ? -1 : (const int[]){0, 1, 4}[i % 3]; /* rewards on landing */
+        test_note("seed %d, round %d, p %g, domain %d, landing %d", SEED, i, p, (int)domain, kind);
+        test_rows made = test_rows_make_landing(context, &random, p, domain, i % 2, kind);
         made.rows.order = &made.order;
         const int64_t s = (int64_t)nadir_random_below(&random, (uint64_t)made.states);
         const int64_t first = made.model->state_rows[s];
@@ -38,6 +39,7 @@ static void test_reference(void **state)
             .states = made.states,
             .phat = made.phat + first * made.states,
             .v = made.v,
+            .e = made.e + first * made.states,
             .alpha = made.scales + first,
             .weight = made.weights + first,
             .support = domain == NADIR_DOMAIN_SUPPORT,

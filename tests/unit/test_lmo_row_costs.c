@@ -4,8 +4,10 @@
  */
 #include "support/support.h"
 
+#include "model/landing.h"
 #include "proof/difference_bound.h"
 #include "support/families.h"
+#include "support/lmo.h"
 #include "support/reference.h"
 #include "support/tiny.h"
 
@@ -23,10 +25,12 @@ typedef struct setting {
     const nadir_problem *problem;
     double *scales;
     double radius;
+    double *e; /* [rows * states] of rewards on landing; NULL: there are none */
     nadir_lmo_row_costs costs;
 } setting;
 
-static void set_costs(nadir_context *context, setting *at, nadir_random *random, double scale)
+/* landing: in units of scale, where there are rewards on landing. */
+static void set_costs(nadir_context *context, setting *at, nadir_random *random, double scale, double landing)
 {
     const int64_t n = at->problem->states;
     double *numbers = test_new(4 * n + 2 * at->problem->rows, sizeof *numbers);
@@ -40,17 +44,36 @@ static void set_costs(nadir_context *context, setting *at, nadir_random *random,
     for (int64_t i = 0; i < 2 * at->problem->rows; i++) {
         pi[i] = nadir_random_below(random, 4) == 0 ? 0 : nadir_random_uniform(random);
     }
-    assert_ok(context, nadir_lmo_row_costs_set(context, &at->costs, 0.9, numbers + 2 * n, pi, numbers,
+    const double factor = at->e != NULL ? landing * scale : 0;
+    assert_ok(context, nadir_lmo_row_costs_set(context, &at->costs, 0.9, factor, numbers + 2 * n, pi, numbers,
                                                numbers + 3 * n, pi + at->problem->rows, numbers + n));
     free(numbers);
 }
 
+static double *fill_e(const nadir_model *model)
+{
+    double *e = test_new(model->rows * model->states, sizeof *e);
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        const int64_t start = nadir_landing_entry(model, row);
+        for (int64_t i = 0; i < entries.count; i++) {
+            const int64_t t = nadir_row_column(&entries, i);
+            e[row * model->states + t] = nadir_landing_e(model, row, start + i, t);
+        }
+    }
+    return e;
+}
+
 static void setting_make(nadir_context *context, setting *at, nadir_random *random, nadir_set set,
-                         nadir_domain domain, double p)
+                         nadir_domain domain, double p, bool lands)
 {
     static const double radii[] = {1e-6, 0.05, 0.4, 3};
     const int64_t states = 2 + (int64_t)nadir_random_below(random, 6);
     nadir_model *model = test_tiny_model(context, random, states, 0.9, 0.6);
+    if (lands) {
+        model = test_add_landing(context, random, model);
+        at->e = nadir_landing_is_general(model) ? fill_e(model) : NULL;
+    }
     nadir_policy *policy = test_policy(context, model, TEST_RANDOM, random);
     at->radius = radii[nadir_random_below(random, 4)];
     at->scales = nadir_random_below(random, 2) == 0 ? test_tiny_scales(random, model) : NULL;
@@ -59,9 +82,10 @@ static void setting_make(nadir_context *context, setting *at, nadir_random *rand
     at->problem = test_problem_view(&at->made);
     assert_ok(context,
               nadir_lmo_row_costs_make(context, at->problem->model, at->problem->uncertainty, &at->costs));
-    set_costs(context, at, random, nadir_random_below(random, 4) == 0 ? 1e150 : 1);
-    test_note("seed %d, %s, %s, norm %g, radius %g, %d states", SEED, nadir_set_name(set),
-              nadir_domain_name(domain), p, at->radius, (int)states);
+    set_costs(context, at, random, nadir_random_below(random, 4) == 0 ? 1e150 : 1,
+              at->e != NULL && nadir_random_below(random, 3) == 0 ? 1e3 : 1 / 0.9);
+    test_note("seed %d, %s, %s, norm %g, radius %g, %d states%s", SEED, nadir_set_name(set),
+              nadir_domain_name(domain), p, at->radius, (int)states, at->e != NULL ? ", landing" : "");
 }
 
 static void setting_clear(nadir_context *context, setting *at)
@@ -69,6 +93,7 @@ static void setting_clear(nadir_context *context, setting *at)
     nadir_lmo_row_costs_clear(context, &at->costs);
     test_problem_clear(&at->made);
     free(at->scales);
+    free(at->e);
 }
 
 /* All entries of the changed rows, after checking that they are a kernel of the set. */
@@ -97,7 +122,9 @@ static double cost_of(const setting *at, int64_t place)
 {
     const int64_t row = place / at->problem->states;
     const int64_t t = place % at->problem->states;
-    return (at->costs.a[row] * at->costs.x[t] - at->costs.b[row] * at->costs.y[t]) * at->costs.scale;
+    const double landing = at->e != NULL ? at->costs.landing * at->e[place] : 0;
+    return (at->costs.a[row] * (at->costs.x[t] + landing) - at->costs.b[row] * (at->costs.y[t] + landing)) *
+           at->costs.scale;
 }
 
 static void check_step(nadir_context *context, setting *at)
@@ -129,12 +156,12 @@ static void check_near(nadir_context *context, setting *at, nadir_random *random
     nadir_kernel *from = NULL;
     assert_ok(context, nadir_lmo_row_costs_solve(context, &at->costs));
     double *other = entries_of(context, at);
-    set_costs(context, at, random, 1);
+    set_costs(context, at, random, 1, 1 / 0.9);
     assert_ok(context, nadir_lmo_row_costs_solve(context, &at->costs));
     double *start = entries_of(context, at);
     assert_ok(context,
               nadir_kernel_create_changed(context, at->problem->model, &at->costs.changed.made, &from));
-    set_costs(context, at, random, 1);
+    set_costs(context, at, random, 1, 1 / 0.9);
     const double curvature = pow(10, 4 * nadir_random_uniform(random) - 2);
     assert_ok(context, nadir_lmo_row_costs_proximal(context, &at->costs, from, curvature, &length));
     double *X = entries_of(context, at);
@@ -170,9 +197,10 @@ static void check_all(nadir_domain domain, int rounds)
     nadir_context *context = test_context();
     nadir_random random = test_random(SEED + (uint64_t)domain);
     const nadir_set sets[] = {NADIR_SET_NONRECT, NADIR_SET_S, NADIR_SET_SA};
-    for (int i = 0; i < rounds * NORMS * 3; i++) {
+    for (int i = 0; i < 2 * rounds * NORMS * 3; i++) {
         setting at = {0};
-        setting_make(context, &at, &random, sets[i % 3], domain, norms[i / 3 % NORMS]);
+        setting_make(context, &at, &random, sets[i % 3], domain, norms[i / 3 % NORMS],
+                     i >= rounds * NORMS * 3);
         check_step(context, &at);
         check_near(context, &at, &random);
         setting_clear(context, &at);

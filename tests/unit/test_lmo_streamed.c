@@ -3,10 +3,12 @@
 #include "support/support.h"
 
 #include "core/random.h"
+#include "model/landing.h"
 #include "model/policy.h"
 #include "search/kernel_solver.h"
 #include "sets/lmo.h"
 #include "support/generated.h"
+#include "support/lmo.h"
 #include "support/reference.h"
 #include "support/scarce.h"
 
@@ -28,12 +30,16 @@ typedef struct fixture {
     double *scales, *each, *d, *v;
 } fixture;
 
-/* context: taken over. */
-static void setup(nadir_context *context, fixture *made)
+/* context: taken over. lands: with rewards on landing. */
+static void setup_landing(nadir_context *context, bool lands, fixture *made)
 {
     nadir_random random = test_random(SEED);
     *made =
         (fixture){.context = context, .model = test_ragged_model(context, &random, STATES, MOST, 20, GAMMA)};
+    if (lands) {
+        made->model = test_add_landing(context, &random, made->model);
+        assert_true(nadir_landing_is_general(made->model));
+    }
     made->count = made->model->rows;
     assert_ok(context, nadir_policy_create_uniform(context, made->model, &made->policy));
     made->scales = test_new(made->count, sizeof *made->scales);
@@ -51,14 +57,22 @@ static void setup(nadir_context *context, fixture *made)
             made->each[row] = nadir_lmo_weight(&made->weights, s, row);
         }
     }
+    const double landing = lands ? 1 / GAMMA : 0;
     made->order.unsorted = true;
+    made->order.spread = landing * (made->model->landing.e_high - made->model->landing.e_low);
     assert_ok(context, nadir_value_order_make(context, STATES, made->v, &made->order));
     made->rows = (nadir_lmo){.model = made->model,
                              .order = &made->order,
                              .scales = made->scales,
                              .domain = NADIR_DOMAIN_SUPPORT,
                              .p = 2,
-                             .q = 2};
+                             .q = 2,
+                             .landing = landing};
+}
+
+static void setup(nadir_context *context, fixture *made)
+{
+    setup_landing(context, false, made);
 }
 
 static void teardown(fixture *made)
@@ -95,7 +109,7 @@ static void compare_kernels(const fixture *made, const nadir_kernel *here, const
 }
 
 /* What makes it the answer: rows are distributions, the ball is used up, and P . g = min g in every row, g =
- * w v + 2 tau Delta / alpha^2. */
+ * w (v + landing e) + 2 tau Delta / alpha^2. */
 static void check_conditions(const fixture *made, const nadir_kernel *kernel, double beta,
                              const nadir_lmo_budget *budget)
 {
@@ -110,7 +124,10 @@ static void check_conditions(const fixture *made, const nadir_kernel *kernel, do
         long double least = INFINITY;
         for (int64_t i = 0; i < nominal.count; i++) {
             const long double change = (long double)p[i] - nominal.values[i];
-            const long double v = made->v[nominal.columns[i]];
+            const int64_t entry = nadir_landing_entry(made->model, row) + i;
+            const double e =
+                made->rows.landing != 0 ? nadir_landing_e(made->model, row, entry, nominal.columns[i]) : 0;
+            const long double v = made->v[nominal.columns[i]] + (long double)made->rows.landing * e;
             assert_true(p[i] >= 0);
             sum += p[i];
             gain -= made->each[row] * change * v;
@@ -129,21 +146,20 @@ static void check_conditions(const fixture *made, const nadir_kernel *kernel, do
             assert_that(mean - least <= 1e-13 * size, "row %lld lacks %Lg", (long long)row, mean - least);
         }
     }
-    assert_close((double)sqrtl(norm) / beta, 1, 1e-12);
     /* entries are rounded when they are written */
+    assert_close((double)sqrtl(norm) / beta, 1, made->rows.landing != 0 ? 1e-12 + 1e-17 / beta : 1e-12);
     assert_that(sqrtl(norm) <= beta * (1 + 1e-15) + 1e-17, "outside: %Lg", sqrtl(norm) / beta - 1);
     assert_close(budget->norm / beta, 1, 1e-12);
     assert_close(budget->gain / (double)gain, 1, 1e-12 + 1e-15 / beta);
 }
 
-static void test_answers(void **state)
+static void check_answers(bool lands)
 {
     static const double radii[] = {1e-6, 0.01, 0.1, 1, 5, 12};
     fixture made;
     nadir_kernel *here = NULL;
     nadir_kernel *there = NULL;
-    (void)state;
-    setup(test_context(), &made);
+    setup_landing(test_context(), lands, &made);
     assert_true(nadir_lmo_streamed_applies(&made.rows));
     for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
         nadir_lmo_solution *answers = test_new(made.count, sizeof *answers);
@@ -156,7 +172,7 @@ static void test_answers(void **state)
         assert_ok(made.context, nadir_lmo_kernel(made.context, &made.rows, answers, &here));
         for (int start = 0; start < 4; start++) { /* nothing, the answer, below and above it */
             const double starts[] = {0, wanted.step, 0.3 * wanted.step, 4 * wanted.step};
-            test_note("radius %g, start %d", radii[i], start);
+            test_note("radius %g, start %d, landing %d", radii[i], start, lands);
             assert_ok(made.context,
                       nadir_lmo_streamed_solve(made.context, &made.rows, &made.weights, radii[i],
                                                starts[start], &step, &budget, &found));
@@ -175,6 +191,13 @@ static void test_answers(void **state)
     nadir_kernel_free(here);
     nadir_kernel_free(there);
     teardown(&made);
+}
+
+static void test_answers(void **state)
+{
+    (void)state;
+    check_answers(false);
+    check_answers(true);
 }
 
 /* The same bits with any number of threads. */

@@ -169,7 +169,7 @@ static void test_duplicates_zeros_and_order(void **state)
     static const int64_t row_starts[] = {0, 4, 5, 6, 8};
     static const int32_t columns[] = {3, 0, 3, 1, 1, 2, 3, 0};
     static const double probabilities[] = {0.25, 0.5, 0.25, 0, 1, 1, 1, 0};
-    static const double rewards[] = {4, 10, 8, 1e300, 7, -1, 3, 5};
+    static const double rewards[] = {4, 10, 8, NAN, 7, -1, 3, NAN}; /* NaN: not given, probability 0 */
     nadir_context *context = *state;
     nadir_model_data data = test_model_data();
     data.states = 4;
@@ -273,8 +273,11 @@ static void test_storage_follows_density(void **state)
         double probabilities[S * S];
         double dense[S * S] = {0};
         double rewards[S * S] = {0};
-        double dense_rewards[S * S] = {0};
+        double dense_rewards[S * S];
         int64_t count = 0;
+        for (int i = 0; i < S * S; i++) {
+            dense_rewards[i] = NAN;
+        }
         for (int s = 0; s < S; s++) {
             state_rows[s] = s;
             row_starts[s] = count;

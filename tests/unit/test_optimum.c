@@ -160,7 +160,8 @@ static void test_every_policy(void **state)
     nadir_random random = test_random(SEED);
     for (uint64_t seed = 0; seed < 24; seed++) {
         const double gamma = gammas[seed % LENGTH(gammas)];
-        nadir_model *model = seed == 0 ? test_rich_model(context) : small_garnet(context, seed, gamma);
+        nadir_model *model =
+            seed == 0 ? test_frozen(context, test_rich_model(context)) : small_garnet(context, seed, gamma);
         for (int change = 0; change < TEST_CHANGES; change++) {
             double *dense = NULL;
             nadir_kernel *kernel = test_kernel(context, model, (test_change)change, gamma, &random, &dense);
@@ -222,7 +223,7 @@ static void test_value_iteration(void **state)
         generate.width = wanted->width;
         generate.height = wanted->width;
         generate.discount = wanted->discount;
-        nadir_model *model = test_generate(context, wanted->kind, &generate);
+        nadir_model *model = test_frozen(context, test_generate(context, wanted->kind, &generate));
         const nadir_model_data view = test_view(model);
         nadir_kernel *kernel = NULL;
         assert_ok(context, nadir_kernel_create(context, model, &kernel));

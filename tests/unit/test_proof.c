@@ -58,7 +58,7 @@ static test_problem make_problem(nadir_context *context, const char *name, bool 
         }
     }
     const nadir_generate_settings settings = test_generate_settings();
-    nadir_model *model = test_generate(context, name, &settings);
+    nadir_model *model = test_frozen(context, test_generate(context, name, &settings));
     nadir_policy *policy = NULL;
     if (optimal) {
         policy = test_optimal_policy(context, model);

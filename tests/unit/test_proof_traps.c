@@ -158,7 +158,7 @@ static void test_inexact(void **state)
     nadir_context *context = *state;
     const nadir_generate_settings settings = test_generate_settings();
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
-    nadir_model *model = test_generate(context, "riverswim", &settings);
+    nadir_model *model = test_frozen(context, test_generate(context, "riverswim", &settings));
     nadir_policy *policy = test_uniform_policy(context, model);
     test_problem made = test_problem_make(context, model, policy, &ball, NULL, 1);
     const nadir_problem *problem = test_problem_view(&made);

@@ -55,8 +55,10 @@ static void test_what_is_lost_is_said(void **state)
     small.data.discount = NAN;
     small.data.transition_rewards = small.probabilities;
     expect_losses(&small, "each.csv", "");
-    expect_losses(&small, "each.bin",
-                  "PETSc binary cannot hold: rewards of single transitions (their mean is kept)");
+    expect_losses(
+        &small, "each.bin",
+        "PETSc binary cannot hold: rewards of single transitions (their mean is kept: as read back, they "
+        "are frozen)");
 }
 
 /* That a terminal state is known exactly is a matter of its own, not one of scales. */
@@ -83,7 +85,6 @@ static void test_costs_are_negated(void **state)
     nadir_read_settings settings;
     nadir_read_settings_default(&settings);
     settings.costs = true;
-    settings.keep_transition_rewards = true;
     test_write_file("costs.csv", HEADER "0,0,0,0.5,3\n0,0,1,0.5,0\n1,0,1,1,0\n");
     nadir_model *model = NULL;
     assert_ok(context, nadir_model_read(context, "costs.csv", &settings, &model));

@@ -4,6 +4,7 @@
  */
 #include "support/support.h"
 
+#include "support/generated.h"
 #include "support/golden.h"
 #include "support/robust.h"
 #include "support/scarce.h"
@@ -91,7 +92,7 @@ static void test_known_optima(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         nadir_model *model = rows[i].golden >= 0
                                  ? test_golden_model(context, &test_goldens[rows[i].golden], false)
-                                 : generate(context, rows[i].kind, 0, 0, 0);
+                                 : test_frozen(context, generate(context, rows[i].kind, 0, 0, 0));
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, rows[i].domain, 2, &rows[i].radius, NULL);
         for (int j = 0; j < 2; j++) {
             test_note("row %d of the table, %s", (int)i, methods[j]);
@@ -174,6 +175,7 @@ static void test_degenerate(void **state)
         }
         nadir_model_data changed = data;
         changed.rewards = rewards;
+        changed.transition_rewards = NULL;
         nadir_model *constant = test_create_model(context, &changed);
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radii[1], NULL);
         test_note("rewards %g", reward);
@@ -247,6 +249,7 @@ static void test_free_far(void **state)
     const double radius = 0.2;
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, NULL);
     assert_ok(context, nadir_model_generate(context, "riverswim", NULL, &model));
+    model = test_frozen(context, model);
     answer made = ask(context, model, &ball, NULL);
     assert_ok(context, made.status);
     /* The nominal optimum breaks down; the search begins with the uniform policy, at -11354, and ends at 50.3
@@ -477,7 +480,7 @@ static void test_paper(void **state)
 {
     const double radius = 0.3;
     nadir_context *context = *state;
-    nadir_model *model = generate(context, "machine", 0, 0, 0);
+    nadir_model *model = test_frozen(context, generate(context, "machine", 0, 0, 0));
     const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
     nadir_robust_optimum_settings settings = test_robust_optimum_settings();
     nadir_policy *uniform = test_uniform_policy(context, model);

@@ -71,7 +71,6 @@ static void set_case(file_case *at, const nadir_model *model, const char *stem, 
     *at = (file_case){.model = model};
     (void)snprintf(at->path, sizeof at->path, "%s.%s", stem, ending);
     nadir_read_settings_default(&at->settings);
-    at->settings.keep_transition_rewards = true;
 }
 
 static void test_write(void **state)

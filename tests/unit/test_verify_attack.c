@@ -134,10 +134,12 @@ static nadir_model *disturb_model(const target *at, corruption what)
     nadir_model_view(at->instance.model, &view);
     const int64_t count = view.dense != NULL ? view.rows * view.states : view.row_starts[view.rows];
     double *numbers = test_new(count, sizeof *numbers);
-    double *rewards = test_new(view.rows, sizeof *rewards);
+    const bool lands = view.transition_rewards != NULL;
+    const int64_t paid = lands ? count : view.rows;
+    double *rewards = test_new(paid, sizeof *rewards);
     double *initial = test_new(view.states, sizeof *initial);
     memcpy(numbers, view.dense != NULL ? view.dense : view.probabilities, (size_t)count * sizeof *numbers);
-    memcpy(rewards, view.rewards, (size_t)view.rows * sizeof *rewards);
+    memcpy(rewards, lands ? view.transition_rewards : view.rewards, (size_t)paid * sizeof *rewards);
     memcpy(initial, view.initial, (size_t)view.states * sizeof *initial);
     const double share = draw_share(random);
     const int64_t row = (int64_t)nadir_random_below(random, (uint64_t)view.rows);
@@ -147,7 +149,9 @@ static nadir_model *disturb_model(const target *at, corruption what)
     double *other = numbers + first + nadir_random_below(random, (uint64_t)(end - first));
     bool changed = true;
     if (what == REWARD) {
-        rewards[row] += share * (rewards[row] != 0 ? rewards[row] : 1);
+        double *reward = rewards + (lands ? one - numbers : row);
+        *reward += share * (*reward != 0 ? *reward : 1); /* NaN: it is none */
+        changed = !isnan(*reward);
     } else if (what == DISCOUNT) {
         view.discount += fabs(share) * (0.999 - view.discount);
     } else if (what == INITIAL) {
@@ -158,8 +162,7 @@ static nadir_model *disturb_model(const target *at, corruption what)
     }
     nadir_model *made = NULL;
     *(view.dense != NULL ? &view.dense : &view.probabilities) = numbers;
-    view.rewards = rewards;
-    view.transition_rewards = NULL;
+    *(lands ? &view.transition_rewards : &view.rewards) = rewards;
     view.initial = initial;
     changed = changed && nadir_model_create(context, &view, &made) == NADIR_OK;
     free(numbers);
@@ -358,6 +361,9 @@ static void attack(nadir_context *context, nadir_random *random, int number, tal
     static const double shares[] = {0.001, 0.01, 0.1};
     const int kind = number % KINDS;
     test_miniature tiny = test_miniature_make(context, random, 5);
+    if (number / KINDS % 2 == 1) { /* every other time round */
+        test_miniature_land(context, random, number, &tiny);
+    }
     target at = {
         .instance = {context, tiny.model, tiny.policy, test_solver(context, tiny.model, tiny.policy)},
         .random = random,

@@ -16,6 +16,7 @@ import numpy as np
 from .errors import ModelError, UsageError
 
 LAYOUTS = ("sas", "ass")
+_ZEROS_LIMIT = 2**26  # as in the library: rewards of successors of probability 0 are kept for so many numbers
 
 
 @dataclass
@@ -341,10 +342,41 @@ def _reward_cube(array: np.ndarray, of: Kernel) -> np.ndarray:
 
 def _at_transitions(matrix: Any, of: Kernel) -> np.ndarray:
     """The numbers of a (rows, S) matrix, dense or CSR, at the transitions of a kernel, stored as it is."""
+    if of.dense is not None and not sparse_matrix(matrix):
+        return _doubles(matrix)
     if of.dense is not None:
-        return _doubles(matrix.toarray() if sparse_matrix(matrix) else matrix)
+        return _doubles(np.where((of.dense > 0) | _stored(matrix), matrix.toarray(), np.nan))
     rows = np.repeat(np.arange(of.rows), np.diff(of.starts))
-    return _doubles(np.asarray(matrix[rows, of.columns]).ravel())
+    if not sparse_matrix(matrix) and matrix.size <= _ZEROS_LIMIT:
+        of.dense = np.zeros(matrix.shape)
+        np.add.at(of.dense, (rows, of.columns), of.values)
+        of.starts = of.columns = of.values = None
+        return _doubles(matrix)
+    numbers = _doubles(np.asarray(matrix[rows, of.columns]).ravel())
+    if not sparse_matrix(matrix):
+        return numbers
+    return _with_zeros(matrix.tocoo(), rows, numbers, of)
+
+
+def _stored(matrix: Any) -> np.ndarray:
+    made = np.zeros(matrix.shape, dtype=bool)
+    entries = matrix.tocoo()
+    made[entries.row, entries.col] = True
+    return made
+
+
+def _with_zeros(given: Any, rows: np.ndarray, numbers: np.ndarray, of: Kernel) -> np.ndarray:
+    """Adds transitions of probability 0 to a CSR kernel where only R has them; gives all rewards."""
+    places = given.row.astype(np.int64) * of.states + given.col
+    more = ~np.isin(places, rows * of.states + of.columns)
+    if more.any():
+        of_rows = np.concatenate([rows, given.row[more]])
+        order = np.argsort(of_rows, kind="stable")
+        of.columns = np.concatenate([of.columns, given.col[more]]).astype(np.int32)[order]
+        of.values = np.concatenate([of.values, np.zeros(more.sum())])[order]
+        numbers = np.concatenate([numbers, given.data[more]])[order]
+        of.starts = np.concatenate([[0], np.cumsum(np.bincount(of_rows, minlength=of.rows))]).astype(np.int64)
+    return numbers
 
 
 # ------------------------------------------------------------------------------- numbers of states and rows

@@ -12,7 +12,7 @@ import numpy as np
 from ._context import Context, Progress, shared, watch_step
 from ._library import NULL, encoded, ffi, filled, lib, place, result
 from .errors import UsageError
-from .model import LAYOUTS, SETS, Model, Policy, choice, doubles, norm_number
+from .model import LAYOUTS, SETS, Model, Policy, choice, doubles, norm_number, take_unseen
 from .results import (
     Check,
     ConeNorm,
@@ -31,7 +31,8 @@ from .results import (
 )
 from .solver import CERTIFY, Ball, Solver
 
-_MODEL_OPTIONS = ("mu", "layout", "state_rows", "costs")
+_MODEL_OPTIONS = ("mu", "layout", "state_rows", "costs", "frozen_rewards", "unseen")
+_READ_OPTIONS = ("layout", "costs", "frozen_rewards", "unseen")
 
 
 def _model(P: Any, R: Any, gamma: float | None, options: dict[str, Any]) -> Model:
@@ -48,7 +49,7 @@ def _model(P: Any, R: Any, gamma: float | None, options: dict[str, Any]) -> Mode
             raise UsageError("a model that is read from a file has its own rewards and rows")
         if "mu" in own:
             raise UsageError("say initial= to nadir.read, or use Model.replace(mu=...)")
-        return read(P, gamma=gamma, layout=own.get("layout"), costs=own.get("costs", False))
+        return read(P, gamma=gamma, **{name: own[name] for name in _READ_OPTIONS if name in own})
     return Model(P, R, gamma, **own)
 
 
@@ -94,7 +95,10 @@ def evaluate(
     `P` and `R` are what `nadir.Model` takes; or P is a `Model`, or a file, and `R` is left out. `policy` is
     what `nadir.Policy` takes: (S, A), S action numbers, "uniform", "optimal", a file.
 
-    Further options: `scales` (α, 0 pins a row), `mu`, `layout`, `state_rows`, `costs` of the model;
+    Rewards of transitions are paid where one lands, under the kernel that moves; see `nadir.Model`.
+
+    Further options: `scales` (α, 0 pins a row), `mu`, `layout`, `state_rows`, `costs`, `frozen_rewards`, `unseen`
+    of the model;
     `method` (see docs/methods.md), `certify` ("off", "auto", "strict"), `tolerance` (of the value, relative
     to the penalty; 1e-9), `width` (1e-6: bounds closer than this share of the penalty are called certified),
     `iterations_limit`, `optimistic` (the best case instead); `backend`, `threads`, `seed`, `progress` of
@@ -104,7 +108,7 @@ def evaluate(
     >>> river = nadir.generate("riverswim")
     >>> found = nadir.evaluate(river, "uniform", radius=0.05, domain="support")
     >>> round(found.robust_return, 4), found.certified
-    (500.9898, True)
+    (461.3574, True)
     """
     solver = _solver(P, R, policy, gamma, options)
     return solver.evaluate(radius, norm=norm, set=set, domain=domain, **options)
@@ -370,12 +374,15 @@ def read(
     initial: Any = None,
     costs: bool = False,
     layout: str | None = None,
+    frozen_rewards: bool = False,
+    unseen: Any = None,
 ) -> Model:
     """A model from a file of any format that nadir knows, told by content (docs/formats.md).
 
     `gamma` gives or overrides the discount; `rewards` and `labels` are companion files (PRISM, PETSc),
     `reward_model` names one of a Storm file; `initial` is "uniform", a state's number or name, or a file;
-    `costs=True` negates rewards; `layout` is that of a dense NumPy kernel.
+    `costs=True` negates rewards (and a number `unseen`); `layout` is that of a dense NumPy kernel;
+    `frozen_rewards` and `unseen` say how rewards of transitions are paid, see `nadir.Model`.
     """
     settings = filled("read_settings")
     start = None if initial is None else (initial if isinstance(initial, os.PathLike) else str(initial))
@@ -384,6 +391,7 @@ def read(
     settings.discount = float("nan") if gamma is None else gamma
     settings.costs = costs
     settings.layout = choice("layout", layout, LAYOUTS)
+    take_unseen(settings, unseen, frozen_rewards)
     made = place("model")
     shared().call(lib.nadir_model_read, encoded(os.fspath(path)), settings, made)
     return Model._from_handle(made[0])
@@ -473,6 +481,8 @@ def fit(
     actions: int | None = None,
     ragged: bool = False,
     samples: int | None = None,
+    frozen_rewards: bool = False,
+    unseen: Any = None,
     policy: Any = None,
     threads: int | None = None,
     seed: int = 0,
@@ -490,7 +500,9 @@ def fit(
     `prior` (2) is the weight of the prior of a row, in observations, or `concentration` that of each
     successor; `successors` ("all", "seen", a file) says which are possible; `unvisited` ("uniform", "pin",
     "absorb") what rows without data are; `scales` ("auto", "ones", "deviation", "occupancy", "sensitivity")
-    how the ball is shaped; `samples` (10000) how many kernels are drawn.
+    how the ball is shaped; `samples` (10000) how many kernels are drawn. A transition pays the mean of the
+    rewards seen with it; `unseen` ("additive", "row", "min" or a number) what the others pay, and
+    `frozen_rewards=True` makes it the mean of the row (see `nadir.Model`).
 
     `policy` (of the nominal model; default: the nominal optimum) decides scales and guarantees. The model
     that comes back has the ball in it: `nadir.evaluate(found.model, policy)` needs no radius.
@@ -510,6 +522,7 @@ def fit(
     if set is not None:
         settings.set = choice("set", set, SETS)
     settings.costs, settings.ragged = costs, ragged
+    take_unseen(settings, unseen, frozen_rewards)
     handle = place("fit")
     with _as_file(data) as path:
         context.call(lib.nadir_fit_read, encoded(path), settings, handle)

@@ -17,6 +17,7 @@ from .results import Facts, _card, _fields
 SETS = {None: 0, "nonrect": 1, "s": 2, "sa": 3}
 DOMAINS = {None: 0, "simplex": 1, "support": 2, "free": 3}
 LAYOUTS = {None: 0, "sas": 1, "ass": 2}
+UNSEEN = {"additive": 0, "row": 1, "min": 2}
 
 
 def choice(what: str, value: Any, table: dict[Any, int]) -> int:
@@ -26,6 +27,22 @@ def choice(what: str, value: Any, table: dict[Any, int]) -> int:
     except (KeyError, TypeError):
         names = ", ".join(repr(name) for name in table if name is not None)
         raise UsageError(f"{what} is {value!r}; expected one of {names}") from None
+
+
+def take_unseen(into: Any, unseen: Any, frozen_rewards: bool) -> None:
+    """Fills in how rewards are paid: in the data of a model, or in settings."""
+    if unseen is None:
+        if frozen_rewards:
+            into.frozen_rewards = True
+        return
+    if frozen_rewards:
+        raise UsageError("unseen is for rewards paid on landing; with frozen_rewards none are")
+    if isinstance(unseen, (int, float, np.number)) and not isinstance(unseen, bool):
+        into.unseen, into.unseen_value = 3, float(unseen)
+    elif not isinstance(unseen, str) or unseen not in UNSEEN:
+        raise UsageError(f"unseen is {unseen!r}; expected 'additive', 'row', 'min' or a number")
+    else:
+        into.unseen = UNSEEN[unseen]
 
 
 def norm_number(norm: Any) -> float:
@@ -92,7 +109,13 @@ class Model:
       as the last.
 
     `R` is (S, A), or has one number for each state or row, or has the form of P, one number for each
-    transition. `scales` (alpha) says how uncertain each row is, (S, A) or by row, 0 pins it. `radius`,
+    transition. Rewards of transitions are paid where one lands: a kernel that moves probability moves what is
+    paid. Rewards of successors of probability 0 count too (NaN: not given; a sparse R gives those it stores).
+    `unseen` says what landing on a successor without a reward pays: "additive" (default: R(s, a) + g(s'),
+    fitted to the others), "row" (the mean of the row), "min" (the smallest reward), or a number.
+    `frozen_rewards=True` averages rewards of transitions under P̂, and pays these means whatever the kernel.
+
+    `scales` (alpha) says how uncertain each row is, (S, A) or by row, 0 pins it. `radius`,
     `norm`, `set` and `domain` are defaults for later questions. `costs=True`: R are costs, to be negated.
 
     Rows that sum to one within 1e-5 are normalised, with a warning; anything else is a `ModelError` that
@@ -119,6 +142,8 @@ class Model:
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
         costs: bool = False,
+        frozen_rewards: bool = False,
+        unseen: Any = None,
         copy: bool = False,
     ):
         if isinstance(P, (str, os.PathLike)):
@@ -131,6 +156,7 @@ class Model:
                 raise UsageError(f"row_actions has the shape {found}; expected {expected}")
         rewards, transition_rewards = _forms.rewards(R, kernel)
         if costs:
+            unseen = unseen if unseen is None or isinstance(unseen, str) else -unseen
             rewards = None if rewards is None else -rewards
             transition_rewards = None if transition_rewards is None else -transition_rewards
         if mu is None and not isinstance(P, np.ndarray):  # an environment of Gymnasium may have one
@@ -150,7 +176,9 @@ class Model:
             "scales": pinned,
             "radius": None if radius is None else np.array(radius, dtype=np.float64, ndmin=1),
         }
-        self._make(kernel, data, gamma, norm, set, domain, state_names or kernel.names, action_names, copy)
+        names = state_names or kernel.names
+        paid = (unseen, frozen_rewards)
+        self._make(kernel, data, gamma, norm, set, domain, names, action_names, paid, copy)
         self._lends = _forms.lends(P, kernel)
 
     def _make(
@@ -163,6 +191,7 @@ class Model:
         domain: str | None,
         state_names: Sequence[str] | None,
         action_names: Sequence[str] | None,
+        paid: tuple[Any, bool],
         copy: bool,
     ) -> None:
         given = filled("model_data")
@@ -189,6 +218,8 @@ class Model:
         given.norm = norm_number(norm)
         given.set = choice("set", set, SETS)
         given.domain = choice("domain", domain, DOMAINS)
+        if paid != (None, False):
+            take_unseen(given, *paid)
         if state_names is not None:
             if len(state_names) != kernel.states:
                 raise UsageError(f"{len(state_names)} state_names; expected {kernel.states}")
@@ -245,8 +276,19 @@ class Model:
 
     @property
     def rewards(self) -> np.ndarray | None:
-        """R(s, a), one number for each row; read-only."""
+        """R(s, a), one number for each row; read-only. Of rewards paid on landing: their means under P̂."""
         return self._array(self._view.rewards, self.rows)
+
+    @property
+    def transition_rewards(self) -> Any:
+        """r(s, a, s'), in the form of `P`, where rewards are paid on landing; else None. NaN: not given."""
+        entries = self.rows * self.states if self.is_dense else self.nonzeros
+        found = self._array(self._view.transition_rewards, entries)
+        if found is None or self.is_dense:
+            return found if found is None else found.reshape(self.rows, self.states)
+        made = self.P
+        made.data = found
+        return made
 
     @property
     def mu(self) -> np.ndarray:
@@ -368,7 +410,10 @@ class Model:
         mu: Any = None,
         scales: Any = None,
     ) -> "Model":
-        """The same kernel, not copied, with another discount, rewards, initial distribution or scales."""
+        """The same kernel, not copied, with another discount, rewards, initial distribution or scales.
+
+        A model does not keep what it was given for successors of probability 0 of rows that it pins: where other
+        `scales` let such rows change, give `R` again."""
         kernel, data, others = self._parts()
         if R is not None:
             data["rewards"], data["transition_rewards"] = _forms.rewards(R, kernel)
@@ -410,8 +455,13 @@ class Model:
             "domain": text(lib.nadir_domain_name(numbers.domain)) or None,
             "state_names": [self.state_name(s) for s in range(self.states)] if named else None,
             "action_names": self._action_names(),
+            "paid": (self._unseen(), False),
         }
         return kernel, data, others
+
+    def _unseen(self) -> Any:
+        kind = text(lib.nadir_unseen_name(self._view.unseen))
+        return self._view.unseen_value if kind == "value" else kind
 
     def _action_names(self) -> list[str] | None:
         count = self._view.action_names_count

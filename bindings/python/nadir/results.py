@@ -32,7 +32,12 @@ _RENAMED = {
     "seconds_search": "robust",
     "seconds_certify": "certify",
 }
-_NAMES = {"enum nadir_set": lib.nadir_set_name, "enum nadir_domain": lib.nadir_domain_name}
+_NAMES = {
+    "enum nadir_set": lib.nadir_set_name,
+    "enum nadir_domain": lib.nadir_domain_name,
+    "enum nadir_unseen": lib.nadir_unseen_name,
+    "enum nadir_reward_kind": lib.nadir_reward_kind_name,
+}
 _layouts: dict[str, tuple[Any, list[str], list[tuple[str, Any]], Any, list[str]]] = {}
 _words: dict[Any, str | None] = {}
 
@@ -183,6 +188,9 @@ class Facts(Result):
     unreachable_states: int
     pinned_rows: int
     bytes: int
+    reward_kind: str  #: "none", "row", "separable" (paid on landing, as R(s, a) + g(s')), "landing"
+    unseen: str  #: what landing on a successor without a reward pays: "additive", "row", "min", "value"
+    unseen_value: float  #: that number, for "min" and "value"; else NaN
     sha256: str
 
     _shown = ("states", "rows", "nonzeros", "reward_min", "reward_max", "discount", "valid_radius", "sha256")
