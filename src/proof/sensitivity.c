@@ -199,7 +199,7 @@ static double one_sided_square(int64_t count, const int32_t *columns, const doub
     return square;
 }
 
-static squares listed_squares(int64_t count, const int32_t *columns, const double *X, const double *g)
+static inline squares listed_squares(int64_t count, const int32_t *columns, const double *X, const double *g)
 {
     double c = 0;
     int64_t positive = 0;

@@ -57,8 +57,8 @@ nadir_status nadir_difference_search_from(nadir_context *context, nadir_differen
                                           int64_t iterations_limit, nadir_difference_found *found);
 
 /* Searches from the nominal kernel, from worst_a and best_b, kernels of the set that are bad for A and good
- * for B, from their mean and, on small models, from random kernels; keeps the best result. found: of
- * zeros. */
+ * for B, from their mean and, on small models, from random kernels; keeps the best result, and what *found had
+ * where that is better. */
 nadir_status nadir_difference_search_run(nadir_context *context, nadir_difference_search *search,
                                          const nadir_kernel *worst_a, const nadir_kernel *best_b,
                                          double tolerance, int64_t iterations_limit,

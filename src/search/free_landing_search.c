@@ -19,6 +19,8 @@
 enum { STEPS = 400, SHAPED_STEPS = 40, ROWS_AT_ONE = 64, ROWS_BELOW_TWO = 8 };
 /* Of the penalty: what gap and slack of the kernel may be. */
 #define STATIONARY 1e-12
+/* Of the penalty: a kernel this close to its bound needs no further starts. */
+#define PROVEN 1e-7
 /* Of t, relative, and of the first term there. */
 #define SHAPED_TOLERANCE 1e-8
 /* Values that differ by less, relative to their size, are equal. */
@@ -115,21 +117,48 @@ cleanup:
     return status;
 }
 
+static nadir_status polish(nadir_context *context, const nadir_landing_pair *pair,
+                           nadir_difference_search *search, nadir_difference_found *found)
+{
+    const double penalty = fabs(pair->problem[pair->own].J - found->point.J[pair->own]);
+    return nadir_difference_polish(context, search, STATIONARY * penalty, found);
+}
+
+/* Descends from the nominal kernel. *proven: by the second-order bound, so that no other start finds a worse one. */
+static nadir_status descend_once(nadir_context *context, const nadir_problem *problem,
+                                 const nadir_landing_pair *pair, int64_t limit,
+                                 nadir_difference_search *search, nadir_difference_found *found, bool *proven)
+{
+    nadir_landing_answer check = {.bound = -INFINITY};
+    NADIR_TRY(nadir_difference_search_from(context, search, NULL, STATIONARY, limit, found));
+    NADIR_TRY(polish(context, pair, search, found));
+    if (problem->uncertainty->p == 2 && found->tau > 0) {
+        NADIR_TRY(nadir_landing_check(context, problem, NADIR_CERTIFY_AUTO, found->point.kernel,
+                                      found->point.v[pair->own], found->tau, &check));
+    }
+    const double J = problem->sign * found->point.J[pair->own];
+    *proven = check.bound >= J - PROVEN * (problem->J - J);
+    return NADIR_OK;
+}
+
 /* The non-rectangular ball. frozen: a kernel of the set. */
-static nadir_status descend(nadir_context *context, const nadir_landing_pair *pair,
-                            const nadir_kernel *frozen, int64_t limit, nadir_difference_search *search,
-                            nadir_candidate *made)
+static nadir_status descend(nadir_context *context, const nadir_problem *problem,
+                            const nadir_landing_pair *pair, const nadir_kernel *frozen, int64_t limit,
+                            nadir_difference_search *search, nadir_candidate *made)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *own = &pair->problem[pair->own];
     nadir_difference_found found = {0};
     nadir_kernel *start = NULL;
-    NADIR_CHECK(answer(context, pair, own->v, -1, &search->costs, &start));
-    NADIR_CHECK(nadir_difference_search_run(context, search, frozen, start, STATIONARY, limit, &found));
-    NADIR_CHECK(answer(context, pair, own->v, -1, &search->costs, &start));
-    NADIR_CHECK(descend_from_rows(context, pair, limit, search, &start, &found));
-    NADIR_CHECK(nadir_difference_polish(context, search, STATIONARY * fabs(own->J - found.point.J[pair->own]),
-                                        &found));
+    bool proven;
+    NADIR_CHECK(descend_once(context, problem, pair, limit, search, &found, &proven));
+    if (!proven) {
+        NADIR_CHECK(answer(context, pair, own->v, -1, &search->costs, &start));
+        NADIR_CHECK(nadir_difference_search_run(context, search, frozen, start, STATIONARY, limit, &found));
+        NADIR_CHECK(answer(context, pair, own->v, -1, &search->costs, &start));
+        NADIR_CHECK(descend_from_rows(context, pair, limit, search, &start, &found));
+        NADIR_CHECK(polish(context, pair, search, &found));
+    }
     made->kernel = found.point.kernel;
     found.point.kernel = NULL;
     made->tau = found.tau;
@@ -155,7 +184,7 @@ nadir_status nadir_free_landing_solve(nadir_context *context, const nadir_proble
     NADIR_NEW(context, made.v, problem->states);
     if (problem->uncertainty->set == NADIR_SET_NONRECT) {
         NADIR_CHECK(nadir_rank_one_candidate_kernel(context, problem, candidate));
-        NADIR_CHECK(descend(context, &pair, candidate->kernel, iterations_limit, &search, &made));
+        NADIR_CHECK(descend(context, problem, &pair, candidate->kernel, iterations_limit, &search, &made));
     } else {
         NADIR_CHECK(iterate(context, &pair, iterations_limit, &search, &made));
     }

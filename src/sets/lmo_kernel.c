@@ -147,10 +147,14 @@ static row_tail write_concentrated(const row_writer *self)
 static inline __attribute__((always_inline)) void fill_full(const row_writer *self, double omega,
                                                             double slope)
 {
-    const double *phat = self->raw.values;
+    const double *restrict phat = self->raw.values;
     const double *x = self->x;
     double *restrict values = self->values;
-    for (int64_t i = 0; i < self->raw.count; i++) {
+    for (int64_t i = 0; self->own && i < self->raw.count; i++) { /* values are the costs */
+        const double value = phat[i] + slope * (omega - values[i]);
+        values[i] = value > 0 ? value : 0;
+    }
+    for (int64_t i = 0; !self->own && i < self->raw.count; i++) {
         const double value = phat[i] + slope * (omega - x[i]);
         values[i] = value > 0 ? value : 0;
     }
@@ -192,7 +196,7 @@ static row_tail write_l2(const row_writer *self)
 {
     const double omega = self->solution->omega;
     const double slope = self->alpha * self->solution->step;
-    if (self->raw.columns == NULL && self->lmo->domain == NADIR_DOMAIN_SIMPLEX && !self->own) {
+    if (self->raw.columns == NULL && self->lmo->domain == NADIR_DOMAIN_SIMPLEX) {
 #if defined __x86_64__
         if (__builtin_cpu_supports("avx2")) {
             fill_full_wide(self, omega, slope);
