@@ -292,7 +292,8 @@ cleanup:
     return status;
 }
 
-/* The model of what was seen alone, for what the other successors pay. Rows without data stay, pinned. */
+/* The model of what was seen alone, for what the other successors pay, whatever the discount. Rows without data stay,
+ * pinned. */
 static nadir_status make_seen_model(nadir_context *context, const nadir_fit *fit, const seen_rewards *seen,
                                     const nadir_model_data *frame, nadir_model **model)
 {
@@ -300,6 +301,7 @@ static nadir_status make_seen_model(nadir_context *context, const nadir_fit *fit
     const nadir_evidence *evidence = &fit->evidence;
     const double *weights = evidence->samples != NULL ? evidence->mean : evidence->counts;
     const int64_t room = evidence->row_starts[evidence->rows] + evidence->rows;
+    nadir_model_data data = *frame;
     parts made = {0};
     int64_t to = 0;
     NADIR_NEW(context, made.row_starts, evidence->rows + 1);
@@ -328,7 +330,8 @@ static nadir_status make_seen_model(nadir_context *context, const nadir_fit *fit
             made.row_starts[row + 1] = to;
         }
     }
-    NADIR_CHECK(make_model(context, frame, &made, model));
+    data.discount = NAN; /* next to 0 there would be no g */
+    NADIR_CHECK(make_model(context, &data, &made, model));
 cleanup:
     clear_parts(context, &made);
     return status;

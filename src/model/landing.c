@@ -483,7 +483,9 @@ nadir_status nadir_landing_make(nadir_context *context, nadir_model *model, cons
     model->shaped = NULL;
     NADIR_TRY(begin(context, model));
     landing->unshaped = model->discount < DISCOUNT_LEAST;
-    const bool additive = model->unseen == NADIR_UNSEEN_ADDITIVE || is_complete(model);
+    const bool complete = is_complete(model);
+    const bool additive = model->unseen == NADIR_UNSEEN_ADDITIVE || complete;
+    landing->lacking = landing->unshaped && additive && !complete;
     if (additive && !landing->unshaped) {
         NADIR_TRY(find_g(context, model));
     } else {

@@ -85,7 +85,8 @@ typedef struct nadir_landing {
     double highest;       /* of the same */
     double longest;       /* row, in stored transitions, of all processes */
     bool shifted;         /* rewards are shaped by g */
-    bool unshaped;        /* the discount is next to 0: unseen successors are not as asked for */
+    bool unshaped;        /* the discount is next to 0: there is no g */
+    bool lacking;         /* so that successors without a reward, of which there are some, have none */
 } nadir_landing;
 
 /* Sizes and meaning as in nadir_model_data. */

@@ -38,13 +38,12 @@ static void place_return(const nadir_context *context, nadir_problem *problem)
 static nadir_status check_landing(nadir_context *context, const nadir_model *model,
                                   const nadir_uncertainty *set)
 {
-    const bool asks = model->landing.unshaped && model->unseen == NADIR_UNSEEN_ADDITIVE &&
-                      set->domain != NADIR_DOMAIN_SUPPORT && model->nonzeros < model->rows * model->states;
-    return !asks ? NADIR_OK
-                 : nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
-                              "the discount of %g is too small for rewards of successors that the model has "
-                              "not got: take domain support, or --unseen row, min or a number",
-                              model->discount);
+    return !model->landing.lacking || set->domain == NADIR_DOMAIN_SUPPORT
+               ? NADIR_OK
+               : nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                            "the discount of %g is too small for rewards of successors that the model has "
+                            "not got: take domain support, or --unseen row, min or a number",
+                            model->discount);
 }
 
 nadir_status nadir_setup_make(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,

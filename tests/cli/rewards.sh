@@ -65,6 +65,15 @@ expect_json certified false
 run evaluate farther.csv "${far[@]:1}"
 expect_json certified false
 
+# A discount next to 0 leaves nothing to assume other rewards from; where all are given, nothing has to be.
+printf 'idstatefrom,idaction,idstateto,probability,reward\n0,0,0,0,-5\n0,0,1,0.5,1\n0,0,2,0.5,0\n' >given.csv
+run evaluate given.csv --discount 0 --initial 0 --policy uniform --radius 0.1 --set sa --norm 1 --json --quiet
+expect_status 0
+close robust_return 0.2
+expect_json certified true
+expect_failure 2 "the discount of 0 is too small for rewards of successors that the model has not got" \
+    evaluate coin.csv --discount 0 --initial 0 --policy uniform --radius 0.1
+
 # The machine, as its golden values are, and the same by its file in other formats.
 run generate machine machine.npz --quiet
 run convert machine.npz machine.csv --quiet

@@ -72,11 +72,12 @@ static void test_landing_rewards(void **state)
                                "2,1,1,-1,3\n2,1,0,-3,1\n";
     const struct {
         nadir_unseen unseen;
-        double at_0_0_2, at_1_0_1;
-    } cases[] = {{NADIR_UNSEEN_ADDITIVE, 1, 9},
-                 {NADIR_UNSEEN_ROW, 17.0 / 9, 7},
-                 {NADIR_UNSEEN_MIN, -3, -3},
-                 {NADIR_UNSEEN_VALUE, 0.5, 0.5}};
+        double discount, at_0_0_2, at_1_0_1;
+    } cases[] = {{NADIR_UNSEEN_ADDITIVE, 0.9, 1, 9},
+                 {NADIR_UNSEEN_ADDITIVE, 0, 1, 9},
+                 {NADIR_UNSEEN_ROW, 0.9, 17.0 / 9, 7},
+                 {NADIR_UNSEEN_MIN, 0.9, -3, -3},
+                 {NADIR_UNSEEN_VALUE, 0.9, 0.5, 0.5}};
     nadir_context *context = *state;
     nadir_fit_settings settings = quick();
     settings.unseen_value = 0.5;
@@ -84,6 +85,7 @@ static void test_landing_rewards(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         nadir_fit *fit = NULL;
         settings.unseen = cases[i].unseen;
+        settings.discount = cases[i].discount;
         assert_ok(context, nadir_fit_read(context, "log.csv", &settings, &fit));
         const nadir_model *model = nadir_fit_nominal(fit);
         const nadir_model_data view = test_view(model);
