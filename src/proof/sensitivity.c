@@ -299,12 +299,17 @@ nadir_status nadir_sensitivity_costs(nadir_context *context, const nadir_sensiti
     const nadir_perturbable_rows *perturbable = sensitivity->perturbable;
     const int64_t n = perturbable->states;
     const double factor = 1 + nadir_round_error(2 * (double)(2 * perturbable->total + 64)); /* as above */
+    int64_t longest = 0; /* row: of several processes it may have more successors than this one has states */
     double *c = NULL;
     int32_t *places = NULL;
-    NADIR_NEW(context, c, n);
-    NADIR_NEW(context, places, n);
-    for (int64_t s = 0; s < n; s++) {
-        places[s] = (int32_t)s;
+    for (int64_t i = 0; i < perturbable->count; i++) {
+        const int64_t length = nadir_perturbable_rows_length(perturbable, i);
+        longest = length > longest ? length : longest;
+    }
+    NADIR_NEW(context, c, longest);
+    NADIR_NEW(context, places, longest);
+    for (int64_t j = 0; j < longest; j++) {
+        places[j] = (int32_t)j;
     }
     for (int64_t s = 0; s < n; s++) {
         double sum = 0;

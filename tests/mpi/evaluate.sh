@@ -46,6 +46,38 @@ if ((PROCESSES == 3)); then # the others have the rest of this script
     compare river.npz --radius 0.01 --domain free --frozen-rewards
 fi
 
+# Rewards on landing that are not separable; rows with more successors than their process has states, nobody visits 3 to 5.
+cat >landing.csv <<'END'
+idstatefrom,idaction,idstateto,probability,reward
+0,0,0,0.5,1
+0,0,1,0.25,-2
+0,0,2,0.25,0
+1,0,0,0.25,0
+1,0,1,0.5,1
+1,0,2,0.25,-2
+2,0,0,0.25,3
+2,0,1,0.25,0.5
+2,0,2,0.5,-1
+3,0,0,0.25,-4
+3,0,3,0.25,2
+3,0,4,0.25,0
+3,0,5,0.25,2
+4,0,0,0.25,3
+4,0,3,0.25,-1
+4,0,4,0.25,5
+4,0,5,0.25,-7
+5,0,0,0.25,1
+5,0,3,0.25,-3
+5,0,4,0.25,2
+5,0,5,0.25,0
+END
+run convert landing.csv landing.npz --discount 0.5 --initial 0 --quiet
+compare landing.npz --radius 0.02 --domain support
+expect_json rewards '"landing"'
+compare landing.npz --radius 0.1 --set s --domain support --norm 1
+run_many evaluate landing.npz --policy uniform --radius 0.02 --domain free --json
+expect_status 2
+
 # Fewer states than processes: some have none.
 run generate riverswim few.npz --states 3 --discount 0.9 --quiet
 run generate inventory little.npz --capacity 2 --demand 2 --discount 0.9 --quiet
