@@ -650,7 +650,7 @@ typedef struct nadir_robust {
     double robust_return; /* of the kernel found, which lies in the ball */
     double penalty;       /* nominal_return - robust_return; negative for the best case */
     double lower_bound, upper_bound;
-    bool certified;          /* both bounds, which do not rest on the search, are within `width` */
+    bool certified;          /* both bounds, not made by the search, are within `width`: docs/robust.md */
     bool kernel_valid;       /* the kernel found has no negative entry */
     const char *certificate; /* "rigorous": includes all rounding; "numerical": rests on converged
                                 iterations; "none" */

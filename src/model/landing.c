@@ -16,6 +16,8 @@
 /* e is taken to be zero where it is at most so many times the largest reward: chains of differences are off by
  * rounding. What is left out is part of the slack. */
 #define SEPARABLE 1e-13
+/* The offset of rewards is taken out where it is so many times their range. */
+#define OFFSET_LEAST 64
 
 void nadir_landing_clear(nadir_memory *memory, nadir_model *model)
 {
@@ -465,6 +467,39 @@ cleanup:
     return status;
 }
 
+/* Takes the offset out of shaped rewards that differ by at most 1 / OFFSET_LEAST of it: these differences are exact.
+ */
+static nadir_status take_offset(nadir_context *context, nadir_model *model)
+{
+    nadir_status status = NADIR_OK;
+    double low = INFINITY;
+    double high = -INFINITY;
+    model->landing.offset = 0;
+    for (int64_t row = 0; model->shaped != NULL && row < model->rows; row++) {
+        low = fmin(low, model->shaped[row]);
+        high = fmax(high, model->shaped[row]);
+    }
+    low = nadir_allreduce_minimum(context, low);
+    high = nadir_allreduce_maximum(context, high);
+    const double middle = low + (high - low) / 2;
+    if (!(high > low && high - low <= fabs(middle) / OFFSET_LEAST) || !(model->discount < 1)) {
+        return NADIR_OK;
+    }
+    if (model->shaped == model->rewards) {
+        double *own = NULL;
+        NADIR_NEW(context, own, model->rows);
+        model->shaped = memcpy(own, model->rewards, (size_t)model->rows * sizeof *own);
+    }
+    for (int64_t row = 0; row < model->rows; row++) {
+        model->shaped[row] -= middle;
+    }
+    model->landing.offset = middle;
+    /* a difference, a quotient and a sum */
+    model->landing.slack += 8 * NADIR_ROUND_UNIT * fabs(middle) / (1 - model->discount);
+cleanup:
+    return status;
+}
+
 nadir_status nadir_landing_make(nadir_context *context, nadir_model *model, const char *path)
 {
     nadir_landing_clear(model->memory, model);
@@ -477,7 +512,7 @@ nadir_status nadir_landing_make(nadir_context *context, nadir_model *model, cons
                           (int)model->unseen, model->unseen_value);
     }
     if (model->transition_rewards == NULL || (model->exchange != NULL && isnan(model->discount))) {
-        return NADIR_OK;
+        return take_offset(context, model);
     }
     nadir_landing *landing = &model->landing;
     model->shaped = NULL;
@@ -511,8 +546,12 @@ nadir_status nadir_landing_reshape(nadir_context *context, nadir_model *model, c
         nadir_release(context, model->shaped);
     }
     model->shaped = model->rewards;
-    return model->transition_rewards == NULL || isnan(model->discount) ? NADIR_OK
-                                                                       : shape(context, model, path);
+    if (model->transition_rewards == NULL) {
+        model->landing.slack = 0;
+    } else if (!isnan(model->discount)) {
+        NADIR_TRY(shape(context, model, path));
+    }
+    return take_offset(context, model);
 }
 
 nadir_status nadir_landing_extend(nadir_context *context, nadir_model *model, double *tolerance)
@@ -659,14 +698,20 @@ nadir_reward_kind nadir_model_rewards(const nadir_model *model, nadir_unseen *un
                                     : NADIR_REWARDS_SEPARABLE;
 }
 
+/* What the offset adds to values and returns. */
+static double level_of(const nadir_model *model)
+{
+    return model->landing.offset != 0 ? model->landing.offset / (1 - model->discount) : 0;
+}
+
 double nadir_landing_return(const nadir_model *model, double J)
 {
-    return J - model->landing.shift;
+    return J - model->landing.shift + level_of(model);
 }
 
 double nadir_landing_shaped_return(const nadir_model *model, double J)
 {
-    return J + model->landing.shift;
+    return J - level_of(model) + model->landing.shift;
 }
 
 /* One rounding of the difference. */
@@ -691,7 +736,7 @@ double nadir_landing_upper(const nadir_model *model, double upper)
 static double shift_of(const nadir_model *model, int64_t state)
 {
     const double *g = model->landing.g;
-    return g != NULL && g[state] != 0 ? g[state] / model->discount : 0;
+    return (g != NULL && g[state] != 0 ? g[state] / model->discount : 0) - level_of(model);
 }
 
 double nadir_landing_value_size(const nadir_context *context, const nadir_model *model, const double *v,

@@ -12,7 +12,9 @@
  *     model->shaped(s, a) = R'(s, a) + Phat_sa . e_sa,    R_P(s, a) = shaped(s, a) + (P - Phat)_sa . e_sa,
  *
  * and with shaped values y; whoever reports turns values and returns back (nadir_landing_value,
- * nadir_landing_return). e is zero for successors that have no reward of their own, and, where r is separable,
+ * nadir_landing_return). Rewards that differ by little beside their size lose what they have in common, the offset:
+ * it adds offset / (1 - gamma) to the return of every kernel whose rows sum to one, and nothing is rounded by it. e is
+ * zero for successors that have no reward of their own, and, where r is separable,
  * everywhere: then rewards of rows are all there is, as for rewards that are given for each row.
  */
 #ifndef NADIR_MODEL_LANDING_H

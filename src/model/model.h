@@ -79,14 +79,15 @@ typedef struct nadir_landing {
     double *base;         /* [rows] R(s, a) */
     double *g;            /* [width]; NULL: zero everywhere */
     double e_low, e_high; /* of e over all transitions, rounded outward; 0 is between them */
-    double shift;         /* mu . g / gamma: the return of shaped rewards less the return */
-    double slack;         /* by which returns may be off by rounding in all this */
-    double lowest;        /* of the rewards that are given */
-    double highest;       /* of the same */
-    double longest;       /* row, in stored transitions, of all processes */
-    bool shifted;         /* rewards are shaped by g */
-    bool unshaped;        /* the discount is next to 0: there is no g */
-    bool lacking;         /* so that successors without a reward, of which there are some, have none */
+    double shift;   /* mu . g / gamma: the return of shaped rewards less the return, but for the offset */
+    double offset;  /* taken from all shaped rewards; returns and values are less by it over 1 - gamma */
+    double slack;   /* by which returns may be off by rounding in all this */
+    double lowest;  /* of the rewards that are given */
+    double highest; /* of the same */
+    double longest; /* row, in stored transitions, of all processes */
+    bool shifted;   /* rewards are shaped by g */
+    bool unshaped;  /* the discount is next to 0: there is no g */
+    bool lacking;   /* so that successors without a reward, of which there are some, have none */
 } nadir_landing;
 
 /* Sizes and meaning as in nadir_model_data. */

@@ -464,7 +464,7 @@ static double most_of_kernels(const nadir_context *context, const nadir_problem 
     self.kind = PAID;
     /* from the user's numbers to those of shaped rewards: means of pinned rows may be off as those are */
     const double paid = most_return(context, &self);
-    const double shift = turn * model->landing.shift;
+    const double shift = turn * nadir_landing_shaped_return(model, 0);
     return fmin(shaped, raise(paid + shift + 2 * model->landing.slack, 4) +
                             4 * NADIR_ROUND_UNIT * (fabs(paid) + fabs(shift)));
 }

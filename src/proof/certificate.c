@@ -35,6 +35,21 @@ static void place_return(const nadir_context *context, nadir_problem *problem)
     }
 }
 
+/* d . |R^pi| of the nominal kernel. */
+static double sum_at_stake(const nadir_context *context, const nadir_solver *solver)
+{
+    const nadir_model *model = solver->model;
+    double sum = 0;
+    for (int64_t s = 0; s < model->states; s++) {
+        double R = 0;
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            R += solver->policy->probabilities[row] * model->rewards[row];
+        }
+        sum += fabs(solver->value.d[s] * R);
+    }
+    return nadir_allreduce_sum(context, sum);
+}
+
 static nadir_status check_landing(nadir_context *context, const nadir_model *model,
                                   const nadir_uncertainty *set)
 {
@@ -86,6 +101,7 @@ nadir_status nadir_setup_make(nadir_context *context, nadir_solver *solver, cons
         asked->problem.v = negated(states, solver->value.v, asked->owned + states);
         asked->problem.rewards = negated(model->rows, model->shaped, asked->owned + 2 * states);
     }
+    asked->problem.at_stake = sum_at_stake(context, solver);
     place_return(context, &asked->problem);
 cleanup:
     return status;
@@ -144,6 +160,7 @@ void nadir_certificate_clear(nadir_context *context, nadir_certificate *certific
 {
     nadir_release(context, certificate->d_bar);
     nadir_release(context, certificate->v_tau);
+    nadir_release(context, certificate->point);
     nadir_release(context, certificate->steps);
     *certificate = (nadir_certificate){0};
 }

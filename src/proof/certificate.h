@@ -36,7 +36,7 @@ typedef struct nadir_candidate {
     double *c;     /* [states] owned, |c|_p = beta; NULL: not of this kind */
     double *k;     /* [states] owned, zero-sum, |k|_p = 1 */
     double *g;     /* [states] owned: D W c up to a constant, a guess for iterations; NULL: not kept */
-    double lambda; /* J_nominal - J by Sherman-Morrison */
+    double lambda; /* J_nominal - J, not by that difference: by Sherman-Morrison, or by what rows change */
     /* Kernels of domain simplex and support. */
     double *v;  /* [states] owned: value under the kernel; NULL: not of this kind */
     double *d;  /* [states] owned: occupancy under the kernel; NULL: not known */
@@ -80,6 +80,7 @@ typedef struct nadir_certificate {
     bool hopeless;     /* norms show kappa to be far above 1/2 */
     double *d_bar;     /* [states] owned: d_P <= d_bar for every kernel P of the set */
     double *v_tau;     /* [states] owned: v of the Lagrangian bound; NULL: none */
+    double *point;     /* [2 states] owned: v and d of P* that its proofs take (kkt.h); NULL: none yet */
     double *steps;     /* [steps_count] owned: the derivation (derivation.h); NULL: none */
     int64_t steps_count;
     size_t steps_capacity;

@@ -148,11 +148,42 @@ nadir_status nadir_derivation_lagrangian(nadir_context *context, nadir_derivatio
     return record_vector(context, self, v);
 }
 
+/* v and d of P*, once a step has taken any: in front of that step. */
+static nadir_status record_point(nadir_context *context, nadir_derivation *self)
+{
+    const double *point = self->certificate->point;
+    if (point == NULL || self->has_point) {
+        return NADIR_OK;
+    }
+    self->has_point = true;
+    NADIR_TRY(record(context, self, NADIR_STEP_POINT, 0, NULL));
+    NADIR_TRY(record_vector(context, self, point));
+    return record_vector(context, self, point + self->problem->states);
+}
+
+/* Those of a record, v: [2 states]. *known: d is an occupancy. */
+static nadir_status take_point(nadir_context *context, nadir_derivation *self, const double *v, bool *known)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = self->problem->states;
+    for (int64_t i = 0; i < 2 * n; i++) {
+        *known = *known && isfinite(v[i]) && (i < n || v[i] >= 0);
+    }
+    if (*known) {
+        NADIR_NEW(context, self->certificate->point, 2 * n);
+        memcpy(self->certificate->point, v, (size_t)(2 * n) * sizeof *v);
+        NADIR_CHECK(record_point(context, self));
+    }
+cleanup:
+    return status;
+}
+
 nadir_status nadir_derivation_by_norms(nadir_context *context, nadir_derivation *self)
 {
     NADIR_TRY(make_rows(context, self));
     NADIR_TRY(nadir_kappa_by_norms_prove(context, self->problem, &self->perturbable, &self->set, self->beta,
                                          self->candidate, self->certificate));
+    NADIR_TRY(record_point(context, self));
     return record(context, self, NADIR_STEP_BY_NORMS, 0, NULL);
 }
 
@@ -163,6 +194,7 @@ nadir_status nadir_derivation_large(nadir_context *context, nadir_derivation *se
                                              self->beta, self->candidate, self->certificate));
     nadir_perturbable_rows_clear(context, &self->perturbable);
     self->has_rows = false;
+    NADIR_TRY(record_point(context, self));
     return record(context, self, NADIR_STEP_LARGE, 0, NULL);
 }
 
@@ -222,12 +254,14 @@ nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *se
     self->begun = false;
     self->measured = false;
     NADIR_TRY(nadir_occupancy_bounds_copy(context, &self->set, &self->below));
-    NADIR_TRY(nadir_stationary_point_kkt(context, &self->set, self->beta, self->candidate->tau, &self->star));
+    NADIR_TRY(nadir_stationary_point_kkt(context, &self->set, self->beta, self->candidate->tau,
+                                         &self->certificate->point, &self->star));
     self->level = nadir_stationary_point_level(&self->star);
     /* two kernels of the ball, each in it up to rounding */
     self->radius = nadir_round_up(2 * self->beta, NADIR_PROOF_ROUNDINGS);
     self->kappa = INFINITY;
     self->begun = true;
+    NADIR_TRY(record_point(context, self));
     return record(context, self, NADIR_STEP_BEGIN, 0, NULL);
 }
 
@@ -250,9 +284,13 @@ nadir_status nadir_derivation_measure(nadir_context *context, nadir_derivation *
 /* k^2 with weights: at most that without them. */
 static nadir_status weigh_tables(nadir_context *context, nadir_derivation *self)
 {
+    nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
-    NADIR_TRY(nadir_sensitivity_weighted(context, &self->perturbable, self->inverse_weights, n,
-                                         self->star.point.D, self->up_weighted));
+    if (self->down != NULL && self->down_weighted == NULL) { /* tabulated after the weights */
+        NADIR_NEW(context, self->down_weighted, n * n);
+    }
+    NADIR_CHECK(nadir_sensitivity_weighted(context, &self->perturbable, self->inverse_weights, n,
+                                           self->star.point.D, self->up_weighted));
     for (int64_t i = 0; i < n * n && self->down != NULL; i++) {
         self->down_weighted[i] = fmin(self->down[i], self->up_weighted[i]);
     }
@@ -260,7 +298,8 @@ static nadir_status weigh_tables(nadir_context *context, nadir_derivation *self)
         self->up_weighted[i] = fmin(self->up[i], self->up_weighted[i]);
     }
     self->fresh = true;
-    return NADIR_OK;
+cleanup:
+    return status;
 }
 
 /* |d_P(t) - d(t)| <= slope_t |delta| gives kappa <= |(slope_t w_t)_t|, in the norm of the displacement. */
@@ -457,6 +496,8 @@ static bool is_allowed(const nadir_derivation *self, int step)
         return self->begun && self->measured;
     case NADIR_STEP_CONCLUDE_KAPPA:
         return self->begun && self->matrix.states > 0;
+    case NADIR_STEP_POINT:
+        return self->certificate->point == NULL;
     default:
         return false;
     }
@@ -468,7 +509,7 @@ static const struct {
 } step_sizes[] = {
     [NADIR_STEP_SET_PASSES] = {1, 0},       [NADIR_STEP_LAGRANGIAN] = {1, 1},  [NADIR_STEP_TABULATE] = {1, 0},
     [NADIR_STEP_LAGRANGIAN_BELOW] = {1, 1}, [NADIR_STEP_PASS_AROUND] = {1, 2}, [NADIR_STEP_MATRIX] = {1, 0},
-    [NADIR_STEP_CONCLUDE_KAPPA] = {3, 0},
+    [NADIR_STEP_CONCLUDE_KAPPA] = {3, 0},   [NADIR_STEP_POINT] = {0, 2},
 };
 
 /* Whether x may be the first number of a step. */
@@ -538,6 +579,8 @@ static nadir_status take_step(reader *from, int step, bool *known)
             (void)nadir_kappa_cholesky_holds(context, &self->matrix, x[0], x[1], x[2]);
         }
         return nadir_derivation_conclude_kappa(context, self);
+    case NADIR_STEP_POINT:
+        return take_point(context, self, v, known);
     default:
         return NADIR_OK;
     }
@@ -552,7 +595,7 @@ nadir_status nadir_derivation_replay(nadir_context *context, nadir_derivation *s
         const int64_t place = count - from.left - 1;
         bool known = false;
         NADIR_TRY(nadir_progress(context, "steps of the proof", (double)place / (double)count));
-        if (code >= NADIR_STEP_SET_PASSES && code <= NADIR_STEP_CONCLUDE_KAPPA) {
+        if (code >= NADIR_STEP_SET_PASSES && code <= NADIR_STEP_POINT) {
             NADIR_TRY(take_step(&from, (int)code, &known));
         }
         if (!known) {

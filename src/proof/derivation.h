@@ -34,6 +34,7 @@ typedef struct nadir_derivation {
     nadir_certificate *certificate; /* what has been shown */
     nadir_perturbable_rows perturbable;
     bool has_rows;
+    bool has_point;             /* v and d of P* are recorded */
     nadir_occupancy_bounds set; /* of all kernels of the set */
 
     /* P*, once it has been expanded around. */
@@ -137,7 +138,8 @@ typedef enum nadir_step {
     NADIR_STEP_PASS_AROUND = 12,      /* tau, v, answered */
     NADIR_STEP_CONCLUDE = 13,         /* */
     NADIR_STEP_MATRIX = 14,           /* shared */
-    NADIR_STEP_CONCLUDE_KAPPA = 15    /* kappa (0: none), theta, theta_unvisited */
+    NADIR_STEP_CONCLUDE_KAPPA = 15,   /* kappa (0: none), theta, theta_unvisited */
+    NADIR_STEP_POINT = 16             /* v, d: of P*, which the steps after it take; any numbers do */
 } nadir_step;
 
 #endif

@@ -553,11 +553,12 @@ static double kappa_of(const norms *self, double G_nominal, double G_star)
 
 /* P* with all that is known of it without columns. */
 static nadir_status find_kkt(norms *self, const nadir_occupancy_bounds *bounds,
-                             const nadir_candidate *candidate)
+                             const nadir_candidate *candidate, double **point)
 {
     NADIR_TRY(nadir_stationary_point_make(self->context, self->problem, self->perturbable, candidate,
                                           NADIR_OCCUPANCY_NEAR, &self->star));
-    NADIR_TRY(nadir_stationary_point_kkt(self->context, bounds, self->beta, candidate->tau, &self->star));
+    NADIR_TRY(
+        nadir_stationary_point_kkt(self->context, bounds, self->beta, candidate->tau, point, &self->star));
     self->w_most = nadir_vector_largest(self->perturbable->states, self->star.displacement.w);
     return NADIR_OK;
 }
@@ -604,7 +605,7 @@ nadir_status nadir_kappa_by_norms_prove(nadir_context *context, const nadir_prob
         proof->hopeless = true;
         goto cleanup;
     }
-    NADIR_CHECK(find_kkt(&self, bounds, candidate));
+    NADIR_CHECK(find_kkt(&self, bounds, candidate, &proof->point));
     const double least = kappa_of(&self, 1, 1);
     proof->hopeless = least > NADIR_KAPPA_HOPELESS;
     if (!(least <= 0.5)) {

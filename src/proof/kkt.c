@@ -10,6 +10,7 @@
 #include "model/landing.h"
 
 #include <math.h>
+#include <string.h>
 
 #define UNVISITED 1e-12 /* share of the occupancy of all states below which a state counts as unvisited */
 
@@ -35,8 +36,13 @@ static double cost_of(const nadir_perturbable_rows *perturbable, const row_value
     return perturbable->landing != NULL ? v + perturbable->landing[perturbable->starts[i] + j] : v;
 }
 
-/* Solves for v; J = mu . v, and the first part of the error: residual, row sums and the dot product. */
-static nadir_status solve_value(nadir_context *context, nadir_kkt *kkt, row_values *self)
+/* A residual that leaves v as it is given. */
+#define AS_GIVEN 1e-3
+
+/* Solves for v, unless it is given, and keeps it in kept: [states] or NULL; J = mu . v, and the first part of the
+ * error: residual, row sums and the dot product. */
+static nadir_status solve_value(nadir_context *context, nadir_kkt *kkt, const double *given, double *kept,
+                                row_values *self)
 {
     const nadir_expansion_point *point = kkt->point;
     const int64_t n = kkt->perturbable->states;
@@ -44,8 +50,10 @@ static nadir_status solve_value(nadir_context *context, nadir_kkt *kkt, row_valu
     double dot_error;
     double low = INFINITY;
     double high = -INFINITY;
+    const double *start = point->start != NULL ? point->start->v : NULL;
     NADIR_TRY(nadir_verified_solve(context, &point->problem, &point->known, false, point->problem.R, 0,
-                                   point->start != NULL ? point->start->v : NULL, 0, self->v, &enclosed));
+                                   given != NULL ? given : start, given != NULL ? AS_GIVEN : 0, self->v,
+                                   &enclosed));
     kkt->J = nadir_global_dot(context, n, point->problem.mu, self->v, &dot_error);
     /* R^pi of P* is an average over actions, with a rounding error of its own: two roundings of a state and
      * four of every row that pays on landing */
@@ -63,6 +71,9 @@ static nadir_status solve_value(nadir_context *context, nadir_kkt *kkt, row_valu
     /* rows of delta sum to zero only up to sum_off */
     kkt->error =
         point->total * (residual + point->problem.gamma * point->sum_off * self->largest) + dot_error;
+    if (kept != NULL) {
+        memcpy(kept, self->v, (size_t)n * sizeof *kept);
+    }
     const double middle = low + (high - low) / 2;
     for (int64_t s = 0; s < n; s++) {
         self->v[s] -= middle;
@@ -211,6 +222,16 @@ static void raise_occupancies(nadir_kkt *kkt)
             point->off[s] += least;
             point->d[s] = least;
         }
+    }
+}
+
+/* Takes d as it is given: [states] >= 0. */
+static void take_occupancies(nadir_kkt *kkt, const double *given)
+{
+    nadir_expansion_point *point = kkt->point;
+    for (int64_t s = 0; s < kkt->perturbable->states; s++) {
+        point->off[s] = nadir_round_up(point->off[s] + fabs(point->d[s] - given[s]), 4);
+        point->d[s] = given[s];
     }
 }
 
@@ -426,7 +447,7 @@ cleanup:
 }
 
 nadir_status nadir_stationary_point_kkt(nadir_context *context, const nadir_occupancy_bounds *bounds,
-                                        double beta, double tau, nadir_stationary_point *self)
+                                        double beta, double tau, double **point, nadir_stationary_point *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_perturbable_rows *perturbable = self->point.perturbable;
@@ -434,6 +455,9 @@ nadir_status nadir_stationary_point_kkt(nadir_context *context, const nadir_occu
     row_values run = {0};
     double *ratio = NULL;
     double lacking;
+    const int64_t n = perturbable->states;
+    const double *given = point != NULL ? *point : NULL;
+    double *kept = NULL;
     clear_kkt(context, kkt);
     *kkt = (nadir_kkt){.perturbable = perturbable,
                        .point = &self->point,
@@ -446,8 +470,15 @@ nadir_status nadir_stationary_point_kkt(nadir_context *context, const nadir_occu
     NADIR_NEW(context, kkt->w_unvisited, perturbable->states);
     NADIR_NEW(context, run.v, nadir_model_width(self->point.problem.model));
     NADIR_NEW(context, ratio, perturbable->states);
+    if (given != NULL) {
+        take_occupancies(kkt, given + n);
+    }
     raise_occupancies(kkt);
-    NADIR_CHECK(solve_value(context, kkt, &run));
+    if (point != NULL && given == NULL) {
+        NADIR_NEW(context, kept, 2 * n);
+        memcpy(kept + n, self->point.d, (size_t)n * sizeof *kept);
+    }
+    NADIR_CHECK(solve_value(context, kkt, given, kept, &run));
     const double distance = find_slacks(context, kkt, &run, ratio);
     NADIR_CHECK(find_unvisited_w(context, kkt, &self->sensitivity, &run));
     NADIR_CHECK(nadir_occupancy_bounds_most(context, bounds, ratio, &lacking));
@@ -457,9 +488,12 @@ nadir_status nadir_stationary_point_kkt(nadir_context *context, const nadir_occu
     kkt->error = nadir_round_up(kkt->error + lacking + unused + drift(context, kkt, self->displacement.w) +
                                     uncentred(context, kkt),
                                 NADIR_PROOF_ROUNDINGS);
+    if (kept != NULL) {
+        *point = kept;
+        kept = NULL;
+    }
 cleanup:
-    nadir_release(context, run.v);
-    nadir_release(context, ratio);
+    NADIR_RELEASE(context, run.v, ratio, kept);
     return status;
 }
 

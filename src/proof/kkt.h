@@ -107,9 +107,12 @@ nadir_status nadir_stationary_point_make(nadir_context *context, const nadir_pro
 void nadir_stationary_point_clear(nadir_context *context, nadir_stationary_point *self);
 
 /* KKT data and displacement for the multiplier tau > 0; again, in place. bounds: on the occupancies of all
- * kernels of the set. */
+ * kernels of the set. point: v and d to take, [2 states], whose errors are measured here; where there are none, those
+ * of solves are taken and kept there. NULL: those of solves. Where d(s) is small `error` depends on the last digits of
+ * both: who proves the bound again takes the same numbers. */
 nadir_status nadir_stationary_point_kkt(nadir_context *context, const nadir_occupancy_bounds *bounds,
-                                        double beta, double tau, nadir_stationary_point *self);
+                                        double beta, double tau, double **point,
+                                        nadir_stationary_point *self);
 
 /* J* - error: no kernel of the set has a smaller return where kappa <= 1/2. */
 double nadir_stationary_point_level(const nadir_stationary_point *self);

@@ -329,14 +329,17 @@ double nadir_expansion_point_total(const nadir_context *context, const nadir_pro
     return gap > 0 ? nadir_round_up(mass / gap, 8) : INFINITY;
 }
 
-/* Scales a row X of this sum to a distribution, or makes it nominal where the sum is too small. */
-static void take_sum(const nadir_perturbable_rows *perturbable, int64_t i, double sum, double *X)
+/* Scales a row X to a distribution, or makes it nominal where its sum is too small. A row that is one up to
+ * rounding stays as it is, however its kernel is stored: a rounding of an entry is no small part of a change that is
+ * small itself. */
+static void take_sum(const nadir_perturbable_rows *perturbable, int64_t i, double *X)
 {
     const int64_t length = nadir_perturbable_rows_length(perturbable, i);
-    if (sum > 0.5) {
-        nadir_vector_divide(length, sum, X);
-    } else {
+    const double sum = nadir_vector_norm_1(length, X);
+    if (!(sum > 0.5)) {
         memcpy(X, perturbable->phat + perturbable->starts[i], (size_t)length * sizeof *X);
+    } else if (!(fabs(sum - 1) <= DISTRIBUTION)) {
+        nadir_vector_divide(length, sum, X);
     }
 }
 
@@ -345,16 +348,11 @@ static bool take_whole(const nadir_perturbable_rows *perturbable, int64_t i, con
                        double *restrict X)
 {
     const int64_t length = nadir_perturbable_rows_length(perturbable, i);
-    const double sum = nadir_vector_norm_1(length, row);
-    if (fabs(sum - 1) <= DISTRIBUTION && nadir_vector_smallest(length, row) >= 0) {
-        memcpy(X, row, (size_t)length * sizeof *X);
-        return true;
-    }
     for (int64_t t = 0; t < length; t++) {
         X[t] = row[t] > 0 ? row[t] : 0;
     }
-    take_sum(perturbable, i, nadir_vector_norm_1(length, X), X);
-    return false;
+    take_sum(perturbable, i, X);
+    return memcmp(X, row, (size_t)length * sizeof *X) == 0;
 }
 
 /* A row with a list of allowed successors, without negative entries and those not allowed. */
@@ -362,7 +360,6 @@ static void take_row(const nadir_perturbable_rows *perturbable, int64_t i, const
 {
     const int64_t length = nadir_perturbable_rows_length(perturbable, i);
     int64_t place = 0;
-    double sum = 0;
     memset(X, 0, (size_t)length * sizeof *X);
     for (int64_t j = 0; j < row->count; j++) {
         while (place < length && nadir_perturbable_rows_column(perturbable, i, place) < row->columns[j]) {
@@ -371,10 +368,9 @@ static void take_row(const nadir_perturbable_rows *perturbable, int64_t i, const
         if (place < length && nadir_perturbable_rows_column(perturbable, i, place) == row->columns[j] &&
             row->values[j] > 0) {
             X[place] = row->values[j];
-            sum += row->values[j];
         }
     }
-    take_sum(perturbable, i, sum, X);
+    take_sum(perturbable, i, X);
 }
 
 /* *same: X is the kernel given, entry by entry. */

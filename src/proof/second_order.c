@@ -65,7 +65,7 @@ static void clear(nadir_context *context, large *self)
 }
 
 static nadir_status start(nadir_context *context, const nadir_occupancy_bounds *bounds,
-                          const nadir_candidate *candidate, large *self)
+                          const nadir_candidate *candidate, double **point, large *self)
 {
     nadir_status status = NADIR_OK;
     NADIR_NEW(context, self->spread,
@@ -73,7 +73,7 @@ static nadir_status start(nadir_context *context, const nadir_occupancy_bounds *
     NADIR_CHECK(nadir_occupancy_bounds_copy(context, bounds, &self->bounds));
     NADIR_CHECK(nadir_stationary_point_make(context, self->problem, self->perturbable, candidate,
                                             NADIR_OCCUPANCY_OWN, &self->star));
-    NADIR_CHECK(nadir_stationary_point_kkt(context, bounds, self->beta, candidate->tau, &self->star));
+    NADIR_CHECK(nadir_stationary_point_kkt(context, bounds, self->beta, candidate->tau, point, &self->star));
     nadir_sensitivity_clear(context, &self->star.sensitivity);
     /* two kernels of the ball, each in it up to rounding */
     self->radius = nadir_round_up(2 * self->beta, NADIR_PROOF_ROUNDINGS);
@@ -252,7 +252,7 @@ nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_
     nadir_status status = NADIR_OK;
     large self = {.problem = problem, .perturbable = perturbable, .beta = beta};
     double kappa;
-    NADIR_CHECK(start(context, bounds, candidate, &self));
+    NADIR_CHECK(start(context, bounds, candidate, &proof->point, &self));
     tighten(context, &self);
     const double level = nadir_stationary_point_level(&self.star);
     const double far =

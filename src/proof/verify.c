@@ -438,8 +438,10 @@ static void narrow_by_rewards(nadir_verify_run *run, const nadir_membership *fou
 static nadir_status narrow_by_rows(nadir_verify_run *run, const double *v)
 {
     nadir_value_check check;
+    const double gamma = run->model->discount;
+    NADIR_TRY(nadir_value_check_rows(run->context, run->kernel, run->policy, gamma, v, &check));
     NADIR_TRY(
-        nadir_value_check_rows(run->context, run->kernel, run->policy, run->model->discount, v, &check));
+        nadir_value_check_return(run->context, run->kernel, run->policy, gamma, v, run->value.d, &check));
     run->low = fmax(run->low, run->asked.problem.sign > 0 ? check.lower : -check.upper);
     run->high = fmin(run->high, run->asked.problem.sign > 0 ? check.upper : -check.lower);
     return NADIR_OK;
@@ -529,14 +531,16 @@ static void compare_number(nadir_verify_run *run, const char *name, const char *
     }
 }
 
-/* The return of the kernel is not above what is claimed. */
+/* The return of the kernel, or of the nominal one, which lies in every set, is not above what is claimed. */
 static void check_upper(nadir_verify_run *run, double number)
 {
     const double sign = run->asked.problem.sign;
     const double claimed = claim_of(run, number);
     const bool sharp = run->high - run->low <= agreement(run);
     if (!isnan(claimed)) {
-        const bool holds = claimed >= run->high || (sharp && claimed >= run->low);
+        const double nominal = run->asked.problem.J + run->asked.problem.J_error +
+                               64 * DBL_MIN / (1 - run->model->discount); /* what underflows */
+        const bool holds = claimed >= fmin(run->high, nominal) || (sharp && claimed >= run->low);
         nadir_verify_add(run, sign > 0 ? "upper_bound" : "lower_bound", holds,
                          "the kernel %s the bound %.17g%s%s",
                          holds                 ? "attains"
@@ -607,9 +611,10 @@ static nadir_status check_claims(nadir_verify_run *run)
     const nadir_witness *witness = &run->witness;
     const nadir_problem *problem = &run->asked.problem;
     const bool worst = problem->sign > 0;
-    const double J = nadir_landing_return(run->model, problem->sign * problem->J);
-    compare_number(run, "nominal_return", "nominal return", witness->nominal_return, J - problem->J_error,
-                   J + problem->J_error);
+    const double J = problem->sign * problem->J;
+    compare_number(run, "nominal_return", "nominal return", witness->nominal_return,
+                   nadir_landing_lower(run->model, J - problem->J_error),
+                   nadir_landing_upper(run->model, J + problem->J_error));
     compare_number(run, "robust_return", "return of the kernel", witness->robust_return, low_of(run),
                    high_of(run));
     compare_number(run, "lambda", "penalty of the kernel", witness->lambda,

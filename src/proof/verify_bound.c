@@ -62,8 +62,11 @@ static nadir_status prove_nominal(bound *self)
     if (!problem->uncertainty->idle) {
         return lack(self, "the ball holds more than the nominal kernel");
     }
+    const nadir_value *value = &self->run->solver->value;
     NADIR_TRY(nadir_value_check_rows(self->run->context, problem->kernel, problem->policy, problem->gamma,
-                                     self->run->solver->value.v, &check));
+                                     value->v, &check));
+    NADIR_TRY(nadir_value_check_return(self->run->context, problem->kernel, problem->policy, problem->gamma,
+                                       value->v, value->d, &check));
     self->lower = problem->sign > 0 ? check.lower : -check.upper;
     self->proof = NADIR_PROOF_RIGOROUS;
     return NADIR_OK;

@@ -17,6 +17,7 @@
 #include "robust/strategy.h"
 
 #include "core/context.h"
+#include "core/round.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 #include "model/landing.h"
@@ -54,8 +55,14 @@ static void set_breakdown(const free_run *run, nadir_evaluation *evaluation)
 {
     const nadir_problem *problem = run->problem;
     const nadir_known_breakdown *known = &run->known;
+    const double largest = nadir_vector_largest(run->count, run->radii);
+    const double gap = 1 - problem->gamma;
+    const double room =
+        NADIR_BREAKDOWN_SHOWN - nadir_round_error(64) / (gap * gap); /* errors of columns of D */
     if (problem->uncertainty->p == 1) {
-        evaluation->breakdown = run->enumerated.breakdown_low;
+        const double low = run->enumerated.breakdown_low;
+        const bool strict = run->settings->certify == NADIR_CERTIFY_STRICT;
+        evaluation->breakdown = !strict && room * low > largest ? room * low : low;
         evaluation->breakdown_proof = NADIR_BREAKDOWN_ENUMERATION;
         return;
     }
@@ -64,9 +71,9 @@ static void set_breakdown(const free_run *run, nadir_evaluation *evaluation)
     const bool iterated =
         known->proof == NADIR_BREAKDOWN_PRODUCTS && nadir_occupancy_iterates(problem->occupancy);
     const double shown =
-        (iterated ? NADIR_BREAKDOWN_SHOWN_ITERATED : NADIR_BREAKDOWN_SHOWN) * evaluation->breakdown;
-    if (!exact && shown > nadir_vector_largest(run->count, run->radii)) {
-        evaluation->breakdown = shown;
+        (iterated ? fmin(room, NADIR_BREAKDOWN_SHOWN_ITERATED) : room) * evaluation->breakdown;
+    if (!exact && (shown > largest || evaluation->breakdown <= largest)) {
+        evaluation->breakdown = fmax(shown, 0);
     }
     evaluation->breakdown_proof = exact ? NADIR_BREAKDOWN_LANCZOS : known->proof;
 }

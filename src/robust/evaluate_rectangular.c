@@ -1,7 +1,6 @@
 /* evaluate_rectangular.c: robust evaluation of one radius, where every state is on its own: rectangular sets on the
  * domains simplex and support, and sets that hold the nominal kernel alone. */
 #include "core/context.h"
-#include "linalg/distributed.h"
 #include "robust/evaluate.h"
 #include "search/rectangular_policy_iteration.h"
 
@@ -24,7 +23,6 @@ nadir_status nadir_evaluate_nominal(nadir_context *context, const nadir_problem 
     evaluation->candidate.gap = NAN;
     evaluation->lower = problem->sign > 0 ? check.lower : -check.upper;
     evaluation->upper = problem->sign > 0 ? check.upper : -check.lower;
-    evaluation->scale = nadir_global_largest(context, problem->states, problem->v);
     evaluation->bound = NADIR_BOUND_NOMINAL;
     evaluation->proof =
         nadir_evaluation_is_close(problem, settings, evaluation) ? NADIR_PROOF_RIGOROUS : NADIR_PROOF_NONE;

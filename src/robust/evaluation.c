@@ -1,8 +1,10 @@
 /* evaluation.c: the answer for one radius, and the worst kernel as the user holds it. */
 #include "robust/evaluation.h"
 #include "linalg/distributed.h"
+#include "model/landing.h"
 #include "proof/bellman_bound.h"
 #include "proof/membership.h"
+#include "robust/strategy.h"
 
 #include <float.h>
 #include <math.h>
@@ -54,6 +56,64 @@ void nadir_evaluation_take_certificate(nadir_context *context, nadir_certificate
     certificate->steps = NULL;
 }
 
+/* By the occupancy of the candidate, which small models are solved for where the search did not. */
+static nadir_status narrow_return(nadir_context *context, const nadir_problem *problem,
+                                  const nadir_evaluation *evaluation, const double *v,
+                                  nadir_value_check *check)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_candidate *candidate = &evaluation->candidate;
+    nadir_occupancy *occupancy = NULL;
+    double *d = NULL;
+    if (candidate->d == NULL && problem->states <= NADIR_PROOF_STATES && problem->model->exchange == NULL) {
+        NADIR_NEW(context, d, problem->states);
+        NADIR_CHECK(nadir_occupancy_perturb(context, problem->occupancy, candidate->kernel, problem->policy,
+                                            &occupancy));
+        NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, problem->mu, d, NULL));
+    }
+    if (candidate->d != NULL || d != NULL) {
+        NADIR_CHECK(nadir_value_check_return(context, candidate->kernel, problem->policy, problem->gamma, v,
+                                             d != NULL ? d : candidate->d, check));
+    }
+cleanup:
+    nadir_occupancy_free(context, occupancy);
+    nadir_release(context, d);
+    return status;
+}
+
+/* J - J_P = d . (Phat^pi - P^pi) (gamma v_P + e) (explain.c): nothing cancels, however large the returns are. work:
+ * [2 states] and ghosts. */
+static double difference_of(const nadir_context *context, const nadir_problem *problem,
+                            const nadir_candidate *candidate, double *work)
+{
+    const int64_t n = problem->states;
+    double ignored;
+    double *more = work + nadir_model_width(problem->model);
+    const double visits = nadir_global_sum(context, n, problem->d);
+    const double mean = nadir_global_dot(context, n, problem->d, candidate->v, &ignored) / visits;
+    for (int64_t s = 0; s < n; s++) {
+        work[s] = candidate->v[s] - mean;
+    }
+    const double moved = nadir_kernel_difference_product(context, problem->kernel, candidate->kernel,
+                                                         problem->d, problem->policy->probabilities, work);
+    nadir_kernel_landings(context, candidate->kernel, problem->policy, problem->sign, more);
+    const double paid = problem->landing != 0 ? nadir_global_dot(context, n, problem->d, more, &ignored) : 0;
+    return 0 - (problem->gamma * moved + paid);
+}
+
+/* A difference of returns below this share of them has lost digits. */
+#define CANCELLED 1e-3
+
+double nadir_evaluation_penalty(const nadir_problem *problem, const nadir_evaluation *evaluation)
+{
+    const nadir_candidate *candidate = &evaluation->candidate;
+    const double difference = problem->J - candidate->J;
+    const double open = fmax(0, evaluation->upper - candidate->J);
+    const double rounding = 8 * problem->J_error + 64 * DBL_EPSILON * fabs(problem->J) + open;
+    const bool cancels = fabs(difference) <= CANCELLED * fabs(problem->J);
+    return cancels && fabs(candidate->lambda - difference) <= rounding ? candidate->lambda : difference;
+}
+
 nadir_status nadir_evaluation_check_valid(nadir_context *context, const nadir_problem *problem, double factor,
                                           nadir_evaluation *evaluation)
 {
@@ -63,13 +123,15 @@ nadir_status nadir_evaluation_check_valid(nadir_context *context, const nadir_pr
     nadir_membership membership;
     nadir_value_check check;
     double *v = NULL; /* with the signs of the model's rewards */
-    NADIR_NEW(context, v, problem->states);
+    NADIR_NEW(context, v, 2 * nadir_model_width(problem->model));
+    evaluation->candidate.lambda = difference_of(context, problem, &evaluation->candidate, v);
     for (int64_t s = 0; s < problem->states; s++) {
         v[s] = sign * evaluation->candidate.v[s];
     }
     NADIR_CHECK(nadir_membership_measure(context, kernel, problem->uncertainty, factor, &membership));
     NADIR_CHECK(nadir_membership_check(context, problem->model, problem->uncertainty, &membership));
     NADIR_CHECK(nadir_value_check_rows(context, kernel, problem->policy, problem->gamma, v, &check));
+    NADIR_CHECK(narrow_return(context, problem, evaluation, v, &check));
     nadir_reward_bounds(context, problem, 0, &evaluation->lower, &evaluation->upper);
     const double low = sign > 0 ? check.lower : -check.upper;
     const double high = sign > 0 ? check.upper : -check.lower;
@@ -92,25 +154,21 @@ void nadir_evaluation_clamp_return(nadir_evaluation *evaluation, double low, dou
     }
 }
 
-/* A penalty that is lost in the rounding of the return is as good as none; the bounds then need not be closer
- * than rounding allows, as long as that is little beside the values. */
-double nadir_evaluation_allowed_width(const nadir_problem *problem, const nadir_robust_settings *settings,
-                                      const nadir_evaluation *evaluation)
+bool nadir_evaluation_is_narrow(const nadir_problem *problem, const nadir_robust_settings *settings,
+                                const nadir_evaluation *evaluation, double slack, double width)
 {
-    const double penalty = fabs(problem->J - evaluation->candidate.J);
-    const double rounding = 8 * problem->J_error + 64 * DBL_EPSILON * fabs(problem->J);
+    const double penalty = fabs(nadir_evaluation_penalty(problem, evaluation));
+    const double rounding = 8 * problem->J_error + 64 * DBL_EPSILON * fabs(problem->J) + slack;
     /* what underflows is in every bound */
-    const double little = settings->width * problem->largest + 64 * DBL_MIN / (1 - problem->gamma);
-    return evaluation->scale > 0 ? settings->width * evaluation->scale
-           : penalty > rounding  ? settings->width * penalty
-                                 : fmin(4 * rounding, little);
+    const double little = settings->width * problem->at_stake + 64 * DBL_MIN / (1 - problem->gamma);
+    return width <= settings->width * penalty || (penalty <= rounding && width <= fmin(4 * rounding, little));
 }
 
 bool nadir_evaluation_is_close(const nadir_problem *problem, const nadir_robust_settings *settings,
                                const nadir_evaluation *evaluation)
 {
-    return !evaluation->vague && evaluation->upper - evaluation->lower <=
-                                     nadir_evaluation_allowed_width(problem, settings, evaluation);
+    return !evaluation->vague && nadir_evaluation_is_narrow(problem, settings, evaluation, 0,
+                                                            evaluation->upper - evaluation->lower);
 }
 
 void nadir_evaluation_take_bound(nadir_evaluation *evaluation, double lower, nadir_proof proof,
@@ -135,6 +193,8 @@ nadir_status nadir_evaluation_check_nominal(nadir_context *context, const nadir_
         v[s] = problem->sign * problem->v[s];
     }
     NADIR_CHECK(nadir_value_check_rows(context, problem->kernel, problem->policy, problem->gamma, v, check));
+    NADIR_CHECK(nadir_value_check_return(context, problem->kernel, problem->policy, problem->gamma, v,
+                                         problem->d, check));
 cleanup:
     nadir_release(context, v);
     return status;

@@ -24,7 +24,6 @@ typedef struct nadir_evaluation {
     double breakdown;  /* proven, or exact: see nadir_robust; NaN: not of the free domain */
     nadir_breakdown_proof breakdown_proof; /* how it was made; NONE: not of the free domain */
     double kappa;                          /* NaN: none */
-    double scale;                          /* what the width of the bounds is measured by; 0: the penalty */
     double *enclosing; /* [2 states] owned: c and k of the worst kernel of a larger L_2 ball; NULL: none */
     double *d_bar;     /* [states] owned: what no kernel's occupancy exceeds; NULL: none */
     double *steps;     /* [steps_count] owned: the derivation of `lower` (proof/derivation.h); NULL: none */
@@ -71,10 +70,16 @@ void nadir_evaluation_clamp_return(nadir_evaluation *evaluation, double low, dou
 void nadir_evaluation_take_bound(nadir_evaluation *evaluation, double lower, nadir_proof proof,
                                  nadir_bound bound);
 
-/* How far apart bounds may be for the settings, relative to the penalty of the candidate; and whether these
- * are that close. */
-double nadir_evaluation_allowed_width(const nadir_problem *problem, const nadir_robust_settings *settings,
-                                      const nadir_evaluation *evaluation);
+/* What the kernel found costs: the difference of both returns or, where that has lost digits, lambda of the candidate,
+ * if it is the same but for them. */
+double nadir_evaluation_penalty(const nadir_problem *problem, const nadir_evaluation *evaluation);
+
+/* Whether bounds this far apart are within settings->width of the penalty of the candidate. A penalty that is lost in
+ * the rounding of the return, or in `slack`, is as good as none: the bounds are then as close as that rounding
+ * allows, and within settings->width of what is at stake. */
+bool nadir_evaluation_is_narrow(const nadir_problem *problem, const nadir_robust_settings *settings,
+                                const nadir_evaluation *evaluation, double slack, double width);
+/* Whether the bounds of the evaluation are. */
 bool nadir_evaluation_is_close(const nadir_problem *problem, const nadir_robust_settings *settings,
                                const nadir_evaluation *evaluation);
 

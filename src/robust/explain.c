@@ -5,7 +5,8 @@
  *     D^-1 v_P = R^pi + (P^pi - Phat^pi) (gamma v_P + e),   so that
  *     J - J_P = mu . v - mu . v_P = d . (Phat^pi - P^pi) (gamma v_P + e),
  *
- * a sum over rows. Rows of Phat - P sum to zero, so v_P is centred first: nothing is lost to cancellation.
+ * a sum over rows. Rows of Phat - P sum to zero, so the mean of v_P over the visits d is taken away first: nothing is
+ * lost to cancellation, nor to huge values where nobody goes.
  */
 #include "robust/evaluation.h"
 
@@ -19,7 +20,7 @@
 typedef struct explanation {
     nadir_context *context;
     const nadir_worst *worst;
-    double *cost;          /* [states] gamma v_P less its mean */
+    double *cost;          /* [states] gamma (v_P less its mean over d) */
     nadir_damage *damages; /* [changed], in the order of rows */
     int64_t changed;
 } explanation;
@@ -63,7 +64,9 @@ static nadir_status make_costs(explanation *self)
             self->cost[s] = self->worst->optimistic ? -kept[s] : kept[s];
         }
     }
-    const double mean = nadir_vector_sum(n, self->cost) / (double)n;
+    double ignored;
+    const double visits = nadir_vector_sum(n, self->worst->d);
+    const double mean = nadir_vector_dot(n, self->worst->d, self->cost, &ignored) / visits;
     for (int64_t s = 0; s < n; s++) {
         self->cost[s] = self->worst->model->discount * (self->cost[s] - mean);
     }
@@ -169,7 +172,17 @@ static void look_at_rank_one(explanation *self, const double *b, const double *k
     }
 }
 
-/* Sums that rounding does not spoil; then the shares. */
+/* The terms add up to the penalty that was reported: what both are off by, in rounding, is put on the largest. */
+static void settle(explanation *self, double sum)
+{
+    int64_t largest = 0;
+    for (int64_t i = 0; i < self->changed; i++) {
+        largest = fabs(self->damages[i].penalty) > fabs(self->damages[largest].penalty) ? i : largest;
+    }
+    self->damages[largest].penalty += self->worst->result.penalty - sum;
+}
+
+/* A sum that rounding does not spoil; then the shares. */
 static double share_out(explanation *self)
 {
     double sum = 0;
@@ -181,6 +194,10 @@ static double share_out(explanation *self)
         sum = next;
     }
     sum += lost;
+    if (self->worst->result.size != 0 && self->changed > 0) {
+        settle(self, sum);
+        sum = self->worst->result.penalty;
+    }
     for (int64_t i = 0; i < self->changed; i++) {
         self->damages[i].share = sum != 0 ? self->damages[i].penalty / sum : 0;
     }

@@ -2,6 +2,7 @@
  * and turns evaluations into results. */
 #include "robust/robust.h"
 #include "core/context.h"
+#include "core/round.h"
 #include "model/landing.h"
 #include "proof/certificate.h"
 #include "robust/strategy.h"
@@ -147,56 +148,35 @@ static nadir_robust make_refusal(const nadir_setup *setup, double factor, const 
     };
 }
 
-/* How far reported bounds lie beyond the proven ones, so that a verification with another backend, which knows
- * returns a little less well, still holds. A certified width stays certified. */
-typedef struct margin {
-    double below, above;
-} margin;
-
-static margin margin_of(const nadir_problem *problem, const nadir_robust_settings *settings,
-                        const nadir_evaluation *evaluation)
+/* The bounds that are reported lie beyond the proven ones: whoever proves them again, with solves of another backend,
+ * has other roundings. The gap of a tight bound is made of roundings; a quarter of it is room for others. Of a wide
+ * one no more is taken than verification does not see (proof/verify.c). Bounds by rewards alone are the same for all. */
+static double lower_of(const nadir_problem *problem, const nadir_evaluation *evaluation)
 {
-    const double open = evaluation->upper - evaluation->candidate.J;
-    const bool rounding = !evaluation->vague && open > 0 && open <= NADIR_RETURN_ROUNDING * problem->largest;
-    const bool exact = evaluation->bound == NADIR_BOUND_REWARDS || !isfinite(problem->J_error);
-    margin added = {.below = exact ? 0 : problem->J_error, .above = rounding ? open / 2 : 0};
-    const double both = added.below + added.above;
-    if (both > 0 && nadir_evaluation_is_close(problem, settings, evaluation)) {
-        const double width = fmax(evaluation->upper, evaluation->candidate.J) - evaluation->lower;
-        const double spare =
-            fmax(0, nadir_evaluation_allowed_width(problem, settings, evaluation) - width) / 2;
-        added.below *= fmin(1, spare / both);
-        added.above *= fmin(1, spare / both);
-    }
-    return added;
+    const double J = evaluation->candidate.J;
+    const double lower = fmin(evaluation->lower, J);
+    const double gap = J - lower;
+    const double seen = NADIR_ROOM_TIGHT * fabs(problem->J - J) + NADIR_ROOM_WIDE * gap;
+    const bool exact = evaluation->bound == NADIR_BOUND_REWARDS || !isfinite(gap);
+    return exact ? lower : lower - fmin(gap / 4, seen) - (isfinite(problem->J_error) ? problem->J_error : 0);
 }
 
-/* Whether bounds are still close once they are those of the model: what the decomposition of its rewards has left out
- * (model/landing.h) widens them. A penalty that is lost in that is as good as none, as long as that is little beside
- * values and rewards of the model: e and g, which the others are measured by, may be much larger than both. */
-static bool stay_close(nadir_context *context, const nadir_solver *solver, const nadir_problem *problem,
-                       const nadir_robust_settings *settings, const nadir_evaluation *evaluation,
-                       double width)
+/* The nominal kernel lies in the set, too. */
+static double upper_of(const nadir_problem *problem, const nadir_evaluation *evaluation)
 {
-    const nadir_model *model = problem->model;
-    const double slack = model->landing.slack;
-    if (slack == 0) {
-        return true;
-    }
-    const double penalty = fabs(problem->J - evaluation->candidate.J);
-    const double rounding = 8 * problem->J_error + 64 * DBL_EPSILON * fabs(problem->J);
-    const double largest = fmax(nadir_landing_value_size(context, model, solver->value.v, 0),
-                                nadir_global_largest(context, model->rows, model->rewards));
-    const double little = settings->width * largest + 64 * DBL_MIN / (1 - problem->gamma);
-    return width <= settings->width * penalty ||
-           (width <= little && (width <= nadir_evaluation_allowed_width(problem, settings, evaluation) ||
-                                penalty <= fmax(slack, rounding)));
+    const double J = evaluation->candidate.J;
+    const double upper = fmax(evaluation->upper, J);
+    const double open = upper - J;
+    /* with the rounding of this sum, and what underflows */
+    const double nominal = problem->J + 2 * problem->J_error + nadir_round_error(4) * fabs(problem->J) +
+                           64 * DBL_MIN / (1 - problem->gamma);
+    const double room = evaluation->vague ? 0 : open / 2;
+    return isfinite(nominal) ? fmax(fmin(upper + room, nominal), J) : upper + room;
 }
 
 /* The result as the user sees it: signs turned back, and rewards as the model has them. */
-static nadir_robust make_result(nadir_context *context, const nadir_solver *solver, const nadir_setup *setup,
-                                double factor, const nadir_robust_settings *settings,
-                                const nadir_evaluation *evaluation)
+static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *setup, double factor,
+                                const nadir_robust_settings *settings, const nadir_evaluation *evaluation)
 {
     const nadir_problem *problem = &setup->problem;
     const nadir_uncertainty *set = &setup->uncertainty;
@@ -204,9 +184,8 @@ static nadir_robust make_result(nadir_context *context, const nadir_solver *solv
     const nadir_model *model = problem->model;
     const double sign = problem->sign;
     /* The return of the search may be outside the bounds by rounding. */
-    const margin beyond = margin_of(problem, settings, evaluation);
-    const double lower = fmin(evaluation->lower, candidate->J) - beyond.below;
-    const double upper = fmax(evaluation->upper, candidate->J) + beyond.above;
+    const double lower = lower_of(problem, evaluation);
+    const double upper = upper_of(problem, evaluation);
     nadir_backend_statistics statistics;
     nadir_occupancy_statistics(solver->occupancy, &statistics);
     const double lowest = nadir_landing_lower(model, sign > 0 ? lower : -upper);
@@ -215,12 +194,13 @@ static nadir_robust make_result(nadir_context *context, const nadir_solver *solv
         .size = sizeof(nadir_robust),
         .nominal_return = nadir_landing_return(model, sign * problem->J),
         .robust_return = nadir_landing_return(model, sign * candidate->J),
-        .penalty = sign * (problem->J - candidate->J),
+        .penalty = sign * nadir_evaluation_penalty(problem, evaluation),
         .lower_bound = lowest,
         .upper_bound = highest,
-        .certified = settings->certify != NADIR_CERTIFY_OFF && evaluation->proof != NADIR_PROOF_NONE &&
-                     nadir_evaluation_is_close(problem, settings, evaluation) &&
-                     stay_close(context, solver, problem, settings, evaluation, highest - lowest),
+        .certified =
+            settings->certify != NADIR_CERTIFY_OFF && evaluation->proof != NADIR_PROOF_NONE &&
+            !evaluation->vague &&
+            nadir_evaluation_is_narrow(problem, settings, evaluation, model->landing.slack, highest - lowest),
         .certificate = nadir_proof_name(evaluation->proof),
         .bound = nadir_bound_name(evaluation->bound),
         .kappa = evaluation->kappa,
@@ -273,7 +253,7 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
         }
         nadir_robust made = evaluations[i].refused
                                 ? make_refusal(setup, factors[i], &evaluations[i])
-                                : make_result(context, solver, setup, factors[i], settings, &evaluations[i]);
+                                : make_result(solver, setup, factors[i], settings, &evaluations[i]);
         made.valid_radius = valid_radius;
         short_of = evaluations[i].candidate.converged || evaluations[i].refused
                        ? short_of

@@ -214,12 +214,18 @@ nadir_status nadir_scalar_newton_solve(nadir_context *context, const nadir_scala
  * are b^pi and v_b times the factor, so that one solve serves any number of factors.
  */
 
+/* Of the search for signs that show breakdown: steps from a start, which rarely takes more than four; starts from
+ * single rows; up to how many states all signs are tried; the least that a step must gain. */
+enum { CLIMB_STEPS = 20, CLIMB_STARTS = 32, ALL_SIGNS_STATES = 8 };
+#define CLIMB_LEAST 1e-12
+
 typedef struct rectangle {
     nadir_context *context;
     const nadir_problem *problem;
     double mass;  /* mu . v_b = d . b^pi */
     double *b;    /* [rows] at factor 1 */
-    double *v_b;  /* [states] at factor 1 */
+    double *b_pi; /* [states] at factor 1 */
+    double *v_b;  /* [states] at factor 1: D b^pi */
     double *rows; /* [rows] work */
     double *k;    /* [states] work */
     double *line; /* [states] work */
@@ -262,26 +268,90 @@ static nadir_status prepare(rectangle *self)
     NADIR_NEW(context, self->v_b, n);
     NADIR_NEW(context, self->k, n);
     NADIR_NEW(context, self->line, n);
+    NADIR_NEW(context, self->b_pi, n);
     fill_change(self);
+    memcpy(self->b_pi, self->v_b, (size_t)n * sizeof *self->b_pi);
     NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, self->v_b, self->v_b, NULL));
     self->mass = nadir_global_dot(context, n, problem->mu, self->v_b, &rounding);
 cleanup:
     return status;
 }
 
-/* gamma sigma_q(v_b) < 1 at each factor. */
+/* From signs e, [states], to others of a larger sigma_q(D e b^pi) as long as there are such: those of D^T u with u =
+ * u_q(D e b^pi). *most: the largest. work: [states] */
+static nadir_status climb(const rectangle *self, double *e, double *work, double *most)
+{
+    nadir_context *context = self->context;
+    const nadir_problem *problem = self->problem;
+    const int64_t n = problem->states;
+    double last = 0;
+    for (int step = 0; step < CLIMB_STEPS; step++) {
+        nadir_gstd gstd;
+        for (int64_t s = 0; s < n; s++) {
+            work[s] = e[s] * self->b_pi[s];
+        }
+        NADIR_TRY(nadir_occupancy_solve(context, problem->occupancy, 1, work, work, NULL));
+        NADIR_TRY(nadir_gstd_compute(context, nadir_model_first(problem->model), n, work,
+                                     problem->uncertainty->q, self->line, e, &gstd));
+        *most = fmax(*most, gstd.sigma);
+        if (!(gstd.sigma > last * (1 + CLIMB_LEAST))) {
+            break;
+        }
+        last = gstd.sigma;
+        NADIR_TRY(nadir_occupancy_solve_transposed(context, problem->occupancy, 1, e, e, NULL));
+        for (int64_t s = 0; s < n; s++) {
+            e[s] = e[s] < 0 ? -1 : 1;
+        }
+    }
+    return NADIR_OK;
+}
+
+/* Rows take up to b^pi(s) sigma_q(v) from v, or give as much. So some kernel of the set has a v = gamma P v that is not
+ * 0, and I - gamma P is singular, where gamma sigma_q(D e b^pi) >= 1 for some signs e; without signs |v_b|_q bounds
+ * all of these. *most: the largest that is found, from all rows alike, and from single ones or, of few states, all
+ * signs. */
+static nadir_status find_signs(const rectangle *self, double *most)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = self->problem;
+    const int64_t n = problem->states;
+    const bool all = n <= ALL_SIGNS_STATES;
+    const int64_t single = n < CLIMB_STARTS ? n : CLIMB_STARTS;
+    const int64_t starts = problem->model->exchange != NULL ? 0 : all ? (int64_t)1 << (n - 1) : single;
+    double *e = NULL;
+    NADIR_NEW(self->context, e, 2 * n);
+    for (int64_t i = -1; i < starts; i++) {
+        for (int64_t s = 0; s < n; s++) {
+            e[s] = i < 0 ? 1 : all ? (i >> s & 1 ? -1 : 1) : s == i * n / starts;
+        }
+        NADIR_CHECK(climb(self, e, e + n, most));
+    }
+cleanup:
+    nadir_release(self->context, e);
+    return status;
+}
+
+/* gamma sigma_q(D e b^pi) < 1 at each factor, for all signs e that are found. */
 static nadir_status check_factors(const rectangle *self, int64_t count, const double *factors)
 {
     const nadir_problem *problem = self->problem;
-    nadir_gstd gstd;
-    NADIR_TRY(nadir_gstd_compute(self->context, nadir_model_first(problem->model), problem->states, self->v_b,
-                                 problem->uncertainty->q, self->line, NULL, &gstd));
-    const double slope = problem->gamma * gstd.sigma;
+    const double total = (double)nadir_model_total(problem->model);
+    const double norm = pow(total, 1 / problem->uncertainty->q) *
+                        nadir_global_largest(self->context, problem->states, self->v_b);
+    double largest = 0;
+    double most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        largest = fmax(largest, factors[i]);
+    }
+    if (!(largest * problem->gamma * norm < 1)) {
+        NADIR_TRY(find_signs(self, &most));
+    }
+    const double slope = problem->gamma * most;
     for (int64_t i = 0; i < count; i++) {
         if (!(factors[i] * slope < 1)) {
             return nadir_fail(self->context, NADIR_ERROR_ILL_POSED,
-                              "the radii times %.10g are past breakdown: the robust Bellman equation has a "
-                              "solution only below %.10g times the radii given",
+                              "the radii times %.10g are past breakdown: some kernel of the set makes I - "
+                              "gamma P singular, unless they are below %.10g times the radii given",
                               factors[i], 1 / slope);
         }
     }
@@ -343,6 +413,7 @@ cleanup:
     nadir_release(context, self.b);
     nadir_release(context, self.rows);
     nadir_release(context, self.v_b);
+    nadir_release(context, self.b_pi);
     nadir_release(context, self.k);
     nadir_release(context, self.line);
     return status;

@@ -73,8 +73,8 @@ nadir_status nadir_best_response_solve(nadir_context *context, const nadir_probl
  * b of the shape of rank_one_check.h with c = beta_s (s).
  */
 
-/* All radii of the set times factors[i], i < count. NADIR_ERROR_ILL_POSED when gamma sigma_q(v_b) >= 1, with
- * the largest factor that has an answer. candidates: [count] of zeros; filled with kernel, J, k, v (the fixed
+/* All radii of the set times factors[i], i < count. NADIR_ERROR_ILL_POSED when gamma
+ * sigma_q(D e b^pi) >= 1 for signs e that are found: some kernel of the set is at or past breakdown. candidates: [count] of zeros; filled with kernel, J, k, v (the fixed
  * point), lambda and the rest but c, which stays NULL: b has other shapes than that of rank_one_check.h. */
 nadir_status nadir_rectangular_free_solve(nadir_context *context, const nadir_problem *problem, int64_t count,
                                           const double *factors, nadir_candidate *candidates);

@@ -380,7 +380,7 @@ nadir_status nadir_kappa_path_search(nadir_context *context, const nadir_kappa_p
     NADIR_NEW(context, work, 4 * n);
     NADIR_CHECK(nadir_stationary_point_make(context, kappa_path->problem, &kappa_path->perturbable, candidate,
                                             NADIR_OCCUPANCY_NEAR, &star));
-    NADIR_CHECK(nadir_stationary_point_kkt(context, &kappa_path->bounds, beta, candidate->tau, &star));
+    NADIR_CHECK(nadir_stationary_point_kkt(context, &kappa_path->bounds, beta, candidate->tau, NULL, &star));
     double *y = work + 2 * n;
     double *y_off = work + 3 * n;
     const double *change = star.displacement.n;

@@ -89,7 +89,8 @@ typedef struct nadir_problem {
     double v_error;   /* of v, maximum norm */
     double d_error;   /* of d, 1-norm */
     double J_error;
-    double largest; /* of |v| and the rewards, all states */
+    double largest;  /* of |v| and the rewards, all states */
+    double at_stake; /* d . |R^pi|, R as the model has it: states count as often as they are visited */
 } nadir_problem;
 
 #endif

@@ -10,6 +10,7 @@
  * column of r is scaled to norm one, so that no right-hand side is too large or too small, and one target
  * serves all columns.
  */
+#include "core/round.h"
 #include "linalg/distributed.h"
 #include "linalg/iterative.h"
 #include "linalg/matrix.h"
@@ -191,14 +192,15 @@ static double goal(const refinement *self, int64_t j)
  * Whether the residual of column j is to become smaller still. Where x is larger than any stochastic kernel makes it,
  * A is near breakdown: |A^-1| then makes several times more of a residual than the goal expects, and rounds go on as
  * long as they win anything. On a chain with a denominator of 1e-10 a residual at the goal left an error 1 % past the
- * tolerance.
+ * tolerance. So they do for a tolerance below rounding: what one backend has proven another proves again.
  */
 static bool wants_more(const refinement *self, int64_t j)
 {
     const double gamma = self->occupancy->gamma;
     const bool near_breakdown =
         gamma * self->occupancy->average.norm >= 1 && (1 - gamma) * self->x_norm[j] > self->b_norm[j];
-    return self->r_norm[j] > 0 && (near_breakdown || self->r_norm[j] > goal(self, j));
+    const bool all = near_breakdown || self->tolerance < NADIR_ROUND_UNIT;
+    return self->r_norm[j] > 0 && (all || self->r_norm[j] > goal(self, j));
 }
 
 /* The next x. target: how small the residual of A e = r / |r| must be. Columns that are good enough are left

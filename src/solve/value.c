@@ -73,6 +73,22 @@ static void bound_errors(const nadir_context *context, const nadir_model *model,
     value->J_error = nadir_round_up(primal < dual ? primal : dual, 16);
 }
 
+/* The error of J by v and d together, where that is less. */
+static nadir_status narrow_error(nadir_context *context, const nadir_kernel *kernel,
+                                 const nadir_policy *policy, double gamma, nadir_value *value)
+{
+    nadir_value_check check = {.lower = -INFINITY, .upper = INFINITY};
+    NADIR_TRY(nadir_kernel_minimum(context, kernel, &check.minimum));
+    NADIR_TRY(nadir_value_check_return(context, kernel, policy, gamma, value->v, value->d, &check));
+    if (check.lower <= check.upper && isfinite(check.upper - check.lower)) {
+        const double J = fmin(fmax(value->J, check.lower), check.upper);
+        const double error = nadir_round_up(fmax(check.upper - J, J - check.lower), 4);
+        value->J = error < value->J_error ? J : value->J;
+        value->J_error = fmin(value->J_error, error);
+    }
+    return NADIR_OK;
+}
+
 nadir_status nadir_value_solve(nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
                                nadir_occupancy *occupancy, nadir_value *value)
 {
@@ -93,6 +109,7 @@ nadir_status nadir_value_solve(nadir_context *context, const nadir_kernel *kerne
     if (!isfinite(made.J)) {
         NADIR_CHECK(nadir_fail(context, NADIR_ERROR_NOT_CONVERGED, "the return is not finite: %g", made.J));
     }
+    NADIR_CHECK(narrow_error(context, kernel, policy, nadir_occupancy_gamma(occupancy), &made));
     *value = made;
     made = (nadir_value){0};
 cleanup:

@@ -127,6 +127,13 @@ nadir_status nadir_value_check_rows(nadir_context *context, const nadir_kernel *
                                     const nadir_policy *policy, double gamma, const double *v,
                                     nadir_value_check *check);
 
+/* Narrows lower and upper of a check of the same kernel, policy and v by d: [states], about the occupancy
+ * (return_check.c). Nothing is done for kernels with negative entries, and for those that are large or spread over
+ * processes. */
+nadir_status nadir_value_check_return(nadir_context *context, const nadir_kernel *kernel,
+                                      const nadir_policy *policy, double gamma, const double *v,
+                                      const double *d, nadir_value_check *check);
+
 /* c with c (1 - gamma rho) >= r for every rho in [rho_low, rho_high], as small as that allows; infinity when
  * there is none. -nadir_check_offset(-r, ...) is the largest c with c (1 - gamma rho) <= r. */
 double nadir_check_offset(double r, double gamma, double rho_low, double rho_high);

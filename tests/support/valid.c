@@ -108,7 +108,8 @@ void test_stage_make(nadir_context *context, const nadir_problem *problem, doubl
     test_bound_occupancies(context, problem, &stage->perturbable, beta, &stage->bounds);
     assert_ok(context, nadir_stationary_point_make(context, problem, &stage->perturbable, attack,
                                                    NADIR_OCCUPANCY_COLUMNS, &stage->star));
-    assert_ok(context, nadir_stationary_point_kkt(context, &stage->bounds, beta, attack->tau, &stage->star));
+    assert_ok(context,
+              nadir_stationary_point_kkt(context, &stage->bounds, beta, attack->tau, NULL, &stage->star));
 }
 
 void test_stage_clear(nadir_context *context, test_stage *stage)

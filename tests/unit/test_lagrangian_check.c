@@ -70,7 +70,7 @@ static void attack(test_penalized *penalized, nadir_random *random, double lower
     double *kernel = test_new(problem->rows * problem->states, sizeof *kernel);
     const double error = reference_error(problem, nadir_vector_largest(problem->states, problem->v));
     for (int64_t row = 0; row < problem->rows; row++) {
-        oracle.rewards[row] *= problem->sign;
+        oracle.rewards[row] = problem->sign * (oracle.rewards[row] - problem->model->landing.offset);
     }
     for (int i = 0; i < tries; i++) {
         test_oracle_random(&oracle, random, kernel);

@@ -358,7 +358,7 @@ static void check_rows(const nadir_model *model, const nadir_kernel *kernel, con
                 expected -= (long double)dense[row * n + t] * g[t];
                 size += fabsl((long double)dense[row * n + t] * g[t]);
             }
-            expected += shaping;
+            expected += shaping - model->landing.offset;
             size += fabsl(shaping) + nadir_landing_largest(model);
             assert_that(fabsl(nadir_kernel_reward(kernel, row) - expected) <= 1e-12L * (size + 1e-300L),
                         "row %d pays %.17g, expected %.17Lg", (int)row, nadir_kernel_reward(kernel, row),

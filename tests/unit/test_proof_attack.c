@@ -105,6 +105,9 @@ static fight fight_make(nadir_context *context, nadir_random *random, int number
     test_note("seed %d, case %d, %s, %s, p %g, radius %g", SEED, number, made.tiny.name,
               nadir_domain_name(domain), p, made.radius);
     made.oracle = test_oracle_make(made.tiny.model, made.tiny.policy, &ball);
+    for (int64_t row = 0; row < made.oracle.rows; row++) {
+        made.oracle.rewards[row] -= made.tiny.model->landing.offset; /* as problems have them */
+    }
     made.made = test_problem_make(context, made.tiny.model, made.tiny.policy, &ball, NULL, 1);
     return made;
 }
