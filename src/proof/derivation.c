@@ -257,8 +257,7 @@ nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *se
     NADIR_TRY(nadir_stationary_point_kkt(context, &self->set, self->beta, self->candidate->tau,
                                          &self->certificate->point, &self->star));
     self->level = nadir_stationary_point_level(&self->star);
-    /* two kernels of the ball, each in it up to rounding */
-    self->radius = nadir_round_up(2 * self->beta, NADIR_PROOF_ROUNDINGS);
+    self->radius = nadir_kkt_diameter(self->beta);
     self->kappa = INFINITY;
     self->begun = true;
     NADIR_TRY(record_point(context, self));
@@ -402,14 +401,13 @@ nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_deriv
     nadir_certificate *certificate = self->certificate;
     const nadir_kappa_matrix *matrix = &self->matrix;
     const double kappa = matrix->proven;
-    const double tau = self->star.kkt.tau;
+    const nadir_kkt *kkt = &self->star.kkt;
     const double size = matrix->shared ? self->radius : self->radius_weighted;
-    const double radius = matrix->shared ? nadir_displacement_radius(context, &self->star.kkt,
-                                                                     &self->star.displacement, &self->below)
-                                         : self->radius_weighted;
-    const double by_kappa = kappa <= 0.5 ? 0 : 2 * tau * (kappa - 0.5) * size * size;
-    /* a few products */
-    const double loss = nadir_round_up(fmin(by_kappa, tau * radius * radius / 4), NADIR_PROOF_ROUNDINGS);
+    const double radius =
+        matrix->shared ? nadir_displacement_radius(context, kkt, &self->star.displacement, &self->below)
+                       : self->radius_weighted;
+    const double loss =
+        fmin(nadir_kkt_loss_by_kappa(kkt, kappa, size), nadir_kkt_loss_by_radius(kkt, radius));
     const double numbers[] = {isfinite(kappa) ? kappa : 0, matrix->theta, matrix->theta_unvisited};
     certificate->kappa = isnan(certificate->kappa) ? kappa : fmin(certificate->kappa, kappa);
     nadir_certificate_offer(certificate, self->level - loss, NADIR_PROOF_RIGOROUS, NADIR_BOUND_SECOND_ORDER);

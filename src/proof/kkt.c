@@ -502,3 +502,19 @@ double nadir_stationary_point_level(const nadir_stationary_point *self)
 {
     return nadir_round_below(self->kkt.J - self->kkt.error, fabs(self->kkt.J), 2);
 }
+
+double nadir_kkt_diameter(double beta)
+{
+    return nadir_round_up(2 * beta, NADIR_PROOF_ROUNDINGS);
+}
+
+double nadir_kkt_loss_by_kappa(const nadir_kkt *kkt, double kappa, double size)
+{
+    return kappa <= 0.5 ? 0
+                        : nadir_round_up(2 * kkt->tau * (kappa - 0.5) * size * size, NADIR_PROOF_ROUNDINGS);
+}
+
+double nadir_kkt_loss_by_radius(const nadir_kkt *kkt, double radius)
+{
+    return nadir_round_up(kkt->tau * radius * radius / 4, NADIR_PROOF_ROUNDINGS);
+}

@@ -117,4 +117,12 @@ nadir_status nadir_stationary_point_kkt(nadir_context *context, const nadir_occu
 /* J* - error: no kernel of the set has a smaller return where kappa <= 1/2. */
 double nadir_stationary_point_level(const nadir_stationary_point *self);
 
+/* At least the distance of any two kernels of the ball, each in it up to rounding. */
+double nadir_kkt_diameter(double beta);
+
+/* How far returns can be below the level, at most: 2 tau (kappa - 1/2) |delta|^2 with kappa > 1/2, |delta| <= size;
+ * and whatever kappa is, tau radius^2 / 4, as tau |delta|^2 - tau radius |delta| is never less (nadir_displacement_radius). */
+double nadir_kkt_loss_by_kappa(const nadir_kkt *kkt, double kappa, double size);
+double nadir_kkt_loss_by_radius(const nadir_kkt *kkt, double radius);
+
 #endif

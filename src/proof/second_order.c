@@ -75,8 +75,7 @@ static nadir_status start(nadir_context *context, const nadir_occupancy_bounds *
                                             NADIR_OCCUPANCY_OWN, &self->star));
     NADIR_CHECK(nadir_stationary_point_kkt(context, bounds, self->beta, candidate->tau, point, &self->star));
     nadir_sensitivity_clear(context, &self->star.sensitivity);
-    /* two kernels of the ball, each in it up to rounding */
-    self->radius = nadir_round_up(2 * self->beta, NADIR_PROOF_ROUNDINGS);
+    self->radius = nadir_kkt_diameter(self->beta);
     const nadir_uncertainty *set = self->problem->uncertainty;
     const nadir_lmo rows = {.model = self->problem->model,
                             .scales = set->scales,
@@ -257,8 +256,7 @@ nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_
     const double level = nadir_stationary_point_level(&self.star);
     const double far =
         nadir_displacement_radius(context, &self.star.kkt, &self.star.displacement, &self.bounds);
-    const double loss =
-        self.bounds.empty ? 0 : nadir_round_up(self.star.kkt.tau * far * far / 4, NADIR_PROOF_ROUNDINGS);
+    const double loss = self.bounds.empty ? 0 : nadir_kkt_loss_by_radius(&self.star.kkt, far);
     nadir_certificate_offer(proof, level - loss, NADIR_PROOF_RIGOROUS, NADIR_BOUND_SECOND_ORDER);
     if (self.bounds.empty || !(level - loss < level)) {
         goto cleanup;
@@ -268,8 +266,7 @@ nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_
         NADIR_CHECK(bound_norm(context, &self, self.bounds.high, self.star.displacement.w, 0.5, &kappa));
     }
     if (isfinite(kappa)) {
-        const double lost =
-            kappa <= 0.5 ? 0 : 2 * self.star.kkt.tau * (kappa - 0.5) * self.radius * self.radius;
+        const double lost = nadir_kkt_loss_by_kappa(&self.star.kkt, kappa, self.radius);
         proof->kappa = kappa;
         nadir_certificate_offer(proof, level - lost, NADIR_PROOF_NUMERICAL, NADIR_BOUND_SECOND_ORDER);
     }
