@@ -6,6 +6,7 @@
 #include "support/support.h"
 
 #include "linalg/vector.h"
+#include "model/landing.h"
 #include "proof/bellman_bound.h"
 #include "proof/kappa.h"
 #include "search/frank_wolfe.h"
@@ -25,6 +26,7 @@ enum { CASES = 1000, KERNELS = 30 };
 
 /* P*, another kernel P, and what there is between them. */
 typedef struct pair {
+    nadir_context *context;
     const nadir_problem *problem;
     const test_stage *stage;
     const double *P;    /* [rows * states] */
@@ -46,6 +48,17 @@ static void pair_make(pair *of)
         for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
             of->J_P += of->d_P[s] * pi[row] * problem->rewards[row];
         }
+    }
+    if (problem->landing != 0) { /* kernels pay what they land on */
+        nadir_kernel *kernel = test_entries_kernel(of->context, problem->model, of->P);
+        double *paid = test_new(problem->states, sizeof *paid);
+        nadir_kernel_rewards(of->context, kernel, problem->policy, problem->sign, paid);
+        of->J_P = 0;
+        for (int64_t s = 0; s < problem->states; s++) {
+            of->J_P += of->d_P[s] * paid[s];
+        }
+        free(paid);
+        nadir_kernel_free(kernel);
     }
     for (int64_t i = 0; i < perturbable->count; i++) {
         for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, i); j++) {
@@ -214,7 +227,12 @@ static void check_attack(nadir_context *context, nadir_random *random, const nad
                                               attack->tau * exp(nadir_random_normal(random)), &found));
     assert_ok(context, nadir_expansion_point_make(context, problem, &stage.perturbable, found.kernel, NULL,
                                                   NULL, &answer));
-    pair of = {.problem = problem, .stage = &stage, .P = P};
+    /* around the nominal kernel and its value, which is the answer to nothing */
+    nadir_expansion_point nominal = {0};
+    const nadir_lagrangian any = {.tau = found.tau, .v = (double *)problem->v};
+    assert_ok(context,
+              nadir_expansion_point_make(context, problem, &stage.perturbable, NULL, NULL, NULL, &nominal));
+    pair of = {.context = context, .problem = problem, .stage = &stage, .P = P};
     of.d_P = test_new(problem->states, sizeof *of.d_P);
     of.delta = test_new(stage.perturbable.entries, sizeof *of.delta);
     for (int i = 0; i < KERNELS; i++) {
@@ -230,10 +248,12 @@ static void check_attack(nadir_context *context, nadir_random *random, const nad
         pair_make(&of);
         check_pair(context, &of, made);
         check_tether(context, &of, &answer, &found, beta, made->scale);
+        check_tether(context, &of, &nominal, &any, beta, made->scale);
     }
     free(of.d_P);
     free(of.delta);
     nadir_expansion_point_clear(context, &answer);
+    nadir_expansion_point_clear(context, &nominal);
     nadir_lagrangian_clear(context, &found);
     claims_clear(context, made);
     test_stage_clear(context, &stage);
@@ -254,6 +274,9 @@ static void test_inequalities(void **state)
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radius, NULL);
         test_miniature tiny =
             i % 4 < 2 ? test_trap_make(context, &random) : test_miniature_make(context, &random, 5);
+        if (i % 7 == 6) {
+            test_miniature_land(context, &random, i / 7, &tiny);
+        }
         test_note("seed %d, case %d, %s, %s, %g", SEED, i, tiny.name, nadir_domain_name(domain), radius);
         test_oracle oracle = test_oracle_make(tiny.model, tiny.policy, &ball);
         test_problem made = test_problem_make(context, tiny.model, tiny.policy, &ball, NULL, 1);
@@ -265,7 +288,8 @@ static void test_inequalities(void **state)
             attack = test_descend(context, problem, radius);
         }
         if (attack.tau > 0) {
-            const double most = nadir_vector_largest(problem->rows, problem->rewards);
+            const double most = nadir_vector_largest(problem->rows, problem->rewards) +
+                                2 * nadir_landing_largest(problem->model);
             claims all = {.scale = most / (1 - problem->gamma)};
             check_attack(context, &random, problem, &oracle, radius, &attack, &all);
             tightest = fmax(tightest, all.tightest);
