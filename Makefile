@@ -5,6 +5,7 @@ JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 FUZZER ?= libfuzzer
 ATTACKS ?= 20
+MUTANTS ?= # how many of them; all
 fuzz_build = $(if $(filter afl,$(FUZZER)),afl,sanitize)
 # Tests that these leave out, as regular expressions; none.
 SANITIZE_SKIP ?= ^$$
@@ -20,7 +21,7 @@ test_in   = $(alone) ctest --test-dir $(1) --output-on-failure --parallel $(JOBS
 sources   = find $(wildcard include src paper engines cli tests bench fuzz examples) -name '*.[ch]' -print0
 
 .PHONY: all deps demo test bench install site dist deb format format-check lint tidy sanitize tsan check-all faults attack \
-        coverage analyze fuzz fuzz-afl clang valgrind clean help
+        mutate coverage analyze fuzz fuzz-afl clang valgrind clean help
 
 all: ## build the library and the command into build/
 	@scripts/deps build
@@ -83,8 +84,12 @@ attack: ## bounds, proofs and verification attacked: ATTACKS (20) times the prob
 	@$(call build,build)
 	@NADIR_ATTACKS=$(ATTACKS) $(call test_in,build) --timeout 7200 --label-regex attack --verbose
 
+mutate: ## unsound changes to what certificates rest on, and which of them the tests see (MUTANTS=10: of a sample)
+	@scripts/deps test
+	@JOBS=$(JOBS) $(alone) scripts/mutate $(if $(MUTANTS),--sample $(MUTANTS))
+
 check-all: FUZZ_SECONDS = 120
-check-all: test clang sanitize valgrind tsan format-check lint analyze coverage faults fuzz fuzz-afl attack ## everything that can be checked, also what takes too long for .ci/run
+check-all: test clang sanitize valgrind tsan format-check lint analyze coverage faults fuzz fuzz-afl attack mutate ## everything that can be checked, also what takes too long for .ci/run
 
 coverage: ## all tests, and which lines of the library they reach: build-coverage/uncovered.txt
 	@scripts/deps check
@@ -134,7 +139,7 @@ format-check: ## fail where clang-format would change something
 	@$(sources) | xargs -0 -r clang-format --dry-run --Werror
 
 clean: ## remove everything built
-	@rm -rf build build-debug build-clang build-sanitize build-thread build-coverage build-analyze build-afl
+	@rm -rf build build-debug build-clang build-sanitize build-thread build-coverage build-analyze build-afl build-mutants
 
 help: ## show this list
 	@sed -n 's/^\([a-z -]*\):.*## /\1\t/p' Makefile | expand -t 16
