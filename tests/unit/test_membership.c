@@ -181,9 +181,39 @@ static const place places[] = {
      false},
 };
 
-static void try_place(nadir_context *context, const place *of, bool dense, storage how)
+/* From all entries, or from the positive ones. */
+static nadir_model *make_model(nadir_context *context, bool dense)
 {
     nadir_model_data data = test_model_data();
+    int64_t starts[ROWS + 1] = {0};
+    int32_t columns[ROWS * STATES];
+    double probabilities[ROWS * STATES];
+    int64_t count = 0;
+    for (int row = 0; row < ROWS; row++) {
+        for (int t = 0; t < STATES; t++) {
+            columns[count] = t;
+            probabilities[count] = nominal[row][t];
+            count += nominal[row][t] > 0;
+        }
+        starts[row + 1] = count;
+    }
+    data.states = STATES;
+    data.rows = ROWS;
+    data.discount = 0.5;
+    data.state_rows = state_rows;
+    data.rewards = rewards;
+    if (dense) {
+        data.dense = &nominal[0][0];
+    } else {
+        data.row_starts = starts;
+        data.columns = columns;
+        data.probabilities = probabilities;
+    }
+    return test_create_model(context, &data);
+}
+
+static void try_place(nadir_context *context, const place *of, bool dense, storage how)
+{
     double P[ROWS][STATES];
     double scales[ROWS] = ALL(1);
     double radius[ROWS];
@@ -194,35 +224,7 @@ static void try_place(nadir_context *context, const place *of, bool dense, stora
     for (int row = 0; row < ROWS; row++) { /* |Delta|_2 = moved sqrt(2) */
         radius[row] = of->nearly ? of->moved * sqrt(2) * (of->inside ? 1 + 1e-8 : 1 - 1e-8) : of->radius[row];
     }
-    data.states = STATES;
-    data.rows = ROWS;
-    data.discount = 0.5;
-    data.state_rows = state_rows;
-    data.dense = &nominal[0][0];
-    data.rewards = rewards;
-    nadir_model *model = test_create_model(context, &data);
-    if (!dense) {
-        nadir_model *stored = model;
-        nadir_model_data sparse = test_view(stored);
-        int64_t starts[ROWS + 1] = {0};
-        int32_t columns[ROWS * STATES];
-        double probabilities[ROWS * STATES];
-        int64_t count = 0;
-        for (int row = 0; row < ROWS; row++) {
-            for (int t = 0; t < STATES; t++) {
-                columns[count] = t;
-                probabilities[count] = nominal[row][t];
-                count += nominal[row][t] > 0;
-            }
-            starts[row + 1] = count;
-        }
-        sparse.dense = NULL;
-        sparse.row_starts = starts;
-        sparse.columns = columns;
-        sparse.probabilities = probabilities;
-        model = test_create_model(context, &sparse);
-        nadir_model_free(stored);
-    }
+    nadir_model *model = make_model(context, dense);
     nadir_ball ball = test_ball(of->set, of->domain, 2, radius, scales);
     ball.radius_count = of->set == NADIR_SET_SA ? ROWS : 1;
     test_note("%s, %s model, storage %d", of->name, dense ? "dense" : "sparse", (int)how);
@@ -263,7 +265,6 @@ static void test_rank_one(void **state)
     static const double k[STATES] = {1, -1, 0.5, -0.5, 0.25, -0.25};
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
         const rank_one *of = &ranks[i];
-        nadir_model_data data = test_model_data();
         double scales[ROWS] = ALL(1);
         const double b[ROWS] = {0.03, 0, 0.04, 0, 0, 0, 0};
         double own[STATES];
@@ -276,13 +277,7 @@ static void test_rank_one(void **state)
         }
         const double radius = 0.05 * length / (1 + of->outside);
         scales[2] = of->pinned ? 0 : 1;
-        data.states = STATES;
-        data.rows = ROWS;
-        data.discount = 0.5;
-        data.state_rows = state_rows;
-        data.dense = &nominal[0][0];
-        data.rewards = rewards;
-        nadir_model *model = test_create_model(context, &data);
+        nadir_model *model = make_model(context, true);
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_FREE, 2, &radius, scales);
         test_note("rank one, %s", of->name);
         assert_ok(context, nadir_kernel_create_rank_one(context, model, b, own, &kernel));
