@@ -20,7 +20,7 @@ typedef struct cli_comparison {
     const char *plot_path; /* NULL: none */
     const char *methods;   /* as given: names between commas; NULL: all */
     nadir_baseline_settings budget;
-    nadir_robust exact;
+    nadir_robust exact; /* unless it is not certified: what evaluate finds */
     cli_compared compared[CLI_COMPARE_METHODS];
     int count;
 } cli_comparison;

@@ -76,17 +76,19 @@ nadir_status cli_compare_draw(cli_run *run, const cli_comparison *comparison)
         return status;
     }
     const double last = last_time(comparison);
+    const char *named = comparison->exact.certified ? "exact" : "largest known";
     fprintf(plot.script,
-            "set title 'Penalty found against time, %% of the exact one, %.6g'\n"
+            "set title 'Penalty found against time, %% of the %s one, %.6g'\n"
             "set logscale x\nset xrange [%.6g:%.6g]\nset yrange [0:105]\n"
-            "set xlabel 'seconds since the nominal solution'\nset ylabel '%% of the exact penalty'\n"
+            "set xlabel 'seconds since the nominal solution'\nset ylabel '%% of the %s penalty'\n"
             "set format x '%%g'\n"
             "set border 3 linewidth 2\nset xtics out nomirror\nset ytics out nomirror\n"
             "set grid ytics linewidth 1 linecolor rgb '#dddddd'\n"
             "set key outside right center Left reverse samplen 2\n",
-            fabs(comparison->exact.penalty), first_time(comparison), last);
+            named, fabs(comparison->exact.penalty), first_time(comparison), last, named);
     write_trajectories(comparison, plot.script);
-    fputs("plot 100 with lines linewidth 1 dashtype 2 linecolor rgb '#000000' title 'exact'", plot.script);
+    fprintf(plot.script, "plot 100 with lines linewidth 1 dashtype 2 linecolor rgb '#000000' title '%s'",
+            named);
     for (int i = 0; i < comparison->count; i++) {
         const cli_style *style = cli_style_find(comparison->compared[i].name);
         fprintf(plot.script, ", $m%d with steps linewidth 2.5 linecolor rgb '%s' notitle", i, style->colour);
