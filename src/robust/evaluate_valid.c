@@ -358,14 +358,19 @@ cleanup:
     return status;
 }
 
-/* Rewards on landing: searches from where rows answer at once. */
-static nadir_status search_from_rows(nadir_valid_run *run, bool *better)
+/* Searches from further starts. */
+static nadir_status search_further(nadir_valid_run *run, bool *better)
 {
     const nadir_robust_settings *settings = run->settings;
-    return run->problem->landing == 0
-               ? NADIR_OK
-               : nadir_multistart_rows(run->context, run->problem, run->beta, settings->tolerance,
-                                       settings->iterations_limit, &run->evaluation->candidate, better);
+    const nadir_multistart_plan *plan = nadir_further_starts(run->problem);
+    const double begun = nadir_clock_seconds();
+    *better = false;
+    NADIR_TRY(plan != NULL
+                  ? nadir_multistart_further(run->context, run->problem, run->beta, plan, settings->tolerance,
+                                             settings->iterations_limit, &run->evaluation->candidate, better)
+                  : NADIR_OK);
+    run->evaluation->robust_time += nadir_clock_seconds() - begun;
+    return NADIR_OK;
 }
 
 /* Proofs, and further searches from where they fail. */
@@ -379,7 +384,7 @@ static nadir_status prove_and_search(nadir_valid_run *run)
         better = false;
         NADIR_CHECK(prove(run));
         if (attempt == 0 && run->proof.lower < wanted_lower(run)) {
-            NADIR_CHECK(search_from_rows(run, &better));
+            NADIR_CHECK(search_further(run, &better));
         }
         if (run->proof.lower < wanted_lower(run) && run->proof.v_tau != NULL) {
             bool found;
@@ -425,7 +430,7 @@ nadir_status nadir_valid_certify(nadir_valid_run *run)
         NADIR_TRY(prove_and_search(run));
     } else {
         bool better;
-        NADIR_TRY(search_from_rows(run, &better));
+        NADIR_TRY(run->problem->landing != 0 ? search_further(run, &better) : NADIR_OK);
         NADIR_TRY(nadir_evaluation_check_valid(run->context, run->problem, run->factor, evaluation));
     }
     if (!nadir_evaluation_is_close(run->problem, run->settings, evaluation)) {

@@ -36,6 +36,12 @@
  * trial. */
 #define NADIR_POLISH_AT_ONCE_STATES 20000
 
+/* Further starts of the search where no proof succeeds at once (strategy.c). NULL: none. All of them up to the
+ * first number of states, some up to the second, where steps are iterative solves: by trial. */
+#define NADIR_FURTHER_STATES_ALL 200
+#define NADIR_FURTHER_STATES     5000
+const nadir_multistart_plan *nadir_further_starts(const nadir_problem *problem);
+
 /* ------------------------------------------------------------------------------------ many radii */
 
 /* So many radii are worth the set-up of a shared proof, the columns of the nominal kernel: by trial. */

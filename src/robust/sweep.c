@@ -3,8 +3,8 @@
  *
  * Non-rectangular ball on the domains simplex and support: radii are taken in rising order, each search
  * starting from the results before (frank_wolfe.h). A path need not lead to the worst kernel: now and then it
- * is compared with a cold start. Where that finds a worse kernel, smaller radii are searched again from
- * there, as long as that makes a difference.
+ * is compared with a cold start. Radii that are not certified have further starts, as one radius alone has them,
+ * and are searched again from the next larger one at the end.
  *
  * Free domain: nadir_free_evaluate. Other sets, and radius 0: one evaluation for each radius.
  */
@@ -28,40 +28,42 @@ typedef struct sweep {
     nadir_kappa_path *kappa_path; /* NULL: not made, yet or ever */
 } sweep;
 
-/* Searches smaller radii again, from the kernel of runs[from] moved into their balls, as long as that finds
- * worse kernels. */
-static nadir_status backfill(sweep *self, int64_t from)
+/* Searches radii that are not certified again, from the worst kernel of the next larger one. */
+static nadir_status search_down(sweep *self)
 {
     nadir_status status = NADIR_OK;
-    nadir_kernel *start = NULL;
+    nadir_context *context = self->context;
     nadir_candidate candidate = {0};
-    for (int64_t j = from - 1; j >= 0; j--) {
+    nadir_kernel *spare[2] = {NULL, NULL};
+    for (int64_t j = self->count - 2; j >= 0; j--) {
         nadir_valid_run *run = &self->runs[j];
-        const nadir_lagrangian worse = {.kernel = self->runs[j + 1].evaluation->candidate.kernel,
-                                        .distance = self->runs[j + 1].beta};
-        const double begun = nadir_clock_seconds();
-        NADIR_CHECK(nadir_lagrangian_kernel_in_ball(self->context, self->problem, run->beta, &worse, &start));
-        NADIR_CHECK(nadir_frank_wolfe_run(self->context, self->problem, run->beta, start,
-                                          self->settings->tolerance, self->settings->iterations_limit,
-                                          &candidate));
-        run->evaluation->robust_time += nadir_clock_seconds() - begun;
-        if (!nadir_valid_is_worse(run, &candidate, &run->evaluation->candidate)) {
-            break;
+        const nadir_candidate *larger = &self->runs[j + 1].evaluation->candidate;
+        if (larger->v == NULL || run->evaluation->candidate.v == NULL ||
+            nadir_evaluation_is_close(self->problem, self->settings, run->evaluation)) {
+            continue;
         }
-        NADIR_CHECK(nadir_valid_take_worse(run, &candidate));
-        nadir_candidate_clear(self->context, &candidate);
-        nadir_kernel_free(start);
-        start = NULL;
+        const double begun = nadir_clock_seconds();
+        NADIR_CHECK(nadir_frank_wolfe_warm(context, self->problem, run->beta, larger->v, larger->d,
+                                           self->settings->tolerance, self->settings->iterations_limit, spare,
+                                           &candidate));
+        run->evaluation->robust_time += nadir_clock_seconds() - begun;
+        if (nadir_valid_is_worse(run, &candidate, &run->evaluation->candidate)) {
+            run->frank_wolfe = NULL;
+            NADIR_CHECK(nadir_valid_take_worse(run, &candidate));
+            nadir_kernel_free(run->evaluation->candidate.kernel);
+            run->evaluation->candidate.kernel = NULL;
+        }
+        nadir_candidate_clear(context, &candidate);
     }
 cleanup:
-    nadir_candidate_clear(self->context, &candidate);
-    nadir_kernel_free(start);
+    nadir_kernel_free(spare[0]);
+    nadir_kernel_free(spare[1]);
+    nadir_candidate_clear(context, &candidate);
     return status;
 }
 
-/* Along the path to runs[j], compared with a cold start now and then. *path_jumped: the cold start is worse,
- * and has been taken. */
-static nadir_status follow_path(sweep *self, int64_t j, bool *path_jumped)
+/* Along the path to runs[j], compared with a cold start now and then. */
+static nadir_status follow_path(sweep *self, int64_t j)
 {
     nadir_status status = NADIR_OK;
     nadir_valid_run *run = &self->runs[j];
@@ -74,10 +76,9 @@ static nadir_status follow_path(sweep *self, int64_t j, bool *path_jumped)
     if (self->followed == NADIR_PATH_LENGTH || j == self->count - 1 ||
         candidate->iterations > NADIR_PATH_STEPS) {
         NADIR_CHECK(nadir_valid_search_cold(run, &cold));
-        *path_jumped = nadir_valid_is_worse(run, &cold, candidate);
         self->followed = 0;
     }
-    if (*path_jumped) {
+    if (cold.kernel != NULL && nadir_valid_is_worse(run, &cold, candidate)) {
         const nadir_candidate before = *candidate;
         *candidate = cold;
         cold = before;
@@ -90,17 +91,16 @@ cleanup:
 }
 
 /* The worst kernel of runs[j]. */
-static nadir_status search(sweep *self, int64_t j, bool *path_jumped)
+static nadir_status search(sweep *self, int64_t j)
 {
     nadir_valid_run *run = &self->runs[j];
     const double begun = nadir_clock_seconds();
-    *path_jumped = false;
     nadir_valid_drop_transpose(run);
     if (self->path.count == 0) {
         NADIR_TRY(nadir_valid_search_cold(run, &run->evaluation->candidate));
         NADIR_TRY(nadir_radius_path_add(self->context, &self->path, 0, self->problem->v, self->problem->d));
     } else {
-        NADIR_TRY(follow_path(self, j, path_jumped));
+        NADIR_TRY(follow_path(self, j));
     }
     run->evaluation->robust_time += nadir_clock_seconds() - begun;
     return NADIR_OK;
@@ -122,23 +122,21 @@ static nadir_status begin_kappa_path(sweep *self, int64_t j)
     return NADIR_OK;
 }
 
-/* One radius: search, proofs, and the radii before if the path was wrong. The path gets the candidate after
- * its proof, which may have made it more stationary. */
+/* One radius: search and proofs. The path gets the candidate after its proof, which may have made it more
+ * stationary. */
 static nadir_status evaluate_next(sweep *self, int64_t j)
 {
     nadir_valid_run *run = &self->runs[j];
     const nadir_candidate *candidate = &run->evaluation->candidate;
     bool done;
-    bool path_jumped;
     NADIR_TRY(nadir_valid_take_free(run, &done));
     if (done) {
         return NADIR_OK;
     }
-    NADIR_TRY(search(self, j, &path_jumped));
+    NADIR_TRY(search(self, j));
     NADIR_TRY(begin_kappa_path(self, j));
     NADIR_TRY(nadir_valid_certify(run));
-    NADIR_TRY(nadir_radius_path_add(self->context, &self->path, run->beta, candidate->v, candidate->d));
-    return path_jumped ? backfill(self, j) : NADIR_OK;
+    return nadir_radius_path_add(self->context, &self->path, run->beta, candidate->v, candidate->d);
 }
 
 static nadir_status sweep_valid(nadir_context *context, const nadir_problem *problem,
@@ -165,6 +163,7 @@ static nadir_status sweep_valid(nadir_context *context, const nadir_problem *pro
         }
         NADIR_CHECK(evaluate_next(&self, j));
     }
+    NADIR_CHECK(search_down(&self));
 cleanup:
     for (int64_t j = 0; self.runs != NULL && j < count; j++) {
         nadir_valid_run_clear(&self.runs[j]);

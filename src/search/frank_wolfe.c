@@ -11,8 +11,8 @@
  * stationarity gap: zero exactly where no direction is a descent direction. Steps are full ones, P <- X.
  * Where the return does not fall by a small share of the gap, the step is halved until it does.
  *
- * At p = 1 the set is a polytope. Where rewards on landing are not separable, the worst kernel need not be a
- * vertex, and steps to vertices zigzag. When the first of them fails, proximal steps with the curvature of the
+ * At p = 1 the set is a polytope. The worst kernel need not be a vertex: rows share the ball, and one that leads
+ * to another is worth the more the more the other moves. Steps to vertices then zigzag. When the first of them fails, proximal steps with the curvature of the
  * last one take over (spectral projected gradients, as in difference_search.c).
  */
 #include "search/frank_wolfe.h"
@@ -21,27 +21,25 @@
 #include "linalg/vector.h"
 #include "model/kernel_device.h"
 #include "model/landing.h"
-#include "proof/perturbable_rows.h"
 #include "search/kernel_solver.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Armijo: the share of the gap by which the return must fall. */
 #define ARMIJO 1e-4
 /* With a tolerance of at least this, dense systems are solved with low accuracy. */
 #define ROUGH 1e-6
+/* With a tolerance of at least this, steps to vertices do: proximal ones cost 10 times as much. */
+#define COARSE 1e-3
 /* Steps shorter than this are not tried. */
 #define SHORTEST 1e-9
+/* Least curvature of a proximal step, as a share of that with which a step of the length of the radius uses up
+ * the gap: where the return is concave or linear it is nearly the linear step. */
+#define LEAST_CURVATURE 1e-3
 /* Entries of rows that proximal steps write out, at most. */
 #define WRITTEN_OUT 2e7
-/* Rows that a search of p = 1 starts from, at most. Of 240 random models of 8 to 40 states with rewards on
- * landing, searches from no row, one, and 4 or more missed a worse kernel 4, 3 and 0 times. */
-enum { STRUCK = 16, STRUCK_LARGE = 4 };
-/* More states than this are large. Each row costs 0.07 of an evaluation at 1000 states. */
-#define LARGE 200
 enum {
     IDLE = 16,    /* steps that lower neither the return nor the gap: the end */
     STRETCH = 500 /* steps that are worth looking back at: most searches take ten */
@@ -187,7 +185,7 @@ static bool has_proximal(const nadir_problem *problem)
 {
     const nadir_model *model = problem->model;
     const bool sparse = model->dense == NULL && problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT;
-    return problem->landing != 0 && problem->uncertainty->p == 1 && model->exchange == NULL &&
+    return problem->uncertainty->p == 1 && model->exchange == NULL &&
            (sparse || (double)model->rows * (double)model->states <= WRITTEN_OUT);
 }
 
@@ -202,9 +200,8 @@ static nadir_status find_proximal(nadir_context *context, nadir_frank_wolfe *sel
         self->ball = *problem->uncertainty;
         NADIR_TRY(nadir_lmo_row_costs_make(context, problem->model, &self->ball, &self->costs));
     }
-    if (!self->proximal) {
-        self->curvature = self->gap / (self->beta * self->beta);
-    }
+    const double first = self->gap / (self->beta * self->beta); /* a step of length beta uses up the gap */
+    self->curvature = self->proximal ? fmax(self->curvature, LEAST_CURVATURE * first) : first;
     self->proximal = true;
     self->ball.radius = self->beta;
     memset(self->work, 0, (size_t)problem->states * sizeof *self->work);
@@ -256,7 +253,7 @@ static nadir_status step(nadir_context *context, nadir_frank_wolfe *self, bool *
     NADIR_CHECK(nadir_frank_wolfe_write(context, self, &next->kernel));
     NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, &self->current, next));
     *moved = next->J <= self->current.J - ARMIJO * self->gap + noise(context, self);
-    if (!*moved && has_proximal(self->problem)) {
+    if (!*moved && !self->coarse && has_proximal(self->problem)) {
         return step_proximally(context, self, moved);
     }
     if (!*moved) {
@@ -332,6 +329,7 @@ static void hand_over(nadir_frank_wolfe *self, nadir_candidate *candidate)
 static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, double tolerance,
                             int64_t iterations_limit, nadir_candidate *candidate)
 {
+    self->coarse = tolerance >= COARSE;
     nadir_stop reason = NADIR_STOP_NONE;
     bool moved = true;
     bool slow = false;
@@ -580,204 +578,4 @@ nadir_status nadir_frank_wolfe_gap(nadir_context *context, nadir_frank_wolfe *se
     }
     self->gap = gap > 0 ? gap : 0;
     return NADIR_OK;
-}
-
-/* ------------------------------------------------------------------------------- several starts */
-
-/* Multipliers tried where no bound on occupancies is at hand, as shares of the one at which the rows of a
- * state with all of the occupancy would use up the ball. */
-static const double prices[] = {0.3, 0.03, 0.003};
-
-/* Whether some kernel of the set reaches a state of occupancy zero. */
-static nadir_status misses_states(nadir_context *context, const nadir_problem *problem, const double *d,
-                                  bool *misses)
-{
-    nadir_status status = NADIR_OK;
-    const double nothing = DBL_EPSILON * DBL_EPSILON / (1 - problem->gamma);
-    bool *reach = NULL;
-    bool visited = true;
-    NADIR_NEW(context, reach, problem->states);
-    NADIR_CHECK(nadir_reachable_states(context, problem, reach));
-    for (int64_t s = 0; s < problem->states; s++) {
-        visited = visited && (d[s] > nothing || !reach[s]);
-    }
-    *misses = !nadir_allreduce_and(context, visited);
-cleanup:
-    nadir_release(context, reach);
-    return status;
-}
-
-/* A search from a kernel of the ball; otherwise as nadir_multistart_again. */
-static nadir_status search_from(nadir_context *context, const nadir_problem *problem, double beta,
-                                const nadir_kernel *start, double tolerance, int64_t iterations_limit,
-                                nadir_candidate *candidate, bool *better)
-{
-    nadir_status status = NADIR_OK;
-    nadir_candidate other = {0};
-    NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, start, tolerance, iterations_limit, &other));
-    const double rounding = 64 * DBL_EPSILON * nadir_global_largest(context, problem->states, other.v);
-    *better = other.J < candidate->J - tolerance * (problem->J - candidate->J) - rounding;
-    other.iterations += candidate->iterations;
-    candidate->iterations = other.iterations;
-    if (*better) {
-        nadir_candidate_clear(context, candidate);
-        *candidate = other;
-        other = (nadir_candidate){0};
-    }
-cleanup:
-    nadir_candidate_clear(context, &other);
-    return status;
-}
-
-nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem *problem, double beta,
-                                    const nadir_lagrangian *lagrangian, double tolerance,
-                                    int64_t iterations_limit, nadir_candidate *candidate, bool *better)
-{
-    nadir_status status = NADIR_OK;
-    nadir_kernel *start = NULL;
-    NADIR_CHECK(nadir_lagrangian_kernel_in_ball(context, problem, beta, lagrangian, &start));
-    NADIR_CHECK(search_from(context, problem, beta, start, tolerance, iterations_limit, candidate, better));
-cleanup:
-    nadir_kernel_free(start);
-    return status;
-}
-
-/* What the answer of a row within the whole ball promises to first order. */
-typedef struct struck_row {
-    double gain;
-    int64_t row;
-} struck_row;
-
-static int by_gain(const void *left, const void *right)
-{
-    const struct struck_row *a = left;
-    const struct struck_row *b = right;
-    return a->gain != b->gain ? (a->gain < b->gain) - (a->gain > b->gain)
-                              : (a->row > b->row) - (a->row < b->row);
-}
-
-/* The rows whose answers gain, those that gain most first; at most STRUCK or STRUCK_LARGE. struck: [rows]. */
-static int64_t sort_rows(const nadir_problem *problem, const nadir_lmo_solution *answers, struck_row *struck)
-{
-    const nadir_model *model = problem->model;
-    int64_t count = 0;
-    for (int64_t s = 0; s < problem->states; s++) {
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const double weight = problem->d[s] * problem->policy->probabilities[row];
-            struck[count] = (struck_row){weight * answers[row].gain, row};
-            count += struck[count].gain > 0;
-        }
-    }
-    qsort(struck, (size_t)count, sizeof *struck, by_gain);
-    const int64_t most = problem->states > LARGE ? STRUCK_LARGE : STRUCK;
-    return count < most ? count : most;
-}
-
-/* Searches from the answers of one row after another. Norm 1 has no engine: all rows are here. */
-static nadir_status strike_rows(nadir_context *context, const nadir_problem *problem, double beta,
-                                const nadir_lmo_rectangular *lmo, double tolerance, int64_t iterations_limit,
-                                nadir_candidate *candidate, bool *better)
-{
-    nadir_status status = NADIR_OK;
-    struck_row *struck = NULL;
-    nadir_lmo_solution *alone = NULL;
-    nadir_kernel *start = NULL;
-    NADIR_NEW(context, struck, problem->rows);
-    NADIR_NEW_ZERO(context, alone, problem->rows);
-    const int64_t count = sort_rows(problem, lmo->solutions, struck);
-    for (int64_t i = 0; i < count; i++) {
-        bool found;
-        alone[struck[i].row] = lmo->solutions[struck[i].row];
-        NADIR_CHECK(nadir_lmo_kernel(context, &lmo->rows, alone, &start));
-        alone[struck[i].row] = (nadir_lmo_solution){0};
-        NADIR_CHECK(
-            search_from(context, problem, beta, start, tolerance, iterations_limit, candidate, &found));
-        *better = *better || found;
-    }
-cleanup:
-    nadir_kernel_free(start);
-    nadir_release(context, alone);
-    nadir_release(context, struck);
-    return status;
-}
-
-nadir_status nadir_multistart_rows(nadir_context *context, const nadir_problem *problem, double beta,
-                                   double tolerance, int64_t iterations_limit, nadir_candidate *candidate,
-                                   bool *better)
-{
-    nadir_status status = NADIR_OK;
-    nadir_uncertainty set = *problem->uncertainty;
-    nadir_problem each = *problem;
-    nadir_lmo_rectangular lmo = {0};
-    nadir_lagrangian all = {0};
-    set.set = NADIR_SET_SA;
-    each.uncertainty = &set;
-    NADIR_CHECK(nadir_lmo_rectangular_make(context, &each, beta / set.radius, &lmo));
-    NADIR_CHECK(nadir_lmo_rectangular_solve(context, &lmo, problem->v));
-    NADIR_CHECK(nadir_lmo_rectangular_kernel(context, &lmo, &all.kernel));
-    for (int64_t row = 0; row < problem->rows; row++) {
-        all.distance += nadir_power(lmo.solutions[row].norm, set.p);
-    }
-    all.distance = nadir_power(nadir_allreduce_sum(context, all.distance), 1 / set.p);
-    if (set.p != 1) { /* searches have solutions of their own, and these are large */
-        nadir_lmo_rectangular_clear(context, &lmo);
-    }
-    NADIR_CHECK(
-        nadir_multistart_again(context, problem, beta, &all, tolerance, iterations_limit, candidate, better));
-    if (set.p == 1) {
-        NADIR_CHECK(
-            strike_rows(context, problem, beta, &lmo, tolerance, iterations_limit, candidate, better));
-    }
-cleanup:
-    nadir_lagrangian_clear(context, &all);
-    nadir_lmo_rectangular_clear(context, &lmo);
-    return status;
-}
-
-/* The multiplier at which moving a row by beta gains what it costs, in a state with all of the occupancy. */
-static double price_scale(const nadir_problem *problem, double beta)
-{
-    const double p = problem->uncertainty->p;
-    double low = INFINITY;
-    double high = -INFINITY;
-    for (int64_t s = 0; s < problem->states; s++) {
-        low = fmin(low, problem->v[s]);
-        high = fmax(high, problem->v[s]);
-    }
-    const nadir_landing *landing = &problem->model->landing;
-    const double paid = problem->landing != 0 ? landing->e_high - landing->e_low : 0;
-    return (problem->gamma * (high - low) + paid) / (1 - problem->gamma) / (p * pow(beta, p - 1));
-}
-
-nadir_status nadir_multistart_missed(nadir_context *context, const nadir_problem *problem, double beta,
-                                     double tolerance, int64_t iterations_limit, nadir_candidate *candidate)
-{
-    nadir_status status = NADIR_OK;
-    double *d_bar = NULL;
-    bool misses;
-    bool better;
-    NADIR_CHECK(misses_states(context, problem, candidate->d, &misses));
-    if (!misses) {
-        goto cleanup;
-    }
-    NADIR_CHECK(nadir_model_check_one_process(
-        context, problem->model, "models with states that the ball can reach and the worst kernel does not"));
-    NADIR_NEW(context, d_bar, problem->states);
-    for (int64_t s = 0; s < problem->states; s++) {
-        d_bar[s] = 1 / (1 - problem->gamma);
-    }
-    const double scale = price_scale(problem, beta);
-    for (size_t i = 0; i < sizeof prices / sizeof *prices && scale > 0 && isfinite(scale); i++) {
-        nadir_lagrangian lagrangian = {0};
-        status = nadir_lagrangian_solve(context, problem, beta, d_bar, prices[i] * scale, &lagrangian);
-        if (status == NADIR_OK) {
-            status = nadir_multistart_again(context, problem, beta, &lagrangian, tolerance, iterations_limit,
-                                            candidate, &better);
-        }
-        nadir_lagrangian_clear(context, &lagrangian);
-        NADIR_CHECK(status);
-    }
-cleanup:
-    nadir_release(context, d_bar);
-    return status;
 }

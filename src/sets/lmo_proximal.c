@@ -37,7 +37,7 @@ typedef struct proximal {
 static double solve_entry(double p, double l, double k, double h)
 {
     if (p == 1) {
-        return fmax(0, (h - k) / l);
+        return h > k ? (h - k) / l : 0;
     }
     if (p == 2 || k == 0) {
         return h / (l + k);
@@ -64,18 +64,31 @@ static double solve_entry(double p, double l, double k, double h)
 /* X at omega, and its sum less 1. */
 static double fill_entries(const proximal *self, double omega)
 {
-    const nadir_uncertainty *set = self->costs->set;
+    const double p = self->costs->set->p;
+    const bool free = self->costs->set->domain == NADIR_DOMAIN_FREE;
     double sum = 0;
     for (int64_t i = 0; i < self->view.count; i++) {
         const double h = omega - self->cost[i];
-        const double z = isinf(set->p) ? fmin(fabs(h) / self->l, self->radius)
-                         : h == 0      ? 0
-                                       : solve_entry(set->p, self->l, self->k, fabs(h));
+        const double z = isinf(p) ? fmin(fabs(h) / self->l, self->radius)
+                         : h == 0 ? 0
+                                  : solve_entry(p, self->l, self->k, fabs(h));
         const double x = self->view.phat[i] + (h < 0 ? -z : z);
-        self->X[i] = set->domain == NADIR_DOMAIN_FREE ? x : fmax(0, x);
+        self->X[i] = free || x > 0 ? x : 0;
         sum += self->X[i] - self->view.phat[i];
     }
     return sum;
+}
+
+/* Whether a row of `from` is the nominal one. */
+static bool is_nominal(const proximal *self, int64_t row, const nadir_row *own)
+{
+    const nadir_row nominal = nadir_model_row(self->costs->model, row);
+    bool same = own->count == nominal.count;
+    for (int64_t i = 0; same && i < own->count; i++) {
+        same =
+            own->values[i] == nominal.values[i] && nadir_row_column(own, i) == nadir_row_column(&nominal, i);
+    }
+    return same;
 }
 
 /* Reads a row, and solves it for the multiplier k: omega by false position (Illinois). False: it cannot
@@ -90,6 +103,9 @@ static bool solve_row(proximal *self, int64_t row, double k, double radius)
         return false;
     }
     const nadir_row own = nadir_explicit_row(&self->from, row);
+    if (costs->weights[row] == 0 && is_nominal(self, row, &own)) {
+        return false;
+    }
     self->view = nadir_lmo_row_costs_view(costs, row, costs->work);
     self->l = self->curvature / alpha / alpha;
     self->k = isinf(p) || k == 0 ? 0 : k / pow(alpha, p);
@@ -108,6 +124,9 @@ static bool solve_row(proximal *self, int64_t row, double k, double radius)
         bracket.low = fmin(bracket.low, self->cost[i]);
         bracket.high = fmax(bracket.high, self->cost[i]);
     }
+    if (costs->set->domain != NADIR_DOMAIN_FREE && !isinf(p)) { /* the cheapest entry alone reaches 1 there */
+        bracket.high = fmin(bracket.high, nextafter(bracket.low + self->l + self->k, INFINITY));
+    }
     double below = fill_entries(self, bracket.low);
     double above = fill_entries(self, bracket.high);
     for (int i = 0; i < 100 && below < -NADIR_ROUND_UNIT && above > NADIR_ROUND_UNIT; i++) {
@@ -121,7 +140,10 @@ static bool solve_row(proximal *self, int64_t row, double k, double radius)
         *(sum <= 0 ? &below : &above) = sum;
         *(sum <= 0 ? &above : &below) /= halve ? 1 : 2;
     }
-    const double excess = fill_entries(self, -below < above ? bracket.low : bracket.high);
+    double excess = fill_entries(self, -below < above ? bracket.low : bracket.high);
+    if (costs->set->domain != NADIR_DOMAIN_FREE && !(excess > -1)) { /* zeros have no sum to divide by */
+        excess = fill_entries(self, bracket.high);
+    }
     for (int64_t i = 0; i < self->view.count; i++) { /* removes the rounding of the sum */
         self->X[i] = costs->set->domain == NADIR_DOMAIN_FREE ? self->X[i] - excess / (double)self->view.count
                                                              : self->X[i] / (1 + excess);

@@ -7,7 +7,7 @@
 
 #include "model/landing.h"
 #include "proof/certificate.h"
-#include "search/frank_wolfe.h"
+#include "robust/strategy.h"
 #include "support/landing.h"
 #include "support/reference.h"
 #include "support/robust.h"
@@ -235,9 +235,9 @@ static void two_rows_are_worse_than_one(void **state)
     test_landing_clear(&draft);
 }
 
-/* At p = 1 the search from the nominal kernel stops at a kernel that is not the worst; from struck rows it finds
+/* At p = 1 the search from the nominal kernel stops at a kernel that is not the worst; from further starts it finds
  * the golden value. */
-static void struck_rows_find_more(void **state)
+static void further_starts_find_more(void **state)
 {
     nadir_context *context = *state;
     nadir_model *model = test_landing_golden_model(context, TEST_RND, false);
@@ -252,7 +252,8 @@ static void struck_rows_find_more(void **state)
     assert_ok(context, nadir_frank_wolfe_run(context, &setup.problem, radius, NULL, 1e-9, 1000, &candidate));
     const double from_nominal = nadir_landing_return(model, candidate.J);
     assert_ok(context,
-              nadir_multistart_rows(context, &setup.problem, radius, 1e-9, 1000, &candidate, &better));
+              nadir_multistart_further(context, &setup.problem, radius, nadir_further_starts(&setup.problem),
+                                       1e-9, 1000, &candidate, &better));
     assert_true(better && from_nominal > 3.2277 + 1e-3);
     assert_close(nadir_landing_return(model, candidate.J), 3.227699646, 1e-9);
     nadir_candidate_clear(context, &candidate);
@@ -331,7 +332,7 @@ int main(void)
         test_with_context(terms_add_up_to_the_penalty),
         test_with_context(terms_are_finite_differences),
         test_with_context(two_rows_are_worse_than_one),
-        test_with_context(struck_rows_find_more),
+        test_with_context(further_starts_find_more),
         test_with_context(radii_agree),
         cmocka_unit_test(memory_may_run_out),
     };

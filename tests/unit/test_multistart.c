@@ -1,0 +1,230 @@
+/*
+ * test_multistart.c: the search for the worst kernel where no proof succeeds, on garnets: known worse kernels are
+ * found; random starts and a path down from larger radii find nothing worse; many radii at once find what one
+ * finds; at p = 1 steps do not zigzag.
+ */
+#include "support/support.h"
+
+#include "proof/certificate.h"
+#include "search/frank_wolfe.h"
+#include "support/generated.h"
+#include "support/reference.h"
+#include "support/robust.h"
+#include "support/valid.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SEED 24601
+
+/* A garnet with its optimal policy. */
+typedef struct garnet {
+    nadir_model *model;
+    nadir_policy *policy;
+    nadir_solver *solver;
+} garnet;
+
+static garnet garnet_make(nadir_context *context, int64_t states, int64_t actions, uint64_t seed)
+{
+    nadir_generate_settings shape;
+    garnet made;
+    nadir_generate_settings_default(&shape);
+    shape.states = states;
+    shape.actions = actions;
+    shape.branch = 5;
+    shape.seed = seed;
+    made.model = test_generate(context, "garnet", &shape);
+    made.policy = test_optimal_policy(context, made.model);
+    made.solver = test_solver(context, made.model, made.policy);
+    return made;
+}
+
+static void garnet_clear(garnet *made)
+{
+    nadir_solver_free(made->solver);
+    nadir_policy_free(made->policy);
+    nadir_model_free(made->model);
+}
+
+/* Kernels with these returns are known. */
+static void known_kernels_are_found(void **state)
+{
+    static const struct {
+        uint64_t seed;
+        double norm, radius, known;
+        nadir_domain domain;
+    } cases[] = {{0, 1, 2, 9.721, NADIR_DOMAIN_SIMPLEX}, {2, 2, 1.6, 10.3495, NADIR_DOMAIN_SUPPORT}};
+    nadir_context *context = *state;
+    for (int i = 0; i < 2; i++) {
+        garnet here = garnet_make(context, 20, 3, cases[i].seed);
+        const nadir_ball ball =
+            test_ball(NADIR_SET_NONRECT, cases[i].domain, cases[i].norm, &cases[i].radius, NULL);
+        const nadir_robust found = test_robust(context, here.solver, &ball, NULL, NULL);
+        test_note("seed %d, %s", (int)cases[i].seed, test_ball_name(&ball));
+        assert_that(found.robust_return <= cases[i].known, "%.12g", found.robust_return);
+        garnet_clear(&here);
+    }
+}
+
+/* A kernel of the ball: some rows lead elsewhere, all changes shortened alike. To be freed. */
+static nadir_kernel *random_kernel(nadir_context *context, const nadir_problem *problem, nadir_random *random)
+{
+    nadir_model *model = problem->model;
+    const int64_t n = model->states;
+    const double p = problem->uncertainty->p;
+    const double share = pow(0.1, nadir_random_uniform(random)); /* of rows that change */
+    double *entries = test_new(model->rows * n, sizeof *entries);
+    double *nominal = test_new(model->rows * n, sizeof *nominal);
+    double sum = 0;
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row own = nadir_model_row(model, row);
+        const bool moves = nadir_random_uniform(random) < share;
+        const bool all = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
+        const int64_t chosen = (int64_t)(nadir_random_uniform(random) * (double)(all ? n : own.count));
+        for (int64_t i = 0; i < own.count; i++) {
+            nominal[row * n + nadir_row_column(&own, i)] = own.values[i];
+        }
+        for (int64_t t = 0; t < n; t++) {
+            const bool there = t == (all ? chosen : nadir_row_column(&own, chosen));
+            entries[row * n + t] = moves ? there : nominal[row * n + t];
+            sum += pow(fabs(entries[row * n + t] - nominal[row * n + t]), p);
+        }
+    }
+    const double radius = problem->uncertainty->radius * (1 - 1e-9);
+    const double shorter = fmin(1, radius / pow(sum, 1 / p));
+    for (int64_t i = 0; i < model->rows * n; i++) {
+        entries[i] = nominal[i] + shorter * (entries[i] - nominal[i]);
+    }
+    nadir_kernel *made = test_entries_kernel(context, model, entries);
+    free(entries);
+    free(nominal);
+    return made;
+}
+
+static double descend(nadir_context *context, const nadir_problem *problem, double beta,
+                      const nadir_kernel *start, nadir_kernel **end)
+{
+    nadir_candidate found = {0};
+    assert_ok(context, nadir_frank_wolfe_run(context, problem, beta, start, 1e-9, 2000, &found));
+    const double J = found.J;
+    if (end != NULL) {
+        *end = found.kernel;
+        found.kernel = NULL;
+    }
+    nadir_candidate_clear(context, &found);
+    return J;
+}
+
+/* The least return from random starts, and at the end of a path down from 16 times the radius. */
+static double attack(nadir_context *context, const nadir_problem *problem, nadir_random *random, int starts)
+{
+    const double beta = problem->uncertainty->radius;
+    nadir_kernel *larger = NULL;
+    double least = descend(context, problem, 16 * beta, NULL, &larger);
+    least = INFINITY;
+    for (int i = 0; i < starts; i++) {
+        nadir_kernel *start = random_kernel(context, problem, random);
+        least = fmin(least, descend(context, problem, beta, start, NULL));
+        nadir_kernel_free(start);
+    }
+    for (int level = 20; level-- > 0;) {
+        const double ratio = pow(16, 1.0 / 20);
+        const nadir_lagrangian before = {.kernel = larger, .distance = beta * pow(ratio, level + 1)};
+        nadir_kernel *start = NULL;
+        assert_ok(context, nadir_lagrangian_kernel_in_ball(context, problem, beta * pow(ratio, level),
+                                                           &before, &start));
+        nadir_kernel_free(larger);
+        const double J = descend(context, problem, beta * pow(ratio, level), start, &larger);
+        least = level == 0 ? fmin(least, J) : least;
+        nadir_kernel_free(start);
+    }
+    nadir_kernel_free(larger);
+    return least;
+}
+
+/* Seeds whose worst kernels a search from the nominal one misses, and others. */
+static void attacks_find_nothing_worse(void **state)
+{
+    static const uint64_t seeds[2][8] = {{7, 12, 15, 55, 57, 73, 75, 102}, {7, 12, 20, 60, 62, 84, 85, 110}};
+    static const double radii[2][5] = {{0.5, 1, 2, 4, 8}, {0.4, 0.8, 1.6, 3.2, 0.4}};
+    nadir_context *context = *state;
+    nadir_random random = test_random(SEED);
+    for (int i = 0; i < 16; i++) {
+        const uint64_t seed = seeds[i % 2][i / 2];
+        const double radius = radii[i % 2][seed / 2 % (i % 2 ? 4 : 5)];
+        const nadir_ball ball =
+            test_ball(NADIR_SET_NONRECT, seed % 2 ? NADIR_DOMAIN_SUPPORT : NADIR_DOMAIN_SIMPLEX,
+                      i % 2 ? 2 : 1, &radius, NULL);
+        garnet here = garnet_make(context, 20 + (int64_t)(seed % 3) * 10, 3, seed);
+        nadir_setup setup = {0};
+        const nadir_robust found = test_robust(context, here.solver, &ball, NULL, NULL);
+        assert_ok(context, nadir_setup_make(context, here.solver, &ball, false, &setup));
+        const double least = attack(context, &setup.problem, &random, test_often(10));
+        test_note("random seed %d, garnet %d, %s", SEED, (int)seed, test_ball_name(&ball));
+        assert_that(found.robust_return <= least + 1e-6 * found.penalty, "%.12g, known %.12g",
+                    found.robust_return, least);
+        nadir_setup_clear(context, &setup);
+        garnet_clear(&here);
+    }
+}
+
+/* Many radii find what one finds, and a larger ball has no better worst case. */
+static void many_radii_agree(void **state)
+{
+    enum { RADII = 8 };
+    nadir_context *context = *state;
+    for (int i = 0; i < 2; i++) {
+        garnet here = garnet_make(context, 20, 3, i ? 2 : 0);
+        const double radius = i ? 2.4 : 3;
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, i ? NADIR_DOMAIN_SUPPORT : NADIR_DOMAIN_SIMPLEX,
+                                          i ? 2 : 1, &radius, NULL);
+        nadir_robust many[RADII];
+        double factors[RADII];
+        for (int j = 0; j < RADII; j++) {
+            factors[j] = (j + 1.0) / RADII;
+            many[j] = (nadir_robust){.size = sizeof *many};
+        }
+        assert_ok(context, nadir_solver_robust_many(context, here.solver, &ball, NULL, RADII, factors, many));
+        for (int j = 0; j < RADII; j++) {
+            const double own = factors[j] * radius;
+            nadir_ball single = ball;
+            single.radius = &own;
+            const nadir_robust one = test_robust(context, here.solver, &single, NULL, NULL);
+            test_note("garnet %d, %s", i ? 2 : 0, test_ball_name(&single));
+            assert_that(fabs(many[j].robust_return - one.robust_return) <= 1e-6 * one.penalty,
+                        "%.12g among many, %.12g alone", many[j].robust_return, one.robust_return);
+            assert_true(j == 0 || many[j].robust_return <= many[j - 1].robust_return + 1e-6 * one.penalty);
+        }
+        garnet_clear(&here);
+    }
+}
+
+/* Half of all rows move: the worst kernel is no vertex, and steps to vertices do not end within the limit. */
+static void steps_do_not_zigzag(void **state)
+{
+    nadir_context *context = *state;
+    static const uint64_t seeds[] = {117, 118};
+    static const double radii[] = {4, 8};
+    for (int i = 0; i < 2; i++) {
+        garnet here = garnet_make(context, 20 + 10 * i, 3, seeds[i]);
+        const nadir_ball ball =
+            test_ball(NADIR_SET_NONRECT, i ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT, 1, &radii[i], NULL);
+        nadir_robust_settings settings = test_robust_settings();
+        settings.certify = NADIR_CERTIFY_OFF;
+        const nadir_robust found = test_robust(context, here.solver, &ball, &settings, NULL);
+        test_note("garnet %d, %s", (int)seeds[i], test_ball_name(&ball));
+        assert_that(found.iterations <= 500, "%d steps", (int)found.iterations);
+        garnet_clear(&here);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test_with_context(known_kernels_are_found),
+        test_with_context(attacks_find_nothing_worse),
+        test_with_context(many_radii_agree),
+        test_with_context(steps_do_not_zigzag),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
