@@ -339,9 +339,9 @@ static nadir_status try_rows(multistart *self)
     NADIR_CHECK(nadir_lmo_rectangular_solve(context, &lmo, each.v));
     NADIR_CHECK(nadir_lmo_rectangular_kernel(context, &lmo, &all.kernel));
     for (int64_t row = 0; row < each.rows; row++) {
-        all.distance += nadir_power(lmo.solutions[row].norm, set.p);
+        all.distance += nadir_power(lmo.solutions[row].norm / self->beta, set.p); /* of norms at most beta */
     }
-    all.distance = nadir_power(nadir_allreduce_sum(context, all.distance), 1 / set.p);
+    all.distance = self->beta * nadir_power(nadir_allreduce_sum(context, all.distance), 1 / set.p);
     if (set.p != 1) { /* searches have solutions of their own, and these are large */
         nadir_lmo_rectangular_clear(context, &lmo);
     }

@@ -103,6 +103,13 @@ nonrect simplex 2 0.18 -40.7665073606
 nonrect support 2 0.18 -30.4630753699
 END
 breakdown 0.098560956237 pendulum_121_5.P.bin --rewards "$folder/pendulum_121_5.g.bin" --costs --discount 0.95
+# Past the breakdown of the rectangular set, 0.3977 of this radius: D(e b) with signs e found by alternation in another
+# program gives a kernel of the set for which I - gamma P is singular.
+for set in s sa; do
+    run evaluate "$folder/pendulum_121_5.P.bin" --rewards "$folder/pendulum_121_5.g.bin" --costs --discount 0.95 \
+        --policy uniform --set $set --domain free --norm inf --radius 0.001225 --quiet
+    expect_status 4
+done
 check pendulum_121_5.P.bin --rewards "$folder/pendulum_121_5.g.bin" --costs --discount 0.95 <<'END'
 nonrect free 2 0.0049 -1887.84254601
 nonrect free 2 0.03 -2174.6579513
@@ -118,8 +125,8 @@ sa free 2 0.001225 -2152.4227337
 s free 2 0.001225 -1976.14105415
 sa free 3 0.001225 -2501.5116336
 s free 3 0.001225 -2224.16644287
-sa free inf 0.001225 -4844.47101781
-s free inf 0.001225 -4844.47101781
+sa free inf 0.0004 -2816.69184105
+s free inf 0.0004 -2816.69184105
 sa simplex 1 0.001225 -1863.26640437
 sa support 1 0.001225 -1841.80182647
 sa simplex 2 0.001225 -1918.59779142

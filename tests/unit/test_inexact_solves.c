@@ -222,6 +222,9 @@ static posed pose(nadir_context *context, nadir_random *random, int number, nadi
     made.made = test_problem_make(context, model, policy, &ball, NULL, 1);
     long double *average = test_dense_average(model, P, policy->probabilities);
     made.system = test_system_make(n, average, gamma);
+    for (int64_t s = 0; s < n; s++) {
+        rewards[s] -= model->landing.offset; /* as problems have them */
+    }
     test_system_solve(&made.system, false, rewards, made.v);
     test_system_solve(&made.system, true, mu, made.d);
     for (int64_t s = 0; s < n; s++) {
@@ -820,8 +823,8 @@ static void check_kkt(posed *made, const nadir_candidate *attack, int kind)
     if (kind > 0) {
         noise_begin(point->occupancy, 1, kind == 1 ? NOISE : -NOISE, made->p, &off);
     }
-    assert_ok(context,
-              nadir_stationary_point_kkt(context, &stage.bounds, made->radius, attack->tau, &stage.star));
+    assert_ok(context, nadir_stationary_point_kkt(context, &stage.bounds, made->radius, attack->tau, NULL,
+                                                  &stage.star));
     if (kind > 0) {
         noise_end(&off);
     }
