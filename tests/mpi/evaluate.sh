@@ -27,7 +27,7 @@ compare garnet.npz --radius 0.05 --set sa --domain support
 compare inventory.npz --radius 0.05 --set s --domain support --norm 1
 compare grid.npz --radius 0.05 --domain support --norm inf
 compare garnet.npz --radius 0.002 --set s --domain free
-compare garnet.npz --radius 0.002 --domain free --norm inf
+compare garnet.npz --radius 0.001 --domain free --norm inf
 if ((PROCESSES == 3)); then # the others have the rest of this script
     compare garnet.npz --radius 0.03 --domain free --method bisect --optimistic
     compare garnet.npz --radius 0.03 --domain free --method best-response
