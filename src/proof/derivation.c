@@ -258,6 +258,7 @@ nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *se
                                          &self->certificate->point, &self->star));
     self->level = nadir_stationary_point_level(&self->star);
     self->radius = nadir_kkt_diameter(self->beta);
+    self->lift = INFINITY;
     self->kappa = INFINITY;
     self->begun = true;
     NADIR_TRY(record_point(context, self));
@@ -268,11 +269,17 @@ nadir_status nadir_derivation_measure(nadir_context *context, nadir_derivation *
 {
     nadir_kappa_matrix_clear(context, &self->matrix); /* it is of other weights */
     if (self->weighted) {
-        nadir_kkt_weigh(&self->star.kkt, &self->below, self->radius, self->inverse_weights);
+        /* tau Z + slack <= 2 tau H sqrt(Z) <= tau (H^2 + Z), kappa.c */
+        const double twice =
+            nadir_displacement_radius(context, &self->star.kkt, &self->star.displacement, &self->below);
+        self->lift = fmin(self->lift, nadir_round_up(twice * twice / 4, 4));
+        nadir_kkt_weigh(&self->star.kkt, &self->below, self->radius, self->lift, self->inverse_weights);
     }
     NADIR_TRY(nadir_displacement_make(context, &self->star.kkt, self->inverse_weights, &self->displacement));
     self->radius_weighted =
         nadir_displacement_radius(context, &self->star.kkt, &self->displacement, &self->below);
+    /* the same with weights: Z + slack / tau <= 4 H^2 */
+    self->lift = fmin(self->lift, nadir_round_up(self->radius_weighted * self->radius_weighted, 4));
     /* weights are 1 up to rounding, or more */
     self->radius = fmin(self->radius, nadir_round_up(self->radius_weighted, NADIR_PROOF_ROUNDINGS));
     self->measured = true;
@@ -387,12 +394,23 @@ nadir_status nadir_derivation_conclude(nadir_context *context, nadir_derivation 
     return record(context, self, NADIR_STEP_CONCLUDE, 0, NULL);
 }
 
+/* 2 H of the norm that a matrix is of. */
+static double radius_of(const nadir_context *context, const nadir_derivation *self, bool shared)
+{
+    return shared
+               ? nadir_displacement_radius(context, &self->star.kkt, &self->star.displacement, &self->below)
+               : self->radius_weighted;
+}
+
 nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *self, bool shared)
 {
+    const nadir_kkt *kkt = &self->star.kkt;
     nadir_kappa_matrix_clear(context, &self->matrix);
-    NADIR_TRY(nadir_kappa_matrix_make(context, &self->star.kkt, &self->below,
+    NADIR_TRY(nadir_kappa_matrix_make(context, kkt, &self->below,
                                       shared ? &self->star.displacement : &self->displacement,
                                       shared ? NULL : self->inverse_weights, shared, &self->matrix));
+    const double twice = radius_of(context, self, shared);
+    self->matrix.reach = nadir_round_up(twice * twice / 4 + kkt->error / (2 * kkt->tau), 8);
     return record(context, self, NADIR_STEP_MATRIX, 1, (double[]){shared ? 1 : 0});
 }
 
@@ -402,16 +420,19 @@ nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_deriv
     const nadir_kappa_matrix *matrix = &self->matrix;
     const double kappa = matrix->proven;
     const nadir_kkt *kkt = &self->star.kkt;
-    const double size = matrix->shared ? self->radius : self->radius_weighted;
-    const double radius =
-        matrix->shared ? nadir_displacement_radius(context, kkt, &self->star.displacement, &self->below)
-                       : self->radius_weighted;
-    const double loss =
-        fmin(nadir_kkt_loss_by_kappa(kkt, kappa, size), nadir_kkt_loss_by_radius(kkt, radius));
-    const double numbers[] = {isfinite(kappa) ? kappa : 0, matrix->theta, matrix->theta_unvisited};
+    const double f = kkt->error / (2 * kkt->tau);
+    const double radius = radius_of(context, self, matrix->shared);
+    const double size = matrix->radial > 0 || !matrix->shared ? radius : self->radius;
+    const double radial =
+        matrix->radial > 0 ? nadir_round_up(2 * kkt->tau * matrix->radial * f * f, NADIR_PROOF_ROUNDINGS) : 0;
+    const double by_kappa = nadir_round_up(nadir_kkt_loss_by_kappa(kkt, kappa, size) + radial, 1);
+    const double loss = fmin(by_kappa, nadir_kkt_loss_by_radius(kkt, radius));
+    const double numbers[] = {isfinite(kappa) ? matrix->k : 0, matrix->theta, matrix->theta_unvisited,
+                              matrix->radial};
     certificate->kappa = isnan(certificate->kappa) ? kappa : fmin(certificate->kappa, kappa);
     nadir_certificate_offer(certificate, self->level - loss, NADIR_PROOF_RIGOROUS, NADIR_BOUND_SECOND_ORDER);
-    return record(context, self, NADIR_STEP_CONCLUDE_KAPPA, 3, numbers);
+    return matrix->radial > 0 ? record(context, self, NADIR_STEP_CONCLUDE_TANGENT, 4, numbers)
+                              : record(context, self, NADIR_STEP_CONCLUDE_KAPPA, 3, numbers);
 }
 
 /*
@@ -493,6 +514,7 @@ static bool is_allowed(const nadir_derivation *self, int step)
     case NADIR_STEP_MATRIX:
         return self->begun && self->measured;
     case NADIR_STEP_CONCLUDE_KAPPA:
+    case NADIR_STEP_CONCLUDE_TANGENT:
         return self->begun && self->matrix.states > 0;
     case NADIR_STEP_POINT:
         return self->certificate->point == NULL;
@@ -505,9 +527,11 @@ static bool is_allowed(const nadir_derivation *self, int step)
 static const struct {
     int64_t numbers, vectors;
 } step_sizes[] = {
-    [NADIR_STEP_SET_PASSES] = {1, 0},       [NADIR_STEP_LAGRANGIAN] = {1, 1},  [NADIR_STEP_TABULATE] = {1, 0},
-    [NADIR_STEP_LAGRANGIAN_BELOW] = {1, 1}, [NADIR_STEP_PASS_AROUND] = {1, 2}, [NADIR_STEP_MATRIX] = {1, 0},
+    [NADIR_STEP_SET_PASSES] = {1, 0},       [NADIR_STEP_LAGRANGIAN] = {1, 1},
+    [NADIR_STEP_TABULATE] = {1, 0},         [NADIR_STEP_LAGRANGIAN_BELOW] = {1, 1},
+    [NADIR_STEP_PASS_AROUND] = {1, 2},      [NADIR_STEP_MATRIX] = {1, 0},
     [NADIR_STEP_CONCLUDE_KAPPA] = {3, 0},   [NADIR_STEP_POINT] = {0, 2},
+    [NADIR_STEP_CONCLUDE_TANGENT] = {4, 0},
 };
 
 /* Whether x may be the first number of a step. */
@@ -573,8 +597,10 @@ static nadir_status take_step(reader *from, int step, bool *known)
     case NADIR_STEP_MATRIX:
         return nadir_derivation_matrix(context, self, x[0] != 0);
     case NADIR_STEP_CONCLUDE_KAPPA:
+    case NADIR_STEP_CONCLUDE_TANGENT:
         if (x[0] > 0) {
-            (void)nadir_kappa_cholesky_holds(context, &self->matrix, x[0], x[1], x[2]);
+            const double radial = step == NADIR_STEP_CONCLUDE_TANGENT ? x[3] : 0;
+            (void)nadir_kappa_cholesky_holds(context, &self->matrix, x[0], radial, x[1], x[2]);
         }
         return nadir_derivation_conclude_kappa(context, self);
     case NADIR_STEP_POINT:
@@ -593,7 +619,7 @@ nadir_status nadir_derivation_replay(nadir_context *context, nadir_derivation *s
         const int64_t place = count - from.left - 1;
         bool known = false;
         NADIR_TRY(nadir_progress(context, "steps of the proof", (double)place / (double)count));
-        if (code >= NADIR_STEP_SET_PASSES && code <= NADIR_STEP_POINT) {
+        if (code >= NADIR_STEP_SET_PASSES && code <= NADIR_STEP_CONCLUDE_TANGENT) {
             NADIR_TRY(take_step(&from, (int)code, &known));
         }
         if (!known) {

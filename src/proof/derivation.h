@@ -17,7 +17,7 @@
  *
  *     J_P >= level - 2 tau (kappa - 1/2) radius^2    and    J_P >= level - tau radius^2 / 4,
  *
- * the minimum of tau x^2 - tau radius x over x = |delta|.
+ * the minimum of tau x^2 - tau radius x over x = |delta|. kappa may have a radial term (kappa.c).
  */
 #ifndef NADIR_PROOF_DERIVATION_H
 #define NADIR_PROOF_DERIVATION_H
@@ -53,6 +53,7 @@ typedef struct nadir_derivation {
     nadir_occupancy_bounds below;
     nadir_displacement displacement; /* with weights, if there are any; without: star.displacement */
     double radius, radius_weighted;  /* at least |delta|, without weights and with them */
+    double lift;                     /* at least sum rho_s slack . delta / tau (kkt.h) */
     bool measured;                   /* the weights and radius_weighted are of this start */
     bool fresh;                      /* the weighted tables are of these weights */
     double kappa;                    /* the least by slopes; infinity: none */
@@ -139,7 +140,8 @@ typedef enum nadir_step {
     NADIR_STEP_CONCLUDE = 13,         /* */
     NADIR_STEP_MATRIX = 14,           /* shared */
     NADIR_STEP_CONCLUDE_KAPPA = 15,   /* kappa (0: none), theta, theta_unvisited */
-    NADIR_STEP_POINT = 16             /* v, d: of P*, which the steps after it take; any numbers do */
+    NADIR_STEP_POINT = 16,            /* v, d: of P*, which the steps after it take; any numbers do */
+    NADIR_STEP_CONCLUDE_TANGENT = 17  /* k, theta, theta_unvisited, r of the radial term */
 } nadir_step;
 
 #endif

@@ -28,6 +28,7 @@ void nadir_kappa_matrix_clear(nadir_context *context, nadir_kappa_matrix *matrix
     nadir_release(context, matrix->spread);
     nadir_release(context, matrix->low);
     nadir_release(context, matrix->unvisited);
+    nadir_release(context, matrix->n);
     nadir_release(context, matrix->trial);
     *matrix = (nadir_kappa_matrix){0};
 }
@@ -355,10 +356,14 @@ nadir_status nadir_kappa_matrix_make(nadir_context *context, const nadir_kkt *kk
     parts self = {0};
     double *S = NULL;
     *matrix = (nadir_kappa_matrix){
-        .states = n, .is_unvisited = kkt->unvisited, .shared = shared, .proven = INFINITY};
+        .states = n, .is_unvisited = kkt->unvisited, .shared = shared, .reach = INFINITY, .proven = INFINITY};
     NADIR_CHECK(make_parts(context, kkt, bounds, displacement, inverse_weights, &self));
     NADIR_NEW(context, S, 3 * n);
     NADIR_NEW(context, matrix->trial, n * n);
+    NADIR_NEW(context, matrix->n, n);
+    memcpy(matrix->n, displacement->n, (size_t)n * sizeof *matrix->n);
+    const double size_n = nadir_up_norm_2(context, n, matrix->n);
+    matrix->radial_off = self.roundings * size_n * size_n;
     NADIR_NEW_ZERO(context, matrix->rest, n * n);
     NADIR_NEW_ZERO(context, matrix->middle, n * n);
     NADIR_NEW_ZERO(context, matrix->spread, n * n);
@@ -408,6 +413,21 @@ cleanup:
  *     eta = 1 - theta / k,
  *
  * and kappa^2 <= |G| if all states are visited, so that G has all rows.
+ *
+ * The radial term. A kernel below the level cannot go far along Delta. Let Z = -2 <Delta, delta> + u, u = beta^2 -
+ * |Delta|^2 or a little more, which is at least |delta|^2 for every kernel of the ball. With S for the sum of kappa.h,
+ * kkt.h has J_P >= level + tau Z + sum rho slack . delta - 2 tau S, and S <= H |delta| for 2 H the radius of the
+ * displacement. Where J_P < level, therefore Z <= 4 H^2 and
+ *
+ *     <Delta, delta>^2 <= Z^2 / 4 <= H^2 Z.
+ *
+ * If S <= k |delta|^2 + r <Delta, delta>^2 for some r >= 0, then J_P >= level + tau (1 - 2 kappa) Z with kappa = k + r H^2:
+ * since <Delta_t, delta_t> = n_t x_t, the matrices above get r n n^T. As H goes to 0 this is the condition of second
+ * order on the tangent of the sphere, which holds at every strict minimum; r = 0 asks for it along Delta, too.
+ *
+ * With weights |delta|^2 and Z have sum (omega - 1) (delta / alpha)^2 besides, which the slack pays for. Since u is not
+ * 0, and rows of Delta are centred (displacement), |sum n_t x_t| is at most Z / 2 + f with f = error / (2 tau): its square
+ * is at most (H^2 + f) Z + f^2, so that kappa = k + r (H^2 + f), and 2 tau r f^2 is lost.
  */
 
 /* Whether k^2 I - G is positive: every row is in G. */
@@ -426,7 +446,7 @@ static bool is_above_norm(const nadir_context *context, const nadir_kappa_matrix
 
 /* Whether the matrix is positive for these numbers. */
 static bool is_positive(const nadir_context *context, const nadir_kappa_matrix *matrix, double k,
-                        double theta, double theta_unvisited)
+                        double radial, double theta, double theta_unvisited)
 {
     const int64_t n = matrix->states;
     const double eta = matrix->shared ? 1 - theta / k : 1;
@@ -441,38 +461,45 @@ static bool is_positive(const nadir_context *context, const nadir_kappa_matrix *
             column[t] = -eta * matrix->middle[entry] - rest * matrix->rest[entry] -
                         spread * matrix->spread[entry] +
                         (matrix->low != NULL ? low * matrix->low[entry] : 0) -
-                        (matrix->unvisited != NULL ? unvisited * matrix->unvisited[entry] : 0);
+                        (matrix->unvisited != NULL ? unvisited * matrix->unvisited[entry] : 0) +
+                        radial * matrix->n[s] * matrix->n[t];
         }
         column[s] += k - (matrix->is_unvisited[s] ? theta_unvisited : theta);
     }
     const double off = matrix->middle_off + rest * matrix->rest_off + spread * matrix->spread_off +
-                       low * matrix->low_off + unvisited * matrix->unvisited_off;
+                       low * matrix->low_off + unvisited * matrix->unvisited_off +
+                       radial * matrix->radial_off;
     /* twice, since the sum of these terms is rounded too */
     return off <= DBL_MAX &&
            nadir_symmetric_is_positive(context, n, matrix->trial, 2 * off + nadir_round_error(16) * k);
 }
 
 /* Whether the numbers are such that the inequality means anything: terms that are there need their theta. */
-static bool are_allowed(const nadir_kappa_matrix *matrix, double k, double theta, double theta_unvisited)
+static bool are_allowed(const nadir_kappa_matrix *matrix, double k, double radial, double theta,
+                        double theta_unvisited)
 {
     const bool spread = matrix->spread_norm > 0;
     const bool unvisited = matrix->unvisited_norm > 0;
-    return k > 0 && k <= DBL_MAX && (spread ? theta > 0 && theta < k : theta == 0) &&
+    return k > 0 && k <= DBL_MAX && radial >= 0 && radial <= DBL_MAX &&
+           (radial == 0 || isfinite(matrix->reach)) && (spread ? theta > 0 && theta < k : theta == 0) &&
            (unvisited ? theta_unvisited > 0 && theta_unvisited <= DBL_MAX : theta_unvisited == 0);
 }
 
 bool nadir_kappa_cholesky_holds(const nadir_context *context, nadir_kappa_matrix *matrix, double k,
-                                double theta, double theta_unvisited)
+                                double radial, double theta, double theta_unvisited)
 {
     bool holds = false;
     if (theta == NADIR_KAPPA_BY_NORM) {
-        holds = k > 0 && k <= DBL_MAX && matrix->shared && matrix->unvisited == NULL &&
+        holds = k > 0 && k <= DBL_MAX && radial == 0 && matrix->shared && matrix->unvisited == NULL &&
                 is_above_norm(context, matrix, k);
-    } else if (are_allowed(matrix, k, theta, theta_unvisited)) {
-        holds = is_positive(context, matrix, k, theta, theta_unvisited);
+    } else if (are_allowed(matrix, k, radial, theta, theta_unvisited)) {
+        holds = is_positive(context, matrix, k, radial, theta, theta_unvisited);
     }
-    if (holds && k < matrix->proven) {
-        matrix->proven = k;
+    const double kappa = radial > 0 ? nadir_round_up(k + radial * matrix->reach, 4) : k;
+    if (holds && kappa < matrix->proven) {
+        matrix->proven = kappa;
+        matrix->k = k;
+        matrix->radial = radial;
         matrix->theta = theta;
         matrix->theta_unvisited = theta_unvisited;
     }

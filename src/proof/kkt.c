@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#define HEAVIEST  1e100 /* weight of an entry */
 #define UNVISITED 1e-12 /* share of the occupancy of all states below which a state counts as unvisited */
 
 static void clear_kkt(nadir_context *context, nadir_kkt *kkt)
@@ -270,7 +271,7 @@ static double uncentred(const nadir_context *context, const nadir_kkt *kkt)
     return 4 * kkt->tau * kkt->point->sum_off * kkt->beta * sqrt(nadir_allreduce_sum(context, sum));
 }
 
-void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds, double radius,
+void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds, double radius, double lift,
                      double *inverse_weights)
 {
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
@@ -282,9 +283,11 @@ void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds,
             const double alpha = nadir_perturbable_rows_alpha(perturbable, i);
             const double gain = nadir_round_down(rho * alpha * alpha / kkt->tau, 16);
             for (int64_t e = perturbable->starts[i]; e < perturbable->starts[i + 1]; e++) {
-                const double most = nadir_round_up(
-                    fmin(fmin(1, perturbable->phat[e] + alpha * kkt->beta), alpha * radius), 8);
-                const double above = most > 0 ? gain * kkt->slack[e] / most : 0;
+                const double pull = gain * kkt->slack[e];
+                const double allowed =
+                    fmin(fmin(1, perturbable->phat[e] + alpha * kkt->beta), alpha * radius);
+                const double most = nadir_round_up(fmin(allowed, alpha * alpha * lift / pull), 16);
+                const double above = most > 0 ? fmin(pull / most, HEAVIEST) : 0;
                 inverse_weights[e] = nadir_round_up(1 / (1 + above), 8);
             }
         }

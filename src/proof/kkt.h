@@ -43,9 +43,10 @@ typedef struct nadir_kkt {
  *
  *     tau |delta|^2 + sum rho_s slack . delta >= tau sum omega (delta / alpha)^2:
  *
- * where P* = 0, 0 <= delta <= u = min(1, Phat + alpha beta, alpha radius), so that delta >= delta^2 / u.
+ * where P* = 0, 0 <= delta <= u = min(1, Phat + alpha beta, alpha radius, tau lift / (rho slack)), so that delta >=
+ * delta^2 / u. lift: at least sum rho_s slack . delta / tau; infinity: not known.
  */
-void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds, double radius,
+void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds, double radius, double lift,
                      double *inverse_weights);
 
 /*

@@ -240,18 +240,32 @@ nadir_status nadir_second_order_search(nadir_context *context, nadir_derivation 
                                        : NADIR_OK;
 }
 
+nadir_status nadir_second_order_continue(nadir_context *context, nadir_derivation *derivation)
+{
+    search self = {
+        .derivation = derivation, .half_suffices = true, .nominal = true, .before = {INFINITY, INFINITY}};
+    if (!derivation->weighted && has_zeros(derivation, 0)) {
+        NADIR_TRY(nadir_derivation_use_weights(context, derivation));
+    }
+    NADIR_TRY(tighten(context, &self));
+    return conclude(context, &self);
+}
+
 /* ------------------------------------------------------------------------- least kappa by Cholesky
  *
  * The least kappa that a Cholesky factorisation proves.
  *
- * kappa is doubled from 1/2 until the inequality of kappa.c holds for some theta, and then bisected.
+ * kappa is doubled from 1/2 until the inequality of kappa.c holds for some theta, and then bisected. Where 1/2 does not do,
+ * the radial term is tried first.
  */
 
-enum { TRIALS = 4, TRIALS_UNVISITED = 3, HALVINGS = 7, HALVINGS_FEW = 3, DOUBLINGS = 40 };
+enum { TRIALS = 4, TRIALS_UNVISITED = 3, TRIALS_RADIAL = 3, HALVINGS = 7, HALVINGS_FEW = 3, DOUBLINGS = 40 };
 
 /* Shares of a norm that theta is tried at. */
 static const double shares[TRIALS] = {0.35, 0.5, 0.25, 0.15};
 static const double shares_unvisited[TRIALS_UNVISITED] = {0.5, 0.25, 0.8};
+/* Shares of kappa that the radial term takes. */
+static const double shares_radial[TRIALS_RADIAL] = {0.1, 0.3, 0.03};
 
 typedef struct bisection {
     const nadir_context *context;
@@ -259,14 +273,17 @@ typedef struct bisection {
     int theta, theta_unvisited; /* the shares that did last */
 } bisection;
 
-/* For any of the shares. */
-static bool holds(bisection *self, double k)
+/* For any of the shares; radial: that of the radial term. */
+static bool holds(bisection *self, double kappa, double radial)
 {
     nadir_kappa_matrix *matrix = self->matrix;
     const bool spread = matrix->spread_norm > 0;
     const bool unvisited = matrix->unvisited_norm > 0;
-    if (matrix->shared && matrix->unvisited == NULL &&
-        nadir_kappa_cholesky_holds(self->context, matrix, k, NADIR_KAPPA_BY_NORM, 0)) {
+    const double k = (1 - radial) * kappa;
+    /* a little less, so that k + r reach is kappa at most */
+    const double r = radial > 0 ? (1 - 1e-12) * radial * kappa / matrix->reach : 0;
+    if (radial == 0 && matrix->shared && matrix->unvisited == NULL &&
+        nadir_kappa_cholesky_holds(self->context, matrix, k, 0, NADIR_KAPPA_BY_NORM, 0)) {
         return true;
     }
     for (int a = 0; a < (spread ? TRIALS : 1); a++) {
@@ -275,7 +292,7 @@ static bool holds(bisection *self, double k)
             const int second = (b + self->theta_unvisited) % TRIALS_UNVISITED;
             const double theta = spread ? fmin(matrix->spread_norm * shares[first], 0.9 * k) : 0;
             const double other = unvisited ? matrix->unvisited_norm * shares_unvisited[second] : 0;
-            if (nadir_kappa_cholesky_holds(self->context, matrix, k, theta, other)) {
+            if (nadir_kappa_cholesky_holds(self->context, matrix, k, r, theta, other)) {
                 self->theta = first;
                 self->theta_unvisited = second;
                 return true;
@@ -285,22 +302,39 @@ static bool holds(bisection *self, double k)
     return false;
 }
 
+/* kappa <= 1/2 with a part of it from the radial term, where that has more than the identity to give. */
+static bool holds_on_tangent(bisection *self)
+{
+    const nadir_kappa_matrix *matrix = self->matrix;
+    const double size = nadir_up_norm_2(self->context, matrix->states, matrix->n);
+    bool found = false;
+    for (int i = 0; i < TRIALS_RADIAL && matrix->reach < size * size && !found; i++) {
+        found = holds(self, 0.5, shares_radial[i]);
+    }
+    return found;
+}
+
 /* Where it is at most 1/2, a rough number does unless a sharp one is asked for. */
 void nadir_kappa_bisect(const nadir_context *context, nadir_kappa_matrix *matrix, bool sharp)
 {
     bisection self = {.context = context, .matrix = matrix};
     double high = 0.5;
-    for (int step = 0; !holds(&self, high); step++) {
+    bool found = holds(&self, high, 0);
+    if (!found && holds_on_tangent(&self)) {
+        return;
+    }
+    for (int step = 0; !found; step++) {
         if (step == DOUBLINGS) {
             return;
         }
         high *= 2;
+        found = holds(&self, high, 0);
     }
     double low = high > 0.5 ? high / 2 : 0;
     const int halvings = sharp || high > 0.5 ? HALVINGS : HALVINGS_FEW;
     for (int step = 0; step < halvings; step++) {
         const double k = (low + high) / 2;
-        if (holds(&self, k)) {
+        if (holds(&self, k, 0)) {
             high = k;
         } else {
             low = k;

@@ -13,6 +13,10 @@
 nadir_status nadir_second_order_search(nadir_context *context, nadir_derivation *derivation,
                                        nadir_certify effort, double wanted);
 
+/* Goes on from derivation->below once steps of other kinds have narrowed it: passes, radius and kappa again. To be
+ * called after a search. */
+nadir_status nadir_second_order_continue(nadir_context *context, nadir_derivation *derivation);
+
 /* Leaves what it finds in matrix->proven: at most 1/2 if that can be proven; with `sharp` to a percent of the
  * least. Infinity: nothing was found. */
 void nadir_kappa_bisect(const nadir_context *context, nadir_kappa_matrix *matrix, bool sharp);

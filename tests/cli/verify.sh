@@ -138,3 +138,18 @@ done
 expect_failure 2 "the ending does not tell the format" evaluate grid.npz --policy uniform --radius 0.05 --kernel-model model.xyz
 expect_failure 2 "a model needs probabilities" evaluate river.npz --policy uniform --radius 0.05 --domain free --kernel-model m.csv
 finish
+
+# A proof by the radial term of kappa, and its last number forged.
+run generate inventory stock.npz
+run evaluate stock.npz --policy optimal --radius 0.45 --kernel k.npz --witness w.json
+expect_out "certified        yes"
+run verify stock.npz --policy optimal --kernel k.npz --witness w.json
+expect_status 0
+steps=$(tr -d ' \n' <w.json | sed 's/.*"steps":\[\([^]]*\)\].*/\1/')
+[[ $steps =~ ,16,[^,]*,[^,]*,[^,]*,[^,]*$ ]] || complain "the proof does not end with the radial term"
+for number in 1 3 100; do
+    sed "s/${steps##*,}/$number/" w.json >forged.json
+    run verify stock.npz --policy optimal --kernel k.npz --witness forged.json
+    expect_status 8
+    expect_out "fails: the bound"
+done

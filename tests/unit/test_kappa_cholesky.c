@@ -106,6 +106,20 @@ static long double length_square(const pair *of, const double *inverse)
     return sum;
 }
 
+/* <Delta, delta> */
+static long double product_of(const pair *of)
+{
+    const nadir_perturbable_rows *perturbable = &of->stage->perturbable;
+    long double sum = 0;
+    for (int64_t i = 0; i < perturbable->count; i++) {
+        for (int64_t e = perturbable->starts[i]; e < perturbable->starts[i + 1]; e++) {
+            sum += (of->stage->star.point.X[e] - perturbable->phat[e]) /
+                   nadir_perturbable_rows_alpha(perturbable, i) * of->delta[e];
+        }
+    }
+    return sum;
+}
+
 /* sum of rho_s slack . (P - P*) */
 static long double slack_product(const pair *of)
 {
@@ -128,18 +142,47 @@ typedef struct claims {
     nadir_displacement plain, weighted;
     double *inverse;
     double kappa, kappa_weighted, kappa_shared; /* the last NaN: not of this kind */
+    double k, radial;                           /* with a radial term; k NaN: none */
     double scale;                               /* of returns */
-    double tightest;                            /* how near any of kappas came */
+    double tightest, tightest_radial;           /* how near any of kappas came */
 } claims;
+
+/* With a radial term: a part of kappa, and the least r that does with it. */
+static void find_radial(nadir_context *context, test_stage *stage, claims *made)
+{
+    static const double shares[] = {0.15, 0.25, 0.35, 0.5};
+    nadir_kappa_matrix matrix = {0};
+    assert_ok(context, nadir_kappa_matrix_make(context, &stage->star.kkt, &stage->bounds, &made->plain, NULL,
+                                               false, &matrix));
+    const double k = 0.8 * made->kappa;
+    made->k = NAN;
+    assert_false(nadir_kappa_cholesky_holds(context, &matrix, k, 1, 0, 0)); /* reach is not known */
+    matrix.reach = 1;
+    for (double r = 1e4; r > 1e-4 && matrix.unvisited == NULL; r /= 1.5) {
+        bool holds = false;
+        for (int i = 0; i < 4 && !holds; i++) {
+            const double theta = matrix.spread_norm > 0 ? fmin(matrix.spread_norm * shares[i], 0.9 * k) : 0;
+            holds = nadir_kappa_cholesky_holds(context, &matrix, k, r, theta, 0);
+            assert_false(nadir_kappa_cholesky_holds(context, &matrix, k, -r, theta, 0));
+        }
+        if (!holds) {
+            break;
+        }
+        made->k = k;
+        made->radial = r;
+    }
+    nadir_kappa_matrix_clear(context, &matrix);
+}
 
 static void claims_make(nadir_context *context, test_stage *stage, claims *made)
 {
     const nadir_kkt *kkt = &stage->star.kkt;
     made->inverse = test_new(stage->perturbable.entries, sizeof *made->inverse);
-    nadir_kkt_weigh(kkt, &stage->bounds, 2 * kkt->beta, made->inverse);
+    nadir_kkt_weigh(kkt, &stage->bounds, 2 * kkt->beta, INFINITY, made->inverse);
     assert_ok(context, nadir_displacement_make(context, kkt, NULL, &made->plain));
     assert_ok(context, nadir_displacement_make(context, kkt, made->inverse, &made->weighted));
     made->kappa = test_find_kappa(context, kkt, &stage->bounds, &made->plain, NULL, false);
+    find_radial(context, stage, made);
     made->kappa_weighted =
         test_find_kappa(context, kkt, &stage->bounds, &made->weighted, made->inverse, false);
     made->kappa_shared = NAN;
@@ -176,12 +219,26 @@ static void check_pair(const nadir_context *context, const pair *of, claims *mad
                 "%Lg > kappa %g |delta|^2 %Lg", change, made->kappa_weighted, weighted);
     assert_that(!isfinite(made->kappa_shared) || change <= made->kappa_shared * square + off,
                 "%Lg > shared kappa %g |delta|^2 %Lg", change, made->kappa_shared, square);
+    const long double product = product_of(of);
+    const long double with_radial = made->k * square + made->radial * product * product;
+    assert_that(isnan(made->k) || change <= with_radial + off,
+                "%Lg > %g |delta|^2 + %g <Delta, delta>^2, %Lg", change, made->k, made->radial, with_radial);
+    if (made->k > 1e-3 && square > 1e-10L) {
+        made->tightest_radial = fmax(made->tightest_radial, (double)(change / with_radial));
+    }
     if (square > 1e-10L && made->kappa > 1e-3) {
         made->tightest = fmax(made->tightest, (double)(change / (made->kappa * square)));
     }
     if (of->J_P < kkt->J - kkt->error - tiny) {
         const double radius = nadir_displacement_radius(context, kkt, &made->plain, &of->stage->bounds);
         const double other = nadir_displacement_radius(context, kkt, &made->weighted, &of->stage->bounds);
+        /* what the radial term and the lift rest on */
+        const long double f = off;
+        const long double Z = f + f - 2 * product;
+        const long double H2 = radius * (long double)radius / 4;
+        assert_that(Z <= 4 * H2 + 4 * f && product * product <= (H2 + f) * (Z + 2 * f) + f * f,
+                    "Z %Lg, H^2 %Lg, <Delta, delta> %Lg", Z, H2, product);
+        assert_that(slack <= tau * H2 * (1 + 1e-12L) + tiny, "slack %Lg, tau H^2 %Lg", slack, tau * H2);
         assert_that(square <= radius * radius * (1 + 1e-12) && weighted <= other * other * (1 + 1e-12),
                     "|delta| %Lg and %Lg, radii %g and %g", sqrtl(square), sqrtl(weighted), radius, other);
     }
@@ -265,6 +322,7 @@ static void test_inequalities(void **state)
     static const double radii[] = {0.02, 0.1, 0.3, 0.6, 1.2};
     nadir_context *context = *state;
     double tightest = 0;
+    double tightest_radial = 0;
     int tried = 0;
     nadir_random random = test_random(SEED);
     const int cases = test_memcheck() ? CASES / 20 : CASES;
@@ -293,13 +351,15 @@ static void test_inequalities(void **state)
             claims all = {.scale = most / (1 - problem->gamma)};
             check_attack(context, &random, problem, &oracle, radius, &attack, &all);
             tightest = fmax(tightest, all.tightest);
+            tightest_radial = fmax(tightest_radial, all.tightest_radial);
             tried++;
         }
         nadir_candidate_clear(context, &attack);
         test_oracle_clear(&oracle);
         test_problem_clear(&made);
     }
-    assert_that(tried > cases / 3 && tightest > 0.3, "%d tried, the tightest at %g", tried, tightest);
+    assert_that(tried > cases / 3 && tightest > 0.3 && tightest_radial > 0.3,
+                "%d tried, the tightest at %g and %g", tried, tightest, tightest_radial);
 }
 
 int main(void)

@@ -221,7 +221,7 @@ static int64_t forge(nadir_random *random, int64_t count, double *steps)
         steps[place] *= exp(4 * nadir_random_normal(random));
         return count;
     case 1:
-        steps[place] = (double)nadir_random_below(random, NADIR_STEP_CONCLUDE_KAPPA + 2);
+        steps[place] = (double)nadir_random_below(random, NADIR_STEP_CONCLUDE_TANGENT + 2);
         return count;
     case 2:
         steps[place] = -steps[place];

@@ -1,0 +1,279 @@
+/*
+ * Attacks on the radial term of kappa (proof/kappa.c): models whose ball has several local minima, states in which the
+ * chain can be held, each worth the whole budget. A minimum that is not the worst is given to the proof as if it were,
+ * with bounds on occupancies that just hold a worse kernel: narrow ones, so that the radial term is strong. No proof
+ * may succeed, nor may forged numbers. Around the worst minimum narrow bounds do prove it, by the radial term.
+ *
+ * NADIR_ATTACKS=20 attacks more than a thousand minima.
+ */
+#include "support/support.h"
+
+#include "linalg/vector.h"
+#include "proof/derivation.h"
+#include "search/frank_wolfe.h"
+#include "search/second_order_search.h"
+#include "support/oracle.h"
+#include "support/reference.h"
+#include "support/tiny.h"
+#include "support/valid.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEED 66260
+
+enum { CASES = 200, HOLDS = 4, STATES = HOLDS + 1 };
+
+typedef struct fight {
+    nadir_context *context;
+    nadir_random *random;
+    test_problem made;
+    const nadir_problem *problem;
+    test_oracle oracle;
+    double radius, scale;
+    nadir_candidate minima[HOLDS + 1];
+    double *d[HOLDS + 1]; /* [states] their occupancies */
+    int count, worst;
+} fight;
+
+typedef struct tally {
+    int minima, false_minima, attacked, proven, tangent, forged;
+} tally;
+
+/* States 0 .. holds - 1 keep the chain with some probability, the last one is their end. */
+static nadir_model *make_model(nadir_context *context, nadir_random *random, int64_t holds, double *P)
+{
+    static const double discounts[] = {0.9, 0.97, 0.99};
+    const int64_t n = holds + 1;
+    double rewards[STATES] = {0};
+    double mu[STATES] = {0};
+    double sum = 0;
+    memset(P, 0, (size_t)(n * n) * sizeof *P);
+    for (int64_t s = 0; s < holds; s++) {
+        const int64_t other = (int64_t)nadir_random_below(random, (uint64_t)n);
+        const double leak = nadir_random_below(random, 3) == 0 ? 0.1 * nadir_random_uniform(random) : 0;
+        const double stay = 0.55 + 0.3 * nadir_random_uniform(random);
+        P[s * n + s] = stay;
+        P[s * n + holds] = 1 - stay - leak;
+        P[s * n + other] += leak;
+        rewards[s] = -0.5 - nadir_random_uniform(random);
+        mu[s] = s > 0 && nadir_random_below(random, 10) == 0 ? 0 : 0.5 + nadir_random_uniform(random);
+        sum += mu[s];
+    }
+    for (int64_t s = 0; s < holds; s++) {
+        mu[s] /= sum;
+    }
+    P[n * n - 1] = 1;
+    return test_plain_model(context, n, discounts[nadir_random_below(random, 3)], P, rewards, mu);
+}
+
+static double *occupancy_of(const fight *self, const nadir_kernel *kernel)
+{
+    const nadir_problem *problem = self->problem;
+    double *entries = test_kernel_entries(self->context, kernel);
+    double *d = test_new(problem->states, sizeof *d);
+    long double *exact = test_new(problem->states, sizeof *exact);
+    long double *average = test_dense_average(problem->model, entries, problem->policy->probabilities);
+    test_system system = test_system_make(problem->states, average, problem->gamma);
+    test_system_solve(&system, true, problem->mu, exact);
+    for (int64_t s = 0; s < problem->states; s++) {
+        d[s] = (double)exact[s];
+    }
+    test_system_clear(&system);
+    free(average);
+    free(exact);
+    free(entries);
+    return d;
+}
+
+/* The minimum that a search ends in which holds the chain in one state first; the last one starts nowhere. */
+static void descend(fight *self, const double *P, int64_t hold)
+{
+    nadir_context *context = self->context;
+    const int64_t n = self->problem->states;
+    double entries[STATES * STATES];
+    nadir_kernel *start = NULL;
+    nadir_candidate *found = &self->minima[self->count];
+    memcpy(entries, P, (size_t)(n * n) * sizeof *P);
+    if (hold < n - 1) {
+        const double moved = fmin(0.999 * self->radius / sqrt(2), P[hold * n + n - 1]);
+        entries[hold * n + hold] += moved;
+        entries[hold * n + n - 1] -= moved;
+        start = test_entries_kernel(context, self->problem->model, entries);
+    }
+    assert_ok(context, nadir_frank_wolfe_run(context, self->problem, self->radius, start, 1e-13, 500, found));
+    assert_ok(context, nadir_frank_wolfe_polish(context, self->problem, self->radius, NULL,
+                                                1e-12 * self->scale, found));
+    self->d[self->count] = occupancy_of(self, found->kernel);
+    self->worst = found->J < self->minima[self->worst].J ? self->count : self->worst;
+    self->count++;
+    nadir_kernel_free(start);
+}
+
+static void fight_make(fight *self, int number)
+{
+    double P[STATES * STATES];
+    const int64_t holds = 2 + (int64_t)nadir_random_below(self->random, HOLDS - 1);
+    const nadir_domain domain = number % 2 == 0 ? NADIR_DOMAIN_SUPPORT : NADIR_DOMAIN_SIMPLEX;
+    self->radius = 0.1 + 0.6 * nadir_random_uniform(self->random);
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &self->radius, NULL);
+    test_note("seed %d, case %d, %s, radius %g", SEED, number, nadir_domain_name(domain), self->radius);
+    nadir_model *model = make_model(self->context, self->random, holds, P);
+    nadir_policy *policy = NULL;
+    assert_ok(self->context, nadir_policy_create_uniform(self->context, model, &policy));
+    self->oracle = test_oracle_make(model, policy, &ball);
+    self->made = test_problem_make(self->context, model, policy, &ball, NULL, 1);
+    self->problem = test_problem_view(&self->made);
+    self->scale = 1.5 / (1 - self->problem->gamma);
+    for (int64_t hold = 0; hold <= holds; hold++) {
+        descend(self, P, hold);
+    }
+}
+
+static void fight_clear(fight *self)
+{
+    for (int i = 0; i < self->count; i++) {
+        nadir_candidate_clear(self->context, &self->minima[i]);
+        free(self->d[i]);
+    }
+    test_oracle_clear(&self->oracle);
+    test_problem_clear(&self->made);
+}
+
+/* A derivation that has just begun; false: no level is above the worst minimum, so that nothing could be wrong. */
+static bool begin(fight *self, const nadir_candidate *star, nadir_certificate *proof, nadir_derivation *made)
+{
+    nadir_context *context = self->context;
+    assert_ok(context, nadir_derivation_make(context, self->problem, self->radius, star, NULL, proof, made));
+    assert_ok(context, nadir_derivation_expand(context, made));
+    assert_ok(context, nadir_derivation_tabulate(context, made, false));
+    assert_ok(context, nadir_derivation_begin(context, made));
+    return made->level > self->minima[self->worst].J + 1e-9 * self->scale;
+}
+
+/* Bounds on occupancies from both kernels, a little wider, and passes, radius and kappa from there. */
+static double prove_between(fight *self, nadir_derivation *made, const double *one, const double *other,
+                            double share)
+{
+    nadir_occupancy_bounds *below = &made->below;
+    for (int64_t s = 0; s < below->states; s++) {
+        const double wide = 1e-9 * below->total;
+        below->low[s] = fmax(below->low[s], (1 - share) * fmin(one[s], other[s]) - wide);
+        below->high[s] = fmin(below->high[s], (1 + share) * fmax(one[s], other[s]) + wide);
+    }
+    assert_ok(self->context, nadir_derivation_measure(self->context, made));
+    assert_ok(self->context, nadir_derivation_matrix(self->context, made, false));
+    const double twice =
+        nadir_displacement_radius(self->context, &made->star.kkt, &made->displacement, below);
+    const double f = made->star.kkt.error / (2 * made->star.kkt.tau);
+    assert_true(made->matrix.reach >= twice * twice / 4 + f); /* H^2 + f */
+    assert_ok(self->context, nadir_second_order_continue(self->context, made));
+    return made->certificate->lower;
+}
+
+static void check_lower(const fight *self, double lower, const char *what)
+{
+    const double worst = self->minima[self->worst].J;
+    assert_that(worst >= lower - 1e-13 * self->scale, "%.17g is below the bound %.17g, %s", worst, lower,
+                what);
+}
+
+/* Any numbers in the last step prove nothing that is false. */
+static void forge(fight *self, const nadir_candidate *star, tally *sums)
+{
+    enum { FORGERIES = 10 };
+    nadir_context *context = self->context;
+    for (int i = 0; i < FORGERIES; i++) {
+        const double k = 0.5 * nadir_random_uniform(self->random);
+        const double r = exp(3 * nadir_random_normal(self->random)) / (self->radius * self->radius);
+        const double theta = exp(nadir_random_normal(self->random)) * 0.2;
+        const bool open = self->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
+        const double steps[] = {NADIR_STEP_EXPAND,
+                                NADIR_STEP_TABULATE,
+                                0,
+                                NADIR_STEP_BEGIN,
+                                NADIR_STEP_USE_WEIGHTS,
+                                NADIR_STEP_MEASURE,
+                                NADIR_STEP_PASS,
+                                NADIR_STEP_MEASURE,
+                                NADIR_STEP_MATRIX,
+                                open ? i % 2 : 0,
+                                NADIR_STEP_CONCLUDE_TANGENT,
+                                i % 5 == 0 ? INFINITY : k,
+                                i % 4 == 0 ? -theta : theta,
+                                i % 2 == 0 ? 0 : theta,
+                                i % 3 == 0   ? -r
+                                : i % 7 == 0 ? NAN
+                                             : r};
+        nadir_derivation made = {0};
+        nadir_certificate proof = {0};
+        assert_ok(context,
+                  nadir_derivation_make(context, self->problem, self->radius, star, NULL, &proof, &made));
+        assert_ok(context,
+                  nadir_derivation_replay(context, &made, (int64_t)(sizeof steps / sizeof *steps), steps));
+        check_lower(self, proof.lower, "by forged numbers");
+        sums->forged++;
+        nadir_derivation_clear(context, &made);
+        nadir_certificate_clear(context, &proof);
+    }
+}
+
+static void judge(fight *self, int i, tally *sums)
+{
+    nadir_context *context = self->context;
+    const nadir_candidate *star = &self->minima[i];
+    nadir_derivation made = {0};
+    nadir_certificate proof = {0};
+    sums->minima++;
+    if (begin(self, star, &proof, &made)) {
+        sums->false_minima++;
+        sums->attacked += self->minima[self->worst].J < made.level - 1e-6 * self->scale;
+        check_lower(self, prove_between(self, &made, self->d[i], self->d[self->worst], 0), "between minima");
+        nadir_certificate whole =
+            test_prove(context, self->problem, self->radius, star, NADIR_CERTIFY_STRICT);
+        check_lower(self, whole.lower, "of the whole set");
+        nadir_certificate_clear(context, &whole);
+        forge(self, star, sums);
+    } else if (i == self->worst) {
+        const double share = 0.3 * nadir_random_uniform(self->random);
+        const double lower = prove_between(self, &made, self->d[i], self->d[i], share);
+        check_lower(self, lower, "around the worst minimum");
+        sums->proven += lower >= made.level;
+        sums->tangent += lower >= made.level - 1e-9 * self->scale && proof.steps_count > 5 &&
+                         proof.steps[proof.steps_count - 5] == NADIR_STEP_CONCLUDE_TANGENT;
+    }
+    nadir_derivation_clear(context, &made);
+    nadir_certificate_clear(context, &proof);
+}
+
+static void test_false_minima(void **state)
+{
+    nadir_random random = test_random(SEED);
+    tally sums = {0};
+    const int cases = test_attack_count(CASES);
+    for (int number = 0; number < cases; number++) {
+        fight self = {.context = *state, .random = &random};
+        fight_make(&self, number);
+        for (int i = 0; i < self.count; i++) {
+            if (self.minima[i].tau > 0) {
+                judge(&self, i, &sums);
+            }
+        }
+        fight_clear(&self);
+    }
+    print_message(
+        "%d minima, %d not the worst, %d of them by far, %d worst ones proven, %d by the radial term, "
+        "%d forged\n",
+        sums.minima, sums.false_minima, sums.attacked, sums.proven, sums.tangent, sums.forged);
+    assert_that(test_memcheck() || (sums.attacked > cases / 4 && sums.proven > cases / 4 && sums.tangent > 0),
+                "not the attack that this is meant to be");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test_with_context(test_false_minima),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
