@@ -152,6 +152,47 @@ static bool begin(fight *self, const nadir_candidate *star, nadir_certificate *p
     return made->level > self->minima[self->worst].J + 1e-9 * self->scale;
 }
 
+static void check_lower(const fight *self, double lower, const char *what)
+{
+    const double worst = self->minima[self->worst].J;
+    assert_that(worst >= lower - 1e-13 * self->scale, "%.17g is below the bound %.17g, %s", worst, lower,
+                what);
+}
+
+/* What the radial term and the lift rest on, for a kernel that does return less: Z <= 4 H^2, <Delta, delta>^2 <= (H^2 +
+ * f) Z + f^2 and slack . delta <= tau lift, with bounds on occupancies that just hold both kernels. Z is between -2
+ * <Delta, delta> and that and 2 f. */
+static void check_inequalities(fight *self, const nadir_derivation *made)
+{
+    const nadir_perturbable_rows *perturbable = &made->perturbable;
+    const nadir_kkt *kkt = &made->star.kkt;
+    double *P = test_kernel_entries(self->context, self->minima[self->worst].kernel);
+    long double product = 0;
+    long double slack = 0;
+    for (int64_t s = 0; s < perturbable->states; s++) {
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+            for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, i); j++) {
+                const int64_t e = perturbable->starts[i] + j;
+                const int64_t t = nadir_perturbable_rows_column(perturbable, i, j);
+                const double X = made->star.point.X[e];
+                const double delta =
+                    P[nadir_perturbable_rows_row(perturbable, i) * perturbable->states + t] - X;
+                product += (long double)(X - perturbable->phat[e]) * delta;
+                slack += kkt->unvisited[s]
+                             ? 0
+                             : self->d[self->worst][s] / made->star.point.d[s] * kkt->slack[e] * delta;
+            }
+        }
+    }
+    const long double f = kkt->error / (2 * kkt->tau);
+    const long double Z = 2 * f - 2 * product;
+    assert_that(-2 * product <= 4 * (long double)made->matrix.reach &&
+                    product * product <= made->matrix.reach * Z + f * f && slack <= kkt->tau * made->lift,
+                "<Delta, delta> %Lg, slack %Lg; reach %g, lift %g, f %Lg", product, slack, made->matrix.reach,
+                made->lift, f);
+    free(P);
+}
+
 /* Bounds on occupancies from both kernels, a little wider, and passes, radius and kappa from there. */
 static double prove_between(fight *self, nadir_derivation *made, const double *one, const double *other,
                             double share)
@@ -162,21 +203,18 @@ static double prove_between(fight *self, nadir_derivation *made, const double *o
         below->low[s] = fmax(below->low[s], (1 - share) * fmin(one[s], other[s]) - wide);
         below->high[s] = fmin(below->high[s], (1 + share) * fmax(one[s], other[s]) + wide);
     }
+    assert_ok(self->context, nadir_derivation_use_weights(self->context, made));
     assert_ok(self->context, nadir_derivation_measure(self->context, made));
     assert_ok(self->context, nadir_derivation_matrix(self->context, made, false));
     const double twice =
         nadir_displacement_radius(self->context, &made->star.kkt, &made->displacement, below);
     const double f = made->star.kkt.error / (2 * made->star.kkt.tau);
     assert_true(made->matrix.reach >= twice * twice / 4 + f); /* H^2 + f */
+    if (share == 0) {
+        check_inequalities(self, made);
+    }
     assert_ok(self->context, nadir_second_order_continue(self->context, made));
     return made->certificate->lower;
-}
-
-static void check_lower(const fight *self, double lower, const char *what)
-{
-    const double worst = self->minima[self->worst].J;
-    assert_that(worst >= lower - 1e-13 * self->scale, "%.17g is below the bound %.17g, %s", worst, lower,
-                what);
 }
 
 /* Any numbers in the last step prove nothing that is false. */
