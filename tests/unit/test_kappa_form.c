@@ -267,7 +267,7 @@ static void check_stage(nadir_context *context, nadir_random *random, const nadi
     self.y = test_new(3 * n, sizeof *self.y);
     self.along = self.y + n;
     self.through = self.y + 2 * n;
-    nadir_kkt_weigh(kkt, &stage->bounds, 2 * kkt->beta, inverse);
+    nadir_kkt_weigh(kkt, &stage->bounds, 2 * kkt->beta, INFINITY, inverse);
     for (int kind = 0; kind < 3; kind++) {
         nadir_displacement displacement = {0};
         self.inverse = kind == 1 ? inverse : NULL;
