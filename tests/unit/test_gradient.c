@@ -318,7 +318,7 @@ static nadir_status evaluate_and_differentiate(nadir_context *context, nadir_sol
     const nadir_robust_settings settings = accurate(false);
     const double radius = 0.01;
     const nadir_ball ball = test_ball(NADIR_SET_SA, domain, 2, &radius, NULL);
-    double gradient[12];
+    double gradient[20]; /* rows of the model */
     nadir_status status = nadir_solver_robust(context, solver, &ball, &settings, &result, &worst);
     if (status == NADIR_OK) {
         status = nadir_worst_gradient(context, worst, gradient);
