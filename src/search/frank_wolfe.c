@@ -221,8 +221,10 @@ static nadir_status step_proximally(nadir_context *context, nadir_frank_wolfe *s
     double length;
     NADIR_CHECK(find_proximal(context, self, &target, &length));
     const double promised = self->gap - gap_by_rows(context, self, target);
+    double t = 4;
     *moved = false;
-    for (double t = 1; !*moved && promised > 0 && length > 0 && t > SHORTEST; t /= 4) {
+    while (!*moved && promised > 0 && length > 0 && t > 4 * SHORTEST) {
+        t /= 4;
         NADIR_CHECK(step_partially(context, self, target, t));
         *moved = is_lower(self, t * promised);
         if (*moved) {

@@ -106,9 +106,11 @@ static nadir_status finish(multistart *self, nadir_candidate *rough)
 {
     nadir_status status = NADIR_OK;
     const nadir_multistart_plan *plan = self->plan;
-    for (double finer = plan->rough * plan->finer; may_be_worse(self, rough); finer *= plan->finer) {
+    double finer = plan->rough;
+    while (may_be_worse(self, rough)) {
         nadir_candidate next = {0};
         bool found;
+        finer *= plan->finer;
         if (rough->J < self->candidate->J || finer <= plan->finest) {
             NADIR_CHECK(search_from(self->context, self->problem, self->beta, rough->kernel, self->tolerance,
                                     self->iterations_limit, self->candidate, &found));

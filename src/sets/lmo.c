@@ -331,7 +331,7 @@ static inline __attribute__((always_inline)) double all_costs(int64_t count, con
         memcpy(&shift, g + i, sizeof shift);
         memcpy(&cost, plain + i, sizeof cost);
         e = e - own - shift;
-        cost += factor * (four)((four_mask)e & (e == e));
+        cost += factor * (four)((four_mask)e & (e == e)); /* NOLINT(misc-redundant-expression): NaN is not */
         memcpy(x + i, &cost, sizeof cost);
         const four_mask less = cost < least;
         least = (four)(((four_mask)cost & less) | ((four_mask)least & ~less));
