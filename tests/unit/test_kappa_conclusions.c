@@ -185,7 +185,7 @@ static bool solve_path(const nadir_kappa_path *path, const double *change, const
 {
     const int64_t n = path->perturbable.states;
     long double x[8] = {0};
-    long double next[8];
+    long double next[8] = {0};
     for (int step = 0; step < 2000; step++) {
         for (int64_t t = 0; t < n; t++) {
             next[t] = g[t];
