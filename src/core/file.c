@@ -3,6 +3,7 @@
 #include "core/file.h"
 
 #include "core/context.h"
+#include "core/decompress.h"
 #include "core/number.h"
 
 #include <errno.h>
@@ -51,7 +52,7 @@ static int close_file(int descriptor)
     return close(descriptor) != 0 && errno != EINTR ? errno : 0;
 }
 
-nadir_status nadir_input_open(nadir_context *context, const char *path, nadir_input *input)
+nadir_status nadir_input_open_packed(nadir_context *context, const char *path, nadir_input *input)
 {
     *input = (nadir_input)NADIR_INPUT_CLOSED;
     /* O_NONBLOCK: a pipe must not make us wait for its writer. */
@@ -70,6 +71,18 @@ nadir_status nadir_input_open(nadir_context *context, const char *path, nadir_in
     input->descriptor = descriptor;
     input->bytes = (int64_t)facts.st_size;
     return NADIR_OK;
+}
+
+nadir_status nadir_input_open(nadir_context *context, const char *path, nadir_input *input)
+{
+    nadir_status status = nadir_input_open_packed(context, path, input);
+    if (status == NADIR_OK) {
+        status = nadir_decompress(context, input);
+    }
+    if (status != NADIR_OK) {
+        nadir_input_close(input);
+    }
+    return status;
 }
 
 nadir_status nadir_input_standard(nadir_context *context, nadir_input *input)
@@ -428,7 +441,7 @@ static nadir_status scan_file(nadir_context *context, const char *path, const na
     const int64_t after = (int64_t)strlen(form->after);
     size_t got = 0;
     nadir_sha256_start(&whole);
-    NADIR_CHECK(nadir_input_open(context, path, &input));
+    NADIR_CHECK(nadir_input_open_packed(context, path, &input));
     NADIR_NEW(context, buffer, BUFFER);
     self->digits = input.bytes - after - DIGITS;
     if (self->digits >= before) {

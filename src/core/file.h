@@ -27,8 +27,11 @@ typedef struct nadir_input {
         NULL, -1, 0, 0                                                                                       \
     }
 
-/* NADIR_ERROR_FILE when there is no such file, no permission, or it is a directory, pipe or device. */
+/* NADIR_ERROR_FILE when there is no such file, no permission, or it is a directory, pipe or device. A file packed by
+ * gzip or xz is unpacked first (decompress.h): what is read, and `bytes`, is its content. */
 nadir_status nadir_input_open(nadir_context *context, const char *path, nadir_input *input);
+/* The same without unpacking: the bytes as they are on the disk. */
+nadir_status nadir_input_open_packed(nadir_context *context, const char *path, nadir_input *input);
 /* Standard input, which may also be a pipe; `bytes` is 0 and the path is "standard input". */
 nadir_status nadir_input_standard(nadir_context *context, nadir_input *input);
 void nadir_input_close(nadir_input *input);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* In the order in which they are asked; the ones with a magic number first. */
 static const nadir_format *const formats[] = {
@@ -52,25 +53,37 @@ cleanup:
     return status;
 }
 
-static const nadir_format *format_by_ending(const char *path)
+/* The format of the last ending of path[length]. */
+static const nadir_format *format_by_ending(const char *path, size_t length)
 {
-    const char *ending = path + ending_start(path);
-    const size_t length = strlen(ending);
-    if (length < 2 || length > ENDING_LENGTH) {
+    char wanted[ENDING_LENGTH + 3] = " ";
+    size_t start = length;
+    while (start > 0 && path[start - 1] != '.' && path[start - 1] != '/') {
+        start--;
+    }
+    if (start == 0 || path[start - 1] != '.' || length - start + 1 < 2 ||
+        length - start + 1 > ENDING_LENGTH) {
         return NULL;
     }
-    char wanted[ENDING_LENGTH + 3] = " ";
-    for (size_t i = 0; i < length; i++) {
-        wanted[i + 1] = (char)tolower((unsigned char)ending[i]);
+    for (size_t i = start - 1; i < length; i++) {
+        wanted[i - start + 2] = (char)tolower((unsigned char)path[i]);
     }
-    wanted[length + 1] = ' ';
-    wanted[length + 2] = '\0';
+    wanted[length - start + 2] = ' ';
+    wanted[length - start + 3] = '\0';
     for (size_t i = 0; i < FORMATS; i++) {
         if (strstr(formats[i]->endings, wanted) != NULL) {
             return formats[i];
         }
     }
     return NULL;
+}
+
+/* How much of a path stands before the ending of a packed file: all of it where it has none. */
+static size_t unpacked_length(const char *path)
+{
+    const size_t length = strlen(path);
+    const char *ending = length > 3 ? path + length - 3 : "";
+    return strcasecmp(ending, ".gz") == 0 || strcasecmp(ending, ".xz") == 0 ? length - 3 : length;
 }
 
 /* "npz, petsc, drn, ..." with their endings, for messages. */
@@ -100,7 +113,7 @@ static nadir_status find_format(nadir_context *context, const char *path, const 
         *format = formats[i]->recognises(head, length) ? formats[i] : NULL;
     }
     if (*format == NULL && length > 0) {
-        *format = format_by_ending(path);
+        *format = format_by_ending(path, unpacked_length(path));
     }
     if (*format == NULL) {
         char list[512];
@@ -289,7 +302,7 @@ static void say_losses(nadir_context *context, const nadir_format *format, unsig
 static nadir_status find_write_format(nadir_context *context, const char *path, const nadir_format **format)
 {
     char list[512];
-    *format = format_by_ending(path);
+    *format = format_by_ending(path, strlen(path));
     return *format != NULL ? NADIR_OK
                            : nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                                         "%s: the ending does not tell the format to write; known are %s",
