@@ -53,6 +53,29 @@ nadir_status nadir_lagrangian_bound(nadir_context *context, const nadir_problem 
                                     const double *d_bar, double tau, const double *v, double *lower);
 
 /*
+ * The two-sided Lagrangian bound, 1 <= p < infinity: for any tau, k >= 0 (k_s counts as 0 where low_s = 0), any
+ * theta, 0 <= zeta <= 1, and every kernel P of the set with low <= d_P <= high,
+ *
+ *     zeta J_P + theta d_P(t) >= mu . v - tau beta^p + sum_s k_s,    v = Tv,
+ *     (Tv)(s) = theta [s = t] + min over the rows of s with x_s <= beta^p of
+ *                   zeta R_P^pi(s) + gamma sum_a pi P_sa . v + min((tau x_s - k_s) / high_s, (tau x_s - k_s) / low_s),
+ *
+ * since d_P(s) min(...) <= tau x_s - k_s, whatever its sign, and the sum of x_s is at most beta^p. k = 0 is the bound
+ * above. The minimum is that of two row problems. With J_P < level it bounds the occupancy of state t.
+ */
+typedef struct nadir_two_sided {
+    int64_t t;
+    double theta, zeta, tau;
+    const double *k; /* [states] */
+    const double *v; /* [states] any numbers: they decide how good the bound is, not whether it holds */
+} nadir_two_sided;
+
+/* *lower: at most zeta J_P + theta d_P(t); -infinity: nothing is known. Rounding is included. */
+nadir_status nadir_two_sided_bound(nadir_context *context, const nadir_problem *problem, double beta,
+                                   const nadir_occupancy_bounds *bounds, const nadir_two_sided *by,
+                                   double *lower);
+
+/*
  * The sublevel radius: how far kernels can be from the answer X to the Lagrangian bound, if their return is
  * below a level.
  *

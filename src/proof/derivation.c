@@ -1,13 +1,11 @@
 /*
- * derivation.c: lower bounds inferred step by step (docs/theory.md, "Kernels that are kernels"), their
- * record, and the same steps taken again from a record; see derivation.h.
+ * derivation.c: lower bounds inferred step by step (docs/theory.md, "Kernels that are kernels"), and their
+ * record; see derivation.h.
  */
 #include "proof/derivation.h"
 
 #include "core/round.h"
-#include "proof/bellman_bound.h"
 #include "proof/second_order.h"
-#include "sets/lmo_by_state.h"
 
 #include <float.h>
 #include <math.h>
@@ -29,6 +27,7 @@ void nadir_derivation_clear(nadir_context *context, nadir_derivation *self)
     nadir_release(context, self->inverse_weights);
     nadir_release(context, self->up_weighted);
     nadir_release(context, self->down_weighted);
+    nadir_release(context, self->open);
     *self = (nadir_derivation){0};
 }
 
@@ -161,19 +160,13 @@ static nadir_status record_point(nadir_context *context, nadir_derivation *self)
     return record_vector(context, self, point + self->problem->states);
 }
 
-/* Those of a record, v: [2 states]. *known: d is an occupancy. */
-static nadir_status take_point(nadir_context *context, nadir_derivation *self, const double *v, bool *known)
+nadir_status nadir_derivation_set_point(nadir_context *context, nadir_derivation *self, const double *point)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->problem->states;
-    for (int64_t i = 0; i < 2 * n; i++) {
-        *known = *known && isfinite(v[i]) && (i < n || v[i] >= 0);
-    }
-    if (*known) {
-        NADIR_NEW(context, self->certificate->point, 2 * n);
-        memcpy(self->certificate->point, v, (size_t)(2 * n) * sizeof *v);
-        NADIR_CHECK(record_point(context, self));
-    }
+    NADIR_NEW(context, self->certificate->point, 2 * n);
+    memcpy(self->certificate->point, point, (size_t)(2 * n) * sizeof *point);
+    NADIR_CHECK(record_point(context, self));
 cleanup:
     return status;
 }
@@ -247,19 +240,47 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *self)
+/* Nothing is known of the kernels in this box but their occupancies. */
+static void begin_box(nadir_context *context, nadir_derivation *self)
 {
     nadir_kappa_matrix_clear(context, &self->matrix);
+    self->radius = nadir_kkt_diameter(self->beta);
+    self->lift = INFINITY;
+    self->kappa = INFINITY;
+    self->measured = false;
+}
+
+/* There is one box. */
+static void begin_tree(nadir_derivation *self)
+{
+    self->split = false;
+    self->open_count = 0;
+    self->box_lower = -INFINITY;
+    self->tree_lower = INFINITY;
+}
+
+/* All kernels below the level return at least this: those of a box, or all of them. */
+static void settle(nadir_derivation *self, double lower, nadir_bound bound)
+{
+    self->box_lower = fmax(self->box_lower, lower);
+    if (!self->split) {
+        /* a NaN stays one, and is no bound */
+        nadir_certificate_offer(self->certificate, lower > self->level ? self->level : lower,
+                                NADIR_PROOF_RIGOROUS, bound);
+    }
+}
+
+nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *self)
+{
     nadir_occupancy_bounds_clear(context, &self->below);
     self->begun = false;
-    self->measured = false;
     NADIR_TRY(nadir_occupancy_bounds_copy(context, &self->set, &self->below));
     NADIR_TRY(nadir_stationary_point_kkt(context, &self->set, self->beta, self->candidate->tau,
                                          &self->certificate->point, &self->star));
     self->level = nadir_stationary_point_level(&self->star);
-    self->radius = nadir_kkt_diameter(self->beta);
-    self->lift = INFINITY;
-    self->kappa = INFINITY;
+    self->has_kkt = true;
+    begin_box(context, self);
+    begin_tree(self);
     self->begun = true;
     NADIR_TRY(record_point(context, self));
     return record(context, self, NADIR_STEP_BEGIN, 0, NULL);
@@ -348,6 +369,8 @@ nadir_status nadir_derivation_lagrangian_below(nadir_context *context, nadir_der
     NADIR_TRY(nadir_lagrangian_bound(context, self->problem, self->beta, self->below.high, tau, v, &lower));
     if (lower >= self->level) { /* none of them exists */
         self->below.empty = true;
+    } else if (self->split) {
+        settle(self, lower, NADIR_BOUND_LAGRANGIAN);
     } else {
         NADIR_TRY(offer_lagrangian(context, self, tau, v, lower));
     }
@@ -389,7 +412,7 @@ nadir_status nadir_derivation_conclude(nadir_context *context, nadir_derivation 
     nadir_certificate *certificate = self->certificate;
     if (self->below.empty || self->kappa <= 0.5) {
         certificate->kappa = self->below.empty ? certificate->kappa : self->kappa;
-        nadir_certificate_offer(certificate, self->level, NADIR_PROOF_RIGOROUS, NADIR_BOUND_SECOND_ORDER);
+        settle(self, self->level, self->has_kkt ? NADIR_BOUND_SECOND_ORDER : NADIR_BOUND_LAGRANGIAN);
     }
     return record(context, self, NADIR_STEP_CONCLUDE, 0, NULL);
 }
@@ -402,7 +425,8 @@ static double radius_of(const nadir_context *context, const nadir_derivation *se
                : self->radius_weighted;
 }
 
-nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *self, bool shared)
+nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *self, bool shared,
+                                     double reach)
 {
     const nadir_kkt *kkt = &self->star.kkt;
     nadir_kappa_matrix_clear(context, &self->matrix);
@@ -410,8 +434,10 @@ nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *s
                                       shared ? &self->star.displacement : &self->displacement,
                                       shared ? NULL : self->inverse_weights, shared, &self->matrix));
     const double twice = radius_of(context, self, shared);
-    self->matrix.reach = nadir_round_up(twice * twice / 4 + kkt->error / (2 * kkt->tau), 8);
-    return record(context, self, NADIR_STEP_MATRIX, 1, (double[]){shared ? 1 : 0});
+    const double square = nadir_round_up(twice * twice / 4, 4);
+    const double f = nadir_round_up(kkt->error / (2 * kkt->tau), 4);
+    self->matrix.reach = fmax(nadir_round_up(square + f, 4), reach > 0 ? reach : 1.01 * square + 2 * f);
+    return record(context, self, NADIR_STEP_MATRIX, 2, (double[]){shared ? 1 : 0, self->matrix.reach});
 }
 
 nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_derivation *self)
@@ -430,203 +456,112 @@ nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_deriv
     const double numbers[] = {isfinite(kappa) ? matrix->k : 0, matrix->theta, matrix->theta_unvisited,
                               matrix->radial};
     certificate->kappa = isnan(certificate->kappa) ? kappa : fmin(certificate->kappa, kappa);
-    nadir_certificate_offer(certificate, self->level - loss, NADIR_PROOF_RIGOROUS, NADIR_BOUND_SECOND_ORDER);
+    settle(self, self->level - loss, NADIR_BOUND_SECOND_ORDER);
     return matrix->radial > 0 ? record(context, self, NADIR_STEP_CONCLUDE_TANGENT, 4, numbers)
                               : record(context, self, NADIR_STEP_CONCLUDE_KAPPA, 3, numbers);
 }
 
-/*
- * Steps of a derivation written down, and taken again from what was written.
- *
- * What is read is believed in nothing: a step that the ones before do not allow ends it.
- */
+/* ------------------------------------------------------------------------------ boxes of occupancies */
 
-enum { PASSES_MOST = 1000 }; /* around the nominal kernel */
+#define ROOM 1e-9 /* of an end that is not given, relative */
+#define ROOM_TOTAL                                                                                           \
+    1e-14 /* and as a share of the total occupancy: about 100 roundings of what it follows from */
 
-/* A record that is being read. */
-typedef struct reader {
-    nadir_context *context;
-    nadir_derivation *self;
-    const double *next;
-    int64_t left;
-} reader;
-
-/* The next `count` numbers; NULL: there are not as many. */
-static const double *take(reader *from, int64_t count)
+nadir_status nadir_derivation_set_level(nadir_context *context, nadir_derivation *self, double level)
 {
-    const double *taken = from->next;
-    if (from->left < count) {
-        return NULL;
+    if (self->begun) {
+        self->level = fmin(self->level, level);
+    } else {
+        nadir_occupancy_bounds_clear(context, &self->below);
+        NADIR_TRY(nadir_occupancy_bounds_copy(context, &self->set, &self->below));
+        self->level = level;
+        self->has_kkt = false;
+        begin_box(context, self);
+        begin_tree(self);
+        self->begun = true;
     }
-    from->next += count;
-    from->left -= count;
-    return taken;
+    return record(context, self, NADIR_STEP_LEVEL, 1, &level);
 }
 
-/* Around the kernel that is the answer of the rows to `answered` with the penalty tau / high; see
- * lmo_by_state.h. */
-static nadir_status pass_around(nadir_context *context, nadir_derivation *self, double tau, const double *v,
-                                const double *answered)
+/* zeta J_P + theta d_P(t) >= lower with J_P < level: d_P(t) is at most this for theta < 0, and at least for theta > 0. */
+static double end_of(const nadir_derivation *self, const nadir_two_sided *by, double lower)
+{
+    const double most = by->zeta * self->level;
+    const double size = fabs(most) + fabs(lower);
+    /* a product, a difference and a quotient */
+    const double above =
+        by->theta < 0 ? nadir_round_above(most - lower, size, 4) : nadir_round_below(lower - most, size, 4);
+    const double end = above / fabs(by->theta);
+    return by->theta < 0 ? nadir_round_above(end, fabs(end), 2) : nadir_round_below(end, fabs(end), 2);
+}
+
+nadir_status nadir_derivation_narrow(nadir_context *context, nadir_derivation *self,
+                                     const nadir_two_sided *by, double end)
+{
+    nadir_occupancy_bounds *below = &self->below;
+    const double room = ROOM_TOTAL * below->total;
+    double lower;
+    NADIR_TRY(nadir_two_sided_bound(context, self->problem, self->beta, below, by, &lower));
+    const double proven = by->theta != 0 ? end_of(self, by, lower) : lower;
+    const bool is_high = by->theta < 0;
+    double taken = 0;
+    if (by->theta == 0) {
+        if (!(by->zeta == 1 && lower > self->box_lower)) {
+            return NADIR_OK;
+        }
+        below->empty = below->empty || lower >= self->level;
+        settle(self, lower, NADIR_BOUND_LAGRANGIAN);
+    } else {
+        const double far = is_high ? proven * (1 + ROOM) + room : proven * (1 - ROOM) - room;
+        const double given = isnan(end) ? far : end;
+        taken = is_high ? fmax(proven, given) : fmin(proven, given);
+        if (!(is_high ? taken < below->high[by->t] : taken > below->low[by->t])) { /* NaN: nothing */
+            return NADIR_OK;
+        }
+        *(is_high ? &below->high[by->t] : &below->low[by->t]) = taken;
+        below->empty = below->empty || below->low[by->t] > below->high[by->t];
+    }
+    const double numbers[] = {(double)by->t, by->theta, by->zeta, by->tau, taken};
+    NADIR_TRY(record(context, self, NADIR_STEP_NARROW, 5, numbers));
+    NADIR_TRY(record_vector(context, self, by->k));
+    return record_vector(context, self, by->v);
+}
+
+nadir_status nadir_derivation_split(nadir_context *context, nadir_derivation *self, int64_t s, double at)
 {
     nadir_status status = NADIR_OK;
-    nadir_lmo_penalized lmo = {0};
-    nadir_kernel *kernel = NULL;
-    NADIR_CHECK(nadir_lmo_penalized_make(context, self->problem, self->beta, self->below.high, &lmo));
-    NADIR_CHECK(nadir_lmo_penalized_solve(context, &lmo, tau, answered));
-    NADIR_CHECK(nadir_lmo_penalized_kernel(context, &lmo, tau, &kernel));
-    NADIR_CHECK(nadir_derivation_pass_around(context, self, kernel, tau, v, answered));
+    const int64_t n = self->problem->states;
+    const int64_t size = 2 * n + 1;
+    NADIR_RESERVE(context, self->open, (self->open_count + 1) * size, self->open_capacity);
+    double *later = self->open + self->open_count * size;
+    memcpy(later, self->below.low, (size_t)n * sizeof *later);
+    memcpy(later + n, self->below.high, (size_t)n * sizeof *later);
+    later[s] = at;
+    later[2 * n] = self->box_lower;
+    self->open_count++;
+    self->below.high[s] = at;
+    self->split = true;
+    begin_box(context, self);
+    NADIR_CHECK(record(context, self, NADIR_STEP_SPLIT, 2, (double[]){(double)s, at}));
 cleanup:
-    nadir_lmo_penalized_clear(context, &lmo);
-    nadir_kernel_free(kernel);
     return status;
 }
 
-/* Whether a step can be taken now. */
-static bool is_allowed(const nadir_derivation *self, int step)
+nadir_status nadir_derivation_next(nadir_context *context, nadir_derivation *self)
 {
-    const nadir_uncertainty *set = self->problem->uncertainty;
-    const double tau = self->candidate->tau;
-    const bool two = set->p == 2 && tau > 0 && tau <= DBL_MAX;
-    const bool whole = self->problem->model->exchange == NULL;
-    switch (step) {
-    case NADIR_STEP_SET_PASSES:
-        return whole;
-    case NADIR_STEP_LAGRANGIAN:
-        return whole && pow(self->beta, set->p) > 0;
-    case NADIR_STEP_BY_NORMS:
-    case NADIR_STEP_LARGE:
-        return two && self->up == NULL; /* which has rows that `large` gives back */
-    case NADIR_STEP_EXPAND:
-        return two && whole && self->up == NULL;
-    case NADIR_STEP_TABULATE:
-        return self->up != NULL;
-    case NADIR_STEP_USE_WEIGHTS:
-        return self->tabulated && self->begun && !self->weighted;
-    case NADIR_STEP_BEGIN:
-        return self->tabulated || self->up != NULL;
-    case NADIR_STEP_MEASURE:
-    case NADIR_STEP_LAGRANGIAN_BELOW:
-    case NADIR_STEP_PASS_AROUND:
-    case NADIR_STEP_CONCLUDE:
-        return self->begun;
-    case NADIR_STEP_PASS:
-        return self->begun && self->measured && self->tabulated;
-    case NADIR_STEP_MATRIX:
-        return self->begun && self->measured;
-    case NADIR_STEP_CONCLUDE_KAPPA:
-    case NADIR_STEP_CONCLUDE_TANGENT:
-        return self->begun && self->matrix.states > 0;
-    case NADIR_STEP_POINT:
-        return self->certificate->point == NULL;
-    default:
-        return false;
-    }
-}
-
-/* How many numbers and vectors a step comes with. */
-static const struct {
-    int64_t numbers, vectors;
-} step_sizes[] = {
-    [NADIR_STEP_SET_PASSES] = {1, 0},       [NADIR_STEP_LAGRANGIAN] = {1, 1},
-    [NADIR_STEP_TABULATE] = {1, 0},         [NADIR_STEP_LAGRANGIAN_BELOW] = {1, 1},
-    [NADIR_STEP_PASS_AROUND] = {1, 2},      [NADIR_STEP_MATRIX] = {1, 0},
-    [NADIR_STEP_CONCLUDE_KAPPA] = {3, 0},   [NADIR_STEP_POINT] = {0, 2},
-    [NADIR_STEP_CONCLUDE_TANGENT] = {4, 0},
-};
-
-/* Whether x may be the first number of a step. */
-static bool is_number_of(const nadir_derivation *self, int step, double x)
-{
-    const bool open = self->perturbable.columns == NULL; /* all rows allow all states */
-    switch (step) {
-    case NADIR_STEP_SET_PASSES:
-        return x >= 0 && x <= PASSES_MOST;
-    case NADIR_STEP_TABULATE:
-    case NADIR_STEP_MATRIX:
-        return x == 0 || open;
-    case NADIR_STEP_LAGRANGIAN:
-    case NADIR_STEP_LAGRANGIAN_BELOW:
-        return x >= 0 && x <= DBL_MAX;
-    case NADIR_STEP_PASS_AROUND:
-        return x > 0 && x <= DBL_MAX;
-    default:
-        return true;
-    }
-}
-
-/* *known: false where it is no step, or none that can be taken now, or its numbers are wrong. */
-static nadir_status take_step(reader *from, int step, bool *known)
-{
-    nadir_context *context = from->context;
-    nadir_derivation *self = from->self;
     const int64_t n = self->problem->states;
-    *known = is_allowed(self, step);
-    if (!*known) {
-        return NADIR_OK;
+    self->tree_lower = fmin(self->tree_lower, self->below.empty ? self->level : self->box_lower);
+    if (self->open_count > 0) {
+        const double *later = self->open + --self->open_count * (2 * n + 1);
+        memcpy(self->below.low, later, (size_t)n * sizeof *later);
+        memcpy(self->below.high, later + n, (size_t)n * sizeof *later);
+        self->box_lower = later[2 * n];
+        self->below.empty = false;
+        begin_box(context, self);
+    } else {
+        self->split = false;
+        self->begun = false; /* what is left is one box of many */
+        settle(self, self->tree_lower, self->has_kkt ? NADIR_BOUND_SECOND_ORDER : NADIR_BOUND_LAGRANGIAN);
     }
-    const double *x = take(from, step_sizes[step].numbers);
-    const double *v = take(from, step_sizes[step].vectors * n);
-    *known = x != NULL && v != NULL && (step_sizes[step].numbers == 0 || is_number_of(self, step, x[0]));
-    switch (*known ? step : 0) {
-    case NADIR_STEP_SET_PASSES:
-        return nadir_derivation_set_passes(context, self, (int64_t)x[0], -1);
-    case NADIR_STEP_LAGRANGIAN:
-        return nadir_derivation_lagrangian(context, self, x[0], v);
-    case NADIR_STEP_BY_NORMS:
-        return nadir_derivation_by_norms(context, self);
-    case NADIR_STEP_LARGE:
-        return nadir_derivation_large(context, self);
-    case NADIR_STEP_EXPAND:
-        return nadir_derivation_expand(context, self);
-    case NADIR_STEP_TABULATE:
-        return nadir_derivation_tabulate(context, self, x[0] != 0);
-    case NADIR_STEP_USE_WEIGHTS:
-        return nadir_derivation_use_weights(context, self);
-    case NADIR_STEP_BEGIN:
-        return nadir_derivation_begin(context, self);
-    case NADIR_STEP_MEASURE:
-        return nadir_derivation_measure(context, self);
-    case NADIR_STEP_PASS:
-        return nadir_derivation_pass(context, self);
-    case NADIR_STEP_LAGRANGIAN_BELOW:
-        return nadir_derivation_lagrangian_below(context, self, x[0], v);
-    case NADIR_STEP_PASS_AROUND:
-        return pass_around(context, self, x[0], v, v + n);
-    case NADIR_STEP_CONCLUDE:
-        return nadir_derivation_conclude(context, self);
-    case NADIR_STEP_MATRIX:
-        return nadir_derivation_matrix(context, self, x[0] != 0);
-    case NADIR_STEP_CONCLUDE_KAPPA:
-    case NADIR_STEP_CONCLUDE_TANGENT:
-        if (x[0] > 0) {
-            const double radial = step == NADIR_STEP_CONCLUDE_TANGENT ? x[3] : 0;
-            (void)nadir_kappa_cholesky_holds(context, &self->matrix, x[0], radial, x[1], x[2]);
-        }
-        return nadir_derivation_conclude_kappa(context, self);
-    case NADIR_STEP_POINT:
-        return take_point(context, self, v, known);
-    default:
-        return NADIR_OK;
-    }
-}
-
-nadir_status nadir_derivation_replay(nadir_context *context, nadir_derivation *self, int64_t count,
-                                     const double *steps)
-{
-    reader from = {.context = context, .self = self, .next = steps, .left = count};
-    while (from.left > 0) {
-        const double code = *take(&from, 1);
-        const int64_t place = count - from.left - 1;
-        bool known = false;
-        NADIR_TRY(nadir_progress(context, "steps of the proof", (double)place / (double)count));
-        if (code >= NADIR_STEP_SET_PASSES && code <= NADIR_STEP_CONCLUDE_TANGENT) {
-            NADIR_TRY(take_step(&from, (int)code, &known));
-        }
-        if (!known) {
-            return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                              "number %lld of the steps, %g, is no step of a proof here", (long long)place,
-                              code);
-        }
-    }
-    return NADIR_OK;
+    return record(context, self, NADIR_STEP_NEXT, 0, NULL);
 }

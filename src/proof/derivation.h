@@ -18,10 +18,16 @@
  *     J_P >= level - 2 tau (kappa - 1/2) radius^2    and    J_P >= level - tau radius^2 / 4,
  *
  * the minimum of tau x^2 - tau radius x over x = |delta|. kappa may have a radial term (kappa.c).
+ *
+ * For every p the kernels below any level have narrower occupancies by the two-sided bound (bellman_bound.h): `narrow`
+ * shows an end of the range of one state, or a bound on the returns of all that are left. Their box may be split at the
+ * occupancy of a state: what is shown then is about one box, `next` goes on to another, and after the last one the
+ * least of what was shown of each is a bound on J_U.
  */
 #ifndef NADIR_PROOF_DERIVATION_H
 #define NADIR_PROOF_DERIVATION_H
 
+#include "proof/bellman_bound.h"
 #include "proof/certificate.h"
 #include "proof/kappa.h"
 #include "proof/kkt.h"
@@ -49,6 +55,7 @@ typedef struct nadir_derivation {
 
     /* Kernels below the level. */
     bool begun;
+    bool has_kkt; /* the level is that of P*, with its KKT data */
     double level;
     nadir_occupancy_bounds below;
     nadir_displacement displacement; /* with weights, if there are any; without: star.displacement */
@@ -60,6 +67,14 @@ typedef struct nadir_derivation {
     double moved,
         moved_most; /* by the last pass: the last and the largest change, as a share of the total occupancy */
     nadir_kappa_matrix matrix;
+
+    /* A tree of boxes of occupancies. */
+    bool split;   /* `below` is one of several boxes */
+    double *open; /* [open_count * (2 states + 1)] those to come: low, high and box_lower of each */
+    int64_t open_count;
+    size_t open_capacity;
+    double box_lower;  /* at most J_P of the kernels in this box */
+    double tree_lower; /* of those in the boxes that are done */
 } nadir_derivation;
 
 /* certificate: nothing proven yet, made here. known: bounds on the occupancies of all kernels of the set that
@@ -77,6 +92,9 @@ nadir_status nadir_derivation_set_passes(nadir_context *context, nadir_derivatio
 /* The Lagrangian bound of the whole set; v: [states]. */
 nadir_status nadir_derivation_lagrangian(nadir_context *context, nadir_derivation *self, double tau,
                                          const double *v);
+
+/* v and d of P* that the steps after it take, [2 states], before any has. Any numbers do. */
+nadir_status nadir_derivation_set_point(nadir_context *context, nadir_derivation *self, const double *point);
 
 /* kappa by norms (kappa.h), p = 2. */
 nadir_status nadir_derivation_by_norms(nadir_context *context, nadir_derivation *self);
@@ -108,10 +126,25 @@ nadir_status nadir_derivation_pass_around(nadir_context *context, nadir_derivati
 
 /* J_U >= level, where no kernel is left or kappa by slopes is at most 1/2; otherwise nothing. */
 nadir_status nadir_derivation_conclude(nadir_context *context, nadir_derivation *self);
-/* The matrix of kappa, for nadir_kappa_cholesky_holds. shared: all rows allow all states. */
-nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *self, bool shared);
+/* The matrix of kappa, for nadir_kappa_cholesky_holds. shared: all rows allow all states. reach: of the radial term, if
+ * that is more than what follows from the steps before; its last digits decide by how much kappa is below 1/2. 0: a
+ * little more than what follows, so that others can take the same number. */
+nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *self, bool shared,
+                                     double reach);
 /* What matrix.proven says, and what the radius alone does. */
 nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_derivation *self);
+
+/* A lower level, or any level before `begin`: then with all kernels of the set that are below it, and without P*. */
+nadir_status nadir_derivation_set_level(nadir_context *context, nadir_derivation *self, double level);
+/* One end of the range of state by->t (theta < 0: high; theta > 0: low), or with theta = 0 and zeta = 1 a bound on
+ * returns. end: it becomes this, or what is proven where that is less; NaN: what is proven less some room, so that others
+ * can take the same number. Recorded where it changes something. */
+nadir_status nadir_derivation_narrow(nadir_context *context, nadir_derivation *self,
+                                     const nadir_two_sided *by, double end);
+/* Goes on with the kernels of d_P(s) <= at, and leaves those of d_P(s) >= at for later; low(s) < at < high(s). */
+nadir_status nadir_derivation_split(nadir_context *context, nadir_derivation *self, int64_t s, double at);
+/* The next box; after the last one the bound of the tree. */
+nadir_status nadir_derivation_next(nadir_context *context, nadir_derivation *self);
 
 /* The steps of a record, [count] numbers, from the start. NADIR_ERROR_ARGUMENT where it is no record of a
  * derivation for this problem. */
@@ -138,10 +171,14 @@ typedef enum nadir_step {
     NADIR_STEP_LAGRANGIAN_BELOW = 11, /* tau, v */
     NADIR_STEP_PASS_AROUND = 12,      /* tau, v, answered */
     NADIR_STEP_CONCLUDE = 13,         /* */
-    NADIR_STEP_MATRIX = 14,           /* shared */
+    NADIR_STEP_MATRIX = 14,           /* shared, reach */
     NADIR_STEP_CONCLUDE_KAPPA = 15,   /* kappa (0: none), theta, theta_unvisited */
     NADIR_STEP_POINT = 16,            /* v, d: of P*, which the steps after it take; any numbers do */
-    NADIR_STEP_CONCLUDE_TANGENT = 17  /* k, theta, theta_unvisited, r of the radial term */
+    NADIR_STEP_CONCLUDE_TANGENT = 17, /* k, theta, theta_unvisited, r of the radial term */
+    NADIR_STEP_LEVEL = 18,            /* level */
+    NADIR_STEP_NARROW = 19,           /* t, theta, zeta, tau, end (0 for theta = 0), k, v */
+    NADIR_STEP_SPLIT = 20,            /* s, at */
+    NADIR_STEP_NEXT = 21              /* */
 } nadir_step;
 
 #endif

@@ -109,7 +109,7 @@ static nadir_status tighten(nadir_context *context, search *self)
 static nadir_status try_matrix(nadir_context *context, search *self, bool shared, double *kappa)
 {
     nadir_derivation *derivation = self->derivation;
-    NADIR_TRY(nadir_derivation_matrix(context, derivation, shared));
+    NADIR_TRY(nadir_derivation_matrix(context, derivation, shared, 0));
     nadir_kappa_bisect(context, &derivation->matrix, !self->half_suffices);
     NADIR_TRY(nadir_derivation_conclude_kappa(context, derivation));
     *kappa = derivation->matrix.proven;

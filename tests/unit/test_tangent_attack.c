@@ -205,7 +205,7 @@ static double prove_between(fight *self, nadir_derivation *made, const double *o
     }
     assert_ok(self->context, nadir_derivation_use_weights(self->context, made));
     assert_ok(self->context, nadir_derivation_measure(self->context, made));
-    assert_ok(self->context, nadir_derivation_matrix(self->context, made, false));
+    assert_ok(self->context, nadir_derivation_matrix(self->context, made, false, 0));
     const double twice =
         nadir_displacement_radius(self->context, &made->star.kkt, &made->displacement, below);
     const double f = made->star.kkt.error / (2 * made->star.kkt.tau);

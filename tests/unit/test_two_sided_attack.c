@@ -1,0 +1,368 @@
+/*
+ * Attacks on the two-sided Lagrangian bound (proof/bellman_bound.h): random models, boxes of occupancies and
+ * multipliers, against kernels of the box, every norm, both domains, frozen rewards and rewards on landing. What a
+ * kernel returns and visits is computed here from the definitions. Wrong numbers prove nothing.
+ *
+ * A case has 10 bounds; NADIR_ATTACKS=10 makes more than 10,000 of them.
+ */
+#include "support/support.h"
+
+#include "model/landing.h"
+#include "proof/bellman_bound.h"
+#include "proof/certificate.h"
+#include "search/frank_wolfe.h"
+#include "sets/lmo_by_state.h"
+#include "support/landing.h"
+#include "support/miniature.h"
+#include "support/oracle.h"
+#include "support/problem.h"
+#include "support/reference.h"
+#include "support/tiny.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEED 31337
+
+enum { CASES = 100, BOUNDS = 10, KERNELS = 6, STEPS = 4000 };
+
+static const double norms[] = {2, 1, 1.5, 3, 2, 1.2, 8};
+static const double radii[] = {0.02, 0.1, 0.3, 0.6, 1, 2};
+
+typedef struct arena {
+    nadir_context *context;
+    nadir_random *random;
+    nadir_model *model;
+    nadir_policy *policy;
+    nadir_solver *solver;
+    nadir_setup setup;
+    const nadir_problem *problem;
+    test_oracle oracle;
+    double *nominal; /* [rows * states] */
+    double radius, size;
+} arena;
+
+/* What a kernel of the set does. */
+typedef struct member {
+    double *kernel; /* [rows * states] */
+    double *d, *x;  /* [states] */
+    long double J;
+} member;
+
+static void arena_make(arena *made, nadir_context *context, nadir_random *random, int number)
+{
+    const double p = norms[(size_t)number % (sizeof norms / sizeof *norms)];
+    const nadir_domain domain =
+        nadir_random_below(random, 2) == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
+    nadir_solver_settings settings;
+    *made = (arena){.context = context, .random = random};
+    made->radius = radii[nadir_random_below(random, 6)] * (0.5 + nadir_random_uniform(random));
+    if (number % 3 == 2) {
+        test_landing_random drawn = test_landing_draw(context, random, 5, (test_rewards)(number / 3 % 4));
+        made->model = drawn.model;
+        made->policy = drawn.policy;
+        drawn.model = NULL;
+        drawn.policy = NULL;
+        test_landing_random_clear(&drawn);
+    } else {
+        const test_miniature tiny = test_miniature_make(context, random, 5);
+        made->model = tiny.model;
+        made->policy = tiny.policy;
+    }
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, p, &made->radius, NULL);
+    test_note("seed %d, case %d, %s, p %g, radius %g", SEED, number, nadir_domain_name(domain), p,
+              made->radius);
+    nadir_solver_settings_default(&settings);
+    assert_ok(context, nadir_solver_create(context, made->model, made->policy, &settings, &made->solver));
+    assert_ok(context, nadir_setup_make(context, made->solver, &ball, number % 5 == 0, &made->setup));
+    made->problem = &made->setup.problem;
+    made->oracle = test_oracle_make(made->model, made->policy, &ball);
+    made->nominal = test_dense_kernel(made->model);
+    for (int64_t row = 0; row < made->problem->rows; row++) {
+        made->size = fmax(made->size, fabs(made->problem->rewards[row]));
+    }
+    made->size += nadir_landing_is_general(made->model) ? 2 * nadir_landing_largest(made->model) : 0;
+}
+
+static void arena_clear(arena *made)
+{
+    test_oracle_clear(&made->oracle);
+    nadir_setup_clear(made->context, &made->setup);
+    nadir_solver_free(made->solver);
+    nadir_policy_free(made->policy);
+    nadir_model_free(made->model);
+    free(made->nominal);
+}
+
+/* Occupancy, return and x_s of a kernel, which is taken. */
+static member measure(const arena *self, double *kernel)
+{
+    const nadir_problem *problem = self->problem;
+    const int64_t n = problem->states;
+    const double *pi = problem->policy->probabilities;
+    member made = {.kernel = kernel, .d = test_new(n, sizeof(double)), .x = test_new(n, sizeof(double))};
+    long double *average = test_dense_average(self->model, kernel, pi);
+    test_system system = test_system_make(n, average, problem->gamma);
+    long double *d = test_new(n, sizeof *d);
+    double *e = test_new(n, sizeof *e);
+    test_system_solve(&system, true, problem->mu, d);
+    for (int64_t s = 0; s < n; s++) {
+        long double cost = 0;
+        for (int64_t row = self->model->state_rows[s]; row < self->model->state_rows[s + 1]; row++) {
+            long double pays = problem->rewards[row];
+            const double alpha = nadir_uncertainty_scale(problem->uncertainty, row);
+            memset(e, 0, (size_t)n * sizeof *e);
+            if (problem->landing != 0) {
+                nadir_landing_add(self->model, row, problem->sign, false, e);
+            }
+            for (int64_t t = 0; t < n; t++) {
+                const long double change = (long double)kernel[row * n + t] - self->nominal[row * n + t];
+                pays += change * e[t];
+                cost += alpha > 0 ? powl(fabsl(change) / alpha, problem->uncertainty->p) : 0;
+            }
+            made.J += d[s] * pi[row] * pays;
+        }
+        made.d[s] = (double)d[s];
+        made.x[s] = (double)cost;
+    }
+    test_system_clear(&system);
+    free(average);
+    free(d);
+    free(e);
+    return made;
+}
+
+static void member_clear(member *made)
+{
+    free(made->kernel);
+    free(made->d);
+    free(made->x);
+}
+
+static member random_member(const arena *self)
+{
+    double *kernel = test_new(self->problem->rows * self->problem->states, sizeof *kernel);
+    test_oracle_random(&self->oracle, self->random, kernel);
+    return measure(self, kernel);
+}
+
+/* The kernel that a search ends in; *tau: its multiplier. */
+static member found_member(const arena *self, double *tau)
+{
+    nadir_candidate found = {0};
+    assert_ok(self->context,
+              nadir_frank_wolfe_run(self->context, self->problem, self->radius, NULL, 1e-13, 500, &found));
+    double *kernel = test_kernel_entries(self->context, found.kernel);
+    *tau = found.tau;
+    nadir_candidate_clear(self->context, &found);
+    test_oracle_pull(&self->oracle, kernel);
+    return measure(self, kernel);
+}
+
+/* A part of the way from one kernel to another. */
+static member between(const arena *self, const member *from, const member *to, double share)
+{
+    const int64_t entries = self->problem->rows * self->problem->states;
+    double *kernel = test_new(entries, sizeof *kernel);
+    for (int64_t i = 0; i < entries; i++) {
+        kernel[i] = from->kernel[i] + share * (to->kernel[i] - from->kernel[i]);
+    }
+    return measure(self, kernel);
+}
+
+/* A box around the occupancies of one kernel: of no width, wide, or open below. */
+static void make_box(const arena *self, const member *at, nadir_occupancy_bounds *box)
+{
+    static const double widths[] = {0, 1e-6, 0.01, 0.1, 0.5, 3};
+    const double wide = widths[nadir_random_below(self->random, 6)];
+    for (int64_t s = 0; s < box->states; s++) {
+        const double up = exp(wide * nadir_random_uniform(self->random));
+        const double down = exp(-wide * nadir_random_uniform(self->random));
+        const bool open = nadir_random_below(self->random, 6) == 0;
+        box->high[s] = at->d[s] * up * (1 + 4 * DBL_EPSILON);
+        box->low[s] = open ? 0 : at->d[s] * down * (1 - 4 * DBL_EPSILON);
+    }
+}
+
+static bool is_within(const nadir_occupancy_bounds *box, const member *at)
+{
+    bool within = true;
+    for (int64_t s = 0; s < box->states; s++) {
+        within = within && at->d[s] >= box->low[s] && at->d[s] <= box->high[s];
+    }
+    return within;
+}
+
+/* v nearly Tv, by iteration from the nominal value. k: [states]; v: [states]. */
+static void find_v(const arena *self, const nadir_occupancy_bounds *box, const nadir_two_sided *by, double *v)
+{
+    nadir_context *context = self->context;
+    const int64_t n = self->problem->states;
+    const double *pi = self->problem->policy->probabilities;
+    nadir_problem posed = *self->problem;
+    nadir_lmo_penalized ends[2] = {{0}, {0}};
+    posed.landing = by->zeta * self->problem->landing;
+    assert_ok(context, nadir_lmo_penalized_make(context, &posed, self->radius, box->high, &ends[0]));
+    assert_ok(context, nadir_lmo_penalized_make(context, &posed, self->radius, box->low, &ends[1]));
+    double moved = INFINITY;
+    double size = 0;
+    double *next = test_new(n, sizeof *next);
+    memset(v, 0, (size_t)n * sizeof *v);
+    for (int step = 0; step < STEPS && moved > 1e-13 * size; step++) {
+        assert_ok(context, nadir_lmo_penalized_solve(context, &ends[0], by->tau, v));
+        assert_ok(context, nadir_lmo_penalized_solve(context, &ends[1], by->tau, v));
+        moved = 0;
+        for (int64_t s = 0; s < n; s++) {
+            double sum = s == by->t ? by->theta : 0;
+            for (int64_t row = self->model->state_rows[s]; row < self->model->state_rows[s + 1]; row++) {
+                double mean = 0;
+                for (int64_t t = 0; t < n; t++) {
+                    mean += self->nominal[row * n + t] * v[t];
+                }
+                sum += pi[row] * (by->zeta * self->problem->rewards[row] + self->problem->gamma * mean);
+            }
+            const double k = box->low[s] > 0 ? by->k[s] : 0;
+            const double taken =
+                k > 0 ? fmax(ends[0].taken[s] + k / box->high[s], ends[1].taken[s] + k / box->low[s])
+                      : ends[0].taken[s];
+            next[s] = sum - taken;
+            moved = fmax(moved, fabs(next[s] - v[s]));
+            size = fmax(size, fabs(next[s]));
+        }
+        memcpy(v, next, (size_t)n * sizeof *v);
+    }
+    free(next);
+    nadir_lmo_penalized_clear(context, &ends[0]);
+    nadir_lmo_penalized_clear(context, &ends[1]);
+}
+
+/* Multipliers: about those of a kernel, or anything. */
+static void draw(const arena *self, const member *at, double tau, int number, nadir_two_sided *by, double *k)
+{
+    nadir_random *random = self->random;
+    const double blur = number % 2 == 0 ? 0 : 0.3;
+    by->t = (int64_t)nadir_random_below(random, (uint64_t)self->problem->states);
+    by->theta = number % 3 == 0 ? 0 : nadir_random_normal(random) * (1 + self->size);
+    by->zeta = number % 3 == 0 ? 1 : number % 3 == 1 ? nadir_random_uniform(random) : 0;
+    by->tau = tau * exp(blur * nadir_random_normal(random));
+    for (int64_t s = 0; s < self->problem->states; s++) {
+        k[s] = by->tau * at->x[s] * exp(blur * nadir_random_normal(random));
+    }
+}
+
+static void assert_below(const arena *self, const nadir_two_sided *by, double lower, const member *at)
+{
+    const long double truth = by->zeta * at->J + (long double)by->theta * at->d[by->t];
+    const double error = 1e-15 * (by->zeta * self->size + fabs(by->theta)) / (1 - self->problem->gamma);
+    assert_that(lower <= truth + error, "a bound of %.17g, attained %.17Lg", lower, truth);
+}
+
+/* One box with its bounds. Returns how many were within a millionth of what the kernel of the box attains. */
+static int attack_box(const arena *self, const member *at, double tau, int number,
+                      nadir_occupancy_bounds *box)
+{
+    const int64_t n = self->problem->states;
+    double *k = test_new(n, sizeof *k);
+    double *v = test_new(n, sizeof *v);
+    nadir_two_sided by = {.k = k, .v = v};
+    double lower;
+    int tight = 0;
+    make_box(self, at, box);
+    draw(self, at, tau, number, &by, k);
+    find_v(self, box, &by, v);
+    assert_ok(self->context,
+              nadir_two_sided_bound(self->context, self->problem, self->radius, box, &by, &lower));
+    assert_below(self, &by, lower, at);
+    const double scale = (by.zeta * self->size + fabs(by.theta)) / (1 - self->problem->gamma);
+    tight += (double)(by.zeta * at->J + by.theta * at->d[by.t]) - lower < 1e-6 * scale;
+    for (int i = 0; i < KERNELS; i++) {
+        member other = random_member(self);
+        member near = between(self, at, &other, pow(10, -3 * nadir_random_uniform(self->random)));
+        if (is_within(box, &near)) {
+            assert_below(self, &by, lower, &near);
+        }
+        member_clear(&near);
+        member_clear(&other);
+    }
+    /* any v proves something, and no more */
+    for (int64_t s = 0; s < n; s++) {
+        v[s] += 0.01 * (1 + fabs(v[s])) * nadir_random_normal(self->random);
+    }
+    assert_ok(self->context,
+              nadir_two_sided_bound(self->context, self->problem, self->radius, box, &by, &lower));
+    assert_below(self, &by, lower, at);
+    free(k);
+    free(v);
+    return tight;
+}
+
+static void test_attacked(void **state)
+{
+    nadir_context *context = *state;
+    nadir_random random = test_random(SEED);
+    int bounds = 0;
+    int tight = 0;
+    for (int number = 0; number < test_often(CASES); number++) {
+        arena self;
+        double tau;
+        nadir_occupancy_bounds box = {0};
+        arena_make(&self, context, &random, number);
+        assert_ok(context, nadir_occupancy_bounds_make(context, self.problem, &box));
+        member worst = found_member(&self, &tau);
+        for (int i = 0; i < BOUNDS; i++) {
+            member other = random_member(&self);
+            const member *at = i < BOUNDS / 2 ? &worst : &other;
+            const double price =
+                i < BOUNDS / 2 && isfinite(tau) ? tau : self.size * nadir_random_exponential(&random);
+            tight += attack_box(&self, at, price, i, &box);
+            bounds++;
+            member_clear(&other);
+        }
+        member_clear(&worst);
+        nadir_occupancy_bounds_clear(context, &box);
+        arena_clear(&self);
+    }
+    assert_that(tight * 10 >= bounds, "%d of %d bounds are tight", tight, bounds);
+}
+
+/* Numbers that are no multipliers prove nothing. */
+static void test_wrong(void **state)
+{
+    nadir_context *context = *state;
+    nadir_random random = test_random(SEED);
+    arena self;
+    nadir_occupancy_bounds box = {0};
+    arena_make(&self, context, &random, 0);
+    assert_ok(context, nadir_occupancy_bounds_make(context, self.problem, &box));
+    const int64_t n = self.problem->states;
+    double *k = test_new(n, sizeof *k);
+    double *v = test_new(n, sizeof *v);
+    const nadir_two_sided right = {.zeta = 1, .tau = 1, .k = k, .v = v};
+    for (int which = 0; which < 9; which++) {
+        nadir_two_sided by = right;
+        double lower = 0;
+        k[0] = which == 6 ? -1 : 0;
+        v[0] = which == 7 ? NAN : 0;
+        by.zeta = which == 0 ? -0.1 : which == 1 ? 1.1 : which == 2 ? NAN : 1;
+        by.tau = which == 3 ? -1 : which == 4 ? INFINITY : 1;
+        by.t = which == 5 ? n : 0;
+        by.theta = which == 8 ? INFINITY : 0;
+        assert_ok(context, nadir_two_sided_bound(context, self.problem, self.radius, &box, &by, &lower));
+        assert_true(lower == -INFINITY);
+    }
+    free(k);
+    free(v);
+    nadir_occupancy_bounds_clear(context, &box);
+    arena_clear(&self);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test_with_context(test_attacked),
+        test_with_context(test_wrong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
