@@ -355,7 +355,7 @@ static void test_other_norm(void **state)
 static void test_lists(void **state)
 {
     static const double matrix[] = {NADIR_STEP_EXPAND,  NADIR_STEP_TABULATE, 0, NADIR_STEP_BEGIN,
-                                    NADIR_STEP_MEASURE, NADIR_STEP_MATRIX,   1};
+                                    NADIR_STEP_MEASURE, NADIR_STEP_MATRIX,   1, 0};
     static const double table[] = {NADIR_STEP_EXPAND, NADIR_STEP_TABULATE, 1};
     nadir_context *context = *state;
     nadir_random random = test_random(SEED + 5);

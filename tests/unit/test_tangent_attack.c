@@ -237,6 +237,9 @@ static void forge(fight *self, const nadir_candidate *star, tally *sums)
                                 NADIR_STEP_MEASURE,
                                 NADIR_STEP_MATRIX,
                                 open ? i % 2 : 0,
+                                i % 3 == 1   ? 1e-6 * r
+                                : i % 4 == 1 ? -1
+                                             : 0,
                                 NADIR_STEP_CONCLUDE_TANGENT,
                                 i % 5 == 0 ? INFINITY : k,
                                 i % 4 == 0 ? -theta : theta,
