@@ -49,7 +49,7 @@ bench: ## build and run the benchmarks
 install: all ## install below PREFIX (/usr/local)
 	@cmake --install build --prefix "$(PREFIX)"
 
-site: ## the documentation as a static site, build/site/index.html
+site: all ## the documentation as a static site, build/site/index.html
 	@scripts/deps docs
 	@scripts/site build
 
