@@ -25,6 +25,7 @@ cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OP
         {"--domain", CLI_CHOICE, NULL, "simplex|support|free", &ball->domain,
          "kernels P >= 0; moreover no new successors; or any sign\n"
          "(default: the model's, else simplex)"},
+        CLI_RARE,
         {"--scales", CLI_TEXT, "FILE", NULL, &ball->scales_path,
          "how uncertain each row is: its change counts divided by its scale, 0 pins\n"
          "it (default: the model's, else all 1)"},
@@ -33,7 +34,7 @@ cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OP
     for (int i = 0; i < CLI_BALL_OPTIONS; i++) {
         storage[i] = options[i];
     }
-    return (cli_option_group){"The ball", storage};
+    return (cli_option_group){"The ball", storage, CLI_ABOUT_BALL};
 }
 
 static nadir_status read_numbers(cli_run *run, const nadir_model *model, const char *path, double **numbers,

@@ -23,9 +23,11 @@ typedef struct cli_warning {
 /* One run of the command. */
 typedef struct cli_run {
     const char *command; /* "info" */
-    bool help;
+    bool help, help_all;
     bool json;
     bool quiet;
+    bool verbose;
+    cli_words words; /* options for the command to run next */
     int64_t threads;
     uint64_t seed;
     nadir_context *context;
@@ -64,8 +66,8 @@ extern const cli_command cli_command_norm;
 extern const cli_command cli_command_compare;
 extern const cli_command cli_command_reproduce; /* of paper/experiments/ */
 
-/* --json, --quiet, --threads, --seed, --help, filling in the run. Lives as long as `storage`. */
-enum { CLI_COMMON_OPTIONS = 6 };
+/* --json, --verbose, --quiet, --threads, --seed, --help, --help-all, filling in the run. Lives as long as `storage`. */
+enum { CLI_COMMON_OPTIONS = 9 };
 cli_option_group cli_common_options(cli_run *run, cli_option storage[CLI_COMMON_OPTIONS]);
 
 /* --policy FILE|uniform|optimal, and the policy that it names. */
@@ -98,7 +100,7 @@ typedef struct cli_ball {
     double *radii; /* where it is a file */
     double *scales;
 } cli_ball;
-enum { CLI_BALL_OPTIONS = 6 };
+enum { CLI_BALL_OPTIONS = 7 };
 /* Sets all but the help of the radius. */
 cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OPTIONS]);
 /* Reads the files, if any. */

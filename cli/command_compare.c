@@ -2,6 +2,7 @@
 #include "compare.h"
 #include "files.h"
 #include "gnuplot.h"
+#include "verdict.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -73,16 +74,22 @@ static void print_json(const cli_run *run, const cli_comparison *comparison)
     cli_json_close(run, &json);
 }
 
-static void print_text(const cli_comparison *comparison)
+static void print_text(const cli_run *run, const cli_comparison *comparison)
 {
     const nadir_robust *exact = &comparison->exact;
+    const char *(*print)(double, char *) = run->verbose ? cli_number : cli_short;
+    const int width = run->verbose ? 22 : 12;
     char number[32];
-    printf("%s, policy %s, radius %s, domain %s: the %s is %s%s\n", comparison->input.model_path,
-           comparison->input.policy_name, cli_number(exact->radius, number), nadir_domain_name(exact->domain),
-           exact->certified ? "exact penalty" : "largest penalty found by evaluate",
-           cli_number(exact->penalty, (char[32]){0}), exact->certified ? " (certified)" : ", not certified");
-    cli_rewards_text(&comparison->input.rewards, "rewards");
-    printf("  %-24s %-22s %9s %11s %11s %10s  %s\n", "method", "penalty", "share", "to 99 %", "seconds",
+    char text[160];
+    char proven[96];
+    cli_verdict_line("Penalty", "%s   %s   %s", print(exact->penalty, number),
+                     exact->certified ? "exact" : "the largest found by evaluate",
+                     cli_proven(exact->certified, exact->certificate, proven));
+    cli_block_line("policy", "%s", comparison->input.policy_name);
+    cli_block_line("ball", "%s", cli_ball_words(exact->radius, exact->norm, exact->set, exact->domain, text));
+    cli_rewards_text(&comparison->input.rewards, "rewards   ");
+    putchar('\n');
+    printf("  %-24s %-*s %9s %11s %11s %10s  %s\n", "method", width, "penalty", "share", "to 99 %", "seconds",
            "samples", "stopped by");
     for (int i = 0; i < comparison->count; i++) {
         const cli_compared *compared = &comparison->compared[i];
@@ -96,8 +103,8 @@ static void print_text(const cli_comparison *comparison)
         if (!isnan(share)) {
             (void)snprintf(part, sizeof part, "%.2f %%", 100 * share);
         }
-        printf("  %-24s %-22s %9s %11s %11.3g %10" PRId64 "  %s\n", compared->name,
-               cli_number(compared->result.penalty, number), part, reached, compared->result.seconds,
+        printf("  %-24s %-*s %9s %11s %11.3g %10" PRId64 "  %s\n", compared->name, width,
+               print(compared->result.penalty, number), part, reached, compared->result.seconds,
                compared->result.samples, compared->result.stop_reason);
     }
 }
@@ -234,7 +241,7 @@ static nadir_status compare(cli_run *run, cli_setup *setup, cli_comparison *comp
         if (cli_starts_json(run)) {
             print_json(run, comparison);
         } else {
-            print_text(comparison);
+            print_text(run, comparison);
         }
     }
     for (int i = 0; i < comparison->count; i++) {

@@ -4,6 +4,7 @@
 #include "gnuplot.h"
 #include "input.h"
 #include "robust.h"
+#include "verdict.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -34,7 +35,9 @@ typedef struct evaluate_report {
     const char *kernel_model_path;
     const char *witness_path;
     cli_explain explain;
-    int count; /* of policies */
+    cli_explain most; /* of the damage: one row; empty: not known */
+    double smaller;   /* a radius at which it is proven, where it is not; NaN: none is known */
+    int count;        /* of policies */
     cli_evaluated evaluated[CLI_LIST_LENGTH];
     bool compares;               /* --difference */
     nadir_difference difference; /* stop_reason NULL: there is none */
@@ -73,16 +76,13 @@ static const char *explain_bounds(const nadir_robust *robust)
                                                                     : "no: the bounds are apart";
 }
 
-static void print_text(const evaluate_report *report, bool optimistic)
+/* All digits, bounds, method and times. */
+static void print_details(const nadir_robust *robust, bool optimistic)
 {
-    const nadir_robust *robust = &report->evaluated[0].robust;
     char number[32];
-    printf("%s, policy %s: %s of the ball of radius %s\n", report->input.model_path,
-           report->evaluated[0].policy, optimistic ? "the best kernel" : "the worst kernel",
-           cli_number(robust->radius, number));
-    printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(robust->set),
+    printf("  ball             %s, norm %s, domain %s, radius ", nadir_set_name(robust->set),
            cli_number(robust->norm, number), nadir_domain_name(robust->domain));
-    cli_rewards_text(&report->input.rewards, "rewards         ");
+    printf("%s\n", cli_number(robust->radius, number));
     printf("  nominal return   %s\n", cli_number(robust->nominal_return, number));
     printf("  %-16s %s\n", optimistic ? "best return" : "worst return",
            cli_number(robust->robust_return, number));
@@ -98,6 +98,31 @@ static void print_text(const evaluate_report *report, bool optimistic)
            robust->iterations, robust->stop_reason, robust->backend, robust->solves);
     printf("  seconds          nominal %.3g, robust %.3g, proof %.3g\n", robust->seconds_nominal,
            robust->seconds_robust, robust->seconds_certify);
+}
+
+static void print_text(const cli_run *run, const nadir_model *model, const evaluate_report *report,
+                       const nadir_robust_settings *settings)
+{
+    const nadir_robust *robust = &report->evaluated[0].robust;
+    char text[160];
+    char number[32];
+    cli_verdict_robust(robust, settings, report->smaller);
+    cli_explain_most(model, &report->most);
+    if (!settings->optimistic && robust->penalty > 0) {
+        cli_next(run, "optimize", report->input.model_path, true, "");
+    }
+    cli_block_line("policy", "%s", report->evaluated[0].policy);
+    cli_block_line("ball", "%s",
+                   cli_ball_words(robust->radius, robust->norm, robust->set, robust->domain, text));
+    cli_rewards_text(&report->input.rewards, "rewards   ");
+    if (!robust->kernel_valid) {
+        cli_block_line("kernel", "has negative entries, down to %s; --domain simplex allows none",
+                       cli_short(robust->kernel_minimum, number));
+    }
+    if (run->verbose) {
+        putchar('\n');
+        print_details(robust, settings->optimistic);
+    }
 }
 
 static nadir_status write_kernel_model(cli_run *run, const char *path, const nadir_worst *worst)
@@ -150,12 +175,43 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
     return status;
 }
 
+/* Whether the row that does most damage is named: it takes a pass over all transitions. */
+static bool names_most(const cli_run *run, const evaluate_report *report)
+{
+    enum { NONZEROS = 10000000 };
+    return !run->json && report->count == 1 && run->engine == NULL && report->input.view.nonzeros <= NONZEROS;
+}
+
+/* A radius below that of the ball at which the worst case is proven, where it is quickly found. */
+static double find_smaller(const cli_run *run, nadir_solver *solver, const nadir_ball *ball,
+                           const nadir_robust_settings *settings, const evaluate_report *report)
+{
+    enum { STATES = 500, SOLVES = 10000, TRIES = 3 };
+    const double factors[TRIES] = {0.125, 0.25, 0.5};
+    nadir_robust tried[TRIES] = {{.size = sizeof *tried}, {.size = sizeof *tried}, {.size = sizeof *tried}};
+    double found = NAN;
+    const nadir_robust *robust = &report->evaluated[0].robust;
+    if (run->json || report->count > 1 || robust->certified || settings->certify == NADIR_CERTIFY_OFF ||
+        report->input.view.states > STATES || robust->solves > SOLVES ||
+        nadir_solver_robust_many(run->context, solver, ball, settings, TRIES, factors, tried) != NADIR_OK) {
+        return NAN;
+    }
+    for (int i = 0; i < TRIES; i++) {
+        found = tried[i].certified ? tried[i].radius : found;
+    }
+    return found;
+}
+
 static nadir_status explain(cli_run *run, const nadir_model *model, const nadir_worst *worst,
-                            cli_explain *made)
+                            evaluate_report *report)
 {
     nadir_status status = NADIR_OK;
+    cli_explain *made = &report->explain;
+    if (names_most(run, report) && cli_explain_get(run, worst, 1, &report->most) != NADIR_OK) {
+        cli_explain_clear(&report->most); /* the verdict goes without */
+    }
     if (made->wanted || made->plot_path != NULL) {
-        status = cli_explain_get(run, model, worst, made);
+        status = cli_explain_get(run, worst, report->input.view.rows, made);
     }
     if (status == NADIR_OK && made->plot_path != NULL) {
         status = cli_explain_draw(run, model, made);
@@ -174,9 +230,10 @@ static nadir_status solve_one(cli_run *run, nadir_model *model, const cli_setup 
                               const nadir_ball *ball, evaluate_report *report, cli_evaluated *one,
                               nadir_solver **solver)
 {
-    const bool keep = report->count == 1 && (report->kernel_path != NULL || report->witness_path != NULL ||
-                                             report->kernel_model_path != NULL || report->explain.wanted ||
-                                             report->explain.plot_path != NULL);
+    const bool keep = names_most(run, report) ||
+                      (report->count == 1 && (report->kernel_path != NULL || report->witness_path != NULL ||
+                                              report->kernel_model_path != NULL || report->explain.wanted ||
+                                              report->explain.plot_path != NULL));
     nadir_worst *worst = NULL;
     nadir_status status = cli_input_solver(run, model, one->policy, &setup->solver, one->digest, solver);
     if (status == NADIR_OK) {
@@ -186,9 +243,12 @@ static nadir_status solve_one(cli_run *run, nadir_model *model, const cli_setup 
     if (worst != NULL && answered(status, one->robust.stop_reason)) {
         nadir_status written = write_files(run, report, worst);
         if (written == NADIR_OK) {
-            written = explain(run, model, worst, &report->explain);
+            written = explain(run, model, worst, report);
         }
         status = status != NADIR_OK ? status : written;
+    }
+    if (status == NADIR_OK) {
+        report->smaller = find_smaller(run, *solver, ball, &setup->robust, report);
     }
     if (report->count > 1 && status != NADIR_OK) {
         char reason[400];
@@ -244,20 +304,22 @@ static nadir_status solve(cli_run *run, nadir_model *model, const cli_setup *set
     return status != NADIR_OK ? status : told;
 }
 
-static void print(cli_run *run, const nadir_model *model, const evaluate_report *report, bool optimistic)
+static void print(cli_run *run, const nadir_model *model, const evaluate_report *report,
+                  const nadir_robust_settings *settings)
 {
+    const bool optimistic = settings->optimistic;
     if (cli_starts_json(run)) {
         print_json(run, model, report, optimistic);
     } else if (report->count == 1) {
-        print_text(report, optimistic);
+        print_text(run, model, report, settings);
         if (report->explain.wanted && report->explain.damages != NULL) {
             cli_explain_text(model, &report->explain);
         }
     } else {
-        cli_policies_text(report->count, report->evaluated, &report->input, optimistic);
+        cli_policies_text(run, report->count, report->evaluated, &report->input, optimistic);
     }
     if (!run->json && report->difference.stop_reason != NULL) {
-        cli_difference_text(&report->difference, report->evaluated, optimistic);
+        cli_difference_text(run, &report->difference, report->evaluated, optimistic);
     }
 }
 
@@ -278,9 +340,10 @@ static nadir_status evaluate(cli_run *run, cli_setup *setup, evaluate_report *re
     }
     if (all && answered(status, "")) { /* a partial result is shown */
         cli_input_end(&report->input);
-        print(run, model, report, setup->robust.optimistic);
+        print(run, model, report, &setup->robust);
     }
     cli_explain_clear(&report->explain);
+    cli_explain_clear(&report->most);
     cli_ball_clear(run, &setup->ball);
     cli_input_close(&report->input, model);
     return status;
@@ -314,29 +377,14 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     cli_setup setup = {0};
     cli_setup_default(&setup);
     cli_list policies = {0};
-    evaluate_report report = {.difference.size = sizeof report.difference, .explain.limit = -1};
+    evaluate_report report = {
+        .difference.size = sizeof report.difference, .explain.limit = -1, .most.limit = 1, .smaller = NAN};
     cli_methods methods;
     const cli_option own[] = {
         cli_policies_option(&policies),
         {"--difference", CLI_FLAG, NULL, NULL, &report.compares,
          "of two policies: the worst case, over the ball, of the return of the first\n"
          "less that of the second under the same kernel"},
-        {"--optimistic", CLI_FLAG, NULL, NULL, &setup.robust.optimistic,
-         "the best case instead of the worst"},
-        cli_method_option(&methods, &setup.robust.method),
-        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &setup.certify,
-         "how much work the proof may cost: none, in proportion, or all there is,\n"
-         "with the kernel factored anew and breakdown exactly (default: auto)"},
-        {"--tolerance", CLI_NUMBER, "EPS", NULL, &setup.robust.tolerance,
-         "of the robust return, relative to the penalty (default 1e-9)"},
-        {"--kernel", CLI_TEXT, "FILE", NULL, &report.kernel_path,
-         "write the kernel found: .npz, for nadir verify; other endings: as\n"
-         "--kernel-model"},
-        {"--kernel-model", CLI_TEXT, "FILE", NULL, &report.kernel_model_path,
-         "write the whole model with the kernel found instead of its own, in the\n"
-         "format that the ending names (nadir convert --help)"},
-        {"--witness", CLI_TEXT, "FILE", NULL, &report.witness_path,
-         "write the numbers that prove the bounds, as JSON"},
         {"--explain", CLI_FLAG, NULL, NULL, &report.explain.wanted,
          "who does the damage: the rows that carry the most of the penalty, how much\n"
          "probability moves in them, from where to where"},
@@ -345,6 +393,23 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
         {"--explain-plot", CLI_TEXT, "FILE", NULL, &report.explain.plot_path,
          "draw them, .svg or .png: bars, or a map where the states are cells of a\n"
          "grid (names r3c4)"},
+        {"--kernel", CLI_TEXT, "FILE", NULL, &report.kernel_path,
+         "write the kernel found: .npz, for nadir verify; other endings: as\n"
+         "--kernel-model"},
+        {"--kernel-model", CLI_TEXT, "FILE", NULL, &report.kernel_model_path,
+         "write the whole model with the kernel found instead of its own, in the\n"
+         "format that the ending names (nadir convert --help)"},
+        {"--witness", CLI_TEXT, "FILE", NULL, &report.witness_path,
+         "write the numbers that prove the bounds, as JSON"},
+        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &setup.certify,
+         "how much work the proof may cost: none, in proportion, or all there is,\n"
+         "with the kernel factored anew and breakdown exactly (default: auto)"},
+        {"--optimistic", CLI_FLAG, NULL, NULL, &setup.robust.optimistic,
+         "the best case instead of the worst"},
+        CLI_RARE,
+        cli_method_option(&methods, &setup.robust.method),
+        {"--tolerance", CLI_NUMBER, "EPS", NULL, &setup.robust.tolerance,
+         "of the robust return, relative to the penalty (default 1e-9)"},
         cli_backend_option(&setup.solver.backend),
         cli_engine_option(run),
         cli_engine_options_option(run),
@@ -359,6 +424,7 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
         return CLI_EXIT_USAGE;
     }
     report.explain.wanted = report.explain.wanted || report.explain.limit >= 0;
+    report.most.optimistic = setup.robust.optimistic;
     report.explain.optimistic = setup.robust.optimistic;
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {

@@ -219,7 +219,12 @@ static int fit_main(cli_run *run, int argc, char **argv)
     };
     cli_option common[CLI_COMMON_OPTIONS];
     const cli_option_group groups[] = {
-        {"Options", own}, {"The data", of_data}, {"The ball", of_ball}, cli_common_options(run, common), {0}};
+        {.title = "Options", .options = own},
+        {.title = "The data", .options = of_data},
+        {.title = "The ball", .options = of_ball},
+        cli_common_options(run, common),
+        {0},
+    };
     int exit;
     if (!cli_parse(run, &cli_command_fit, argc, argv, groups, 1, positionals, about, &exit)) {
         return exit;

@@ -110,8 +110,8 @@ static int generate_main(cli_run *run, int argc, char **argv)
         {0},
     };
     const cli_option_group groups[] = {
-        {"Options", own},
-        {"Settings of the kinds", all.options},
+        {.title = "Options", .options = own},
+        {.title = "Settings of the kinds", .options = all.options},
         cli_common_options(run, common),
         {0},
     };

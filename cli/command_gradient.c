@@ -1,7 +1,9 @@
 /* command_gradient.c: nadir gradient: how the worst return changes with the policy. */
+#include "explain.h"
 #include "files.h"
 #include "input.h"
 #include "robust.h"
+#include "verdict.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +25,8 @@ static const char about[] =
  * the tolerance. */
 static const double tolerance = 1e-14;
 
+enum { GRADIENT_HEAD = 10 };
+
 typedef struct gradient_report {
     cli_input input;
     const char *out_path;
@@ -35,6 +39,7 @@ typedef struct gradient_report {
     double norm;    /* Euclidean */
     double tangent; /* the same once the mean over each state's actions is taken away */
     double promise;
+    nadir_damage head[GRADIENT_HEAD]; /* the actions that promise most; `share` is how much */
 } gradient_report;
 
 static void print_json(const cli_run *run, const gradient_report *report)
@@ -55,22 +60,63 @@ static void print_json(const cli_run *run, const gradient_report *report)
     cli_json_close(run, &json);
 }
 
-static void print_text(const gradient_report *report)
+/* The actions whose entries are the largest beside the policy's average of their state, largest first. */
+static void print_head(const nadir_model *model, const gradient_report *report)
+{
+    enum { NAME = 48 };
+    char number[32];
+    char state[NAME];
+    char action[NAME];
+    for (int i = 0; i < GRADIENT_HEAD && report->head[i].share > 0; i++) {
+        const nadir_damage *row = &report->head[i];
+        printf("  %10s  %s, %s\n", cli_short(row->share, number),
+               cli_explain_state(model, row->state, NAME, state),
+               cli_explain_action(model, row, NAME, action));
+    }
+}
+
+static void print_text(const cli_run *run, const nadir_model *model, const gradient_report *report)
 {
     const nadir_robust *robust = &report->robust;
-    char number[32];
-    printf("%s, policy %s: the gradient of the %s return, written to %s\n", report->input.model_path,
-           report->input.policy_name, report->optimistic ? "best" : "worst", report->out_path);
-    printf("  ball             %s, norm %s, domain %s, radius ", nadir_set_name(robust->set),
-           cli_number(robust->norm, number), nadir_domain_name(robust->domain));
-    printf("%s\n", cli_number(robust->radius, number));
-    cli_rewards_text(&report->input.rewards, "rewards         ");
-    printf("  nominal return   %s\n", cli_number(robust->nominal_return, number));
-    printf("  %s return     %s\n", report->optimistic ? "best " : "worst",
-           cli_number(robust->robust_return, number));
-    printf("  norm             %s\n", cli_number(report->norm, number));
-    printf("  of differences   %s (between the actions of a state)\n", cli_number(report->tangent, number));
-    printf("  promise          %s\n", cli_number(report->promise, number));
+    char number[2][32];
+    char text[160];
+    const char *kind = report->optimistic ? "best" : "worst";
+    cli_verdict_line("Gradient", "of the %s case, %s: changing the policy promises up to %s", kind,
+                     cli_short(robust->robust_return, number[0]), cli_short(report->promise, number[1]));
+    cli_block_line("policy", "%s", report->input.policy_name);
+    cli_block_line("ball", "%s",
+                   cli_ball_words(robust->radius, robust->norm, robust->set, robust->domain, text));
+    cli_rewards_text(&report->input.rewards, "rewards   ");
+    if (report->out_path != NULL) {
+        cli_block_line("gradient", "written to %s", report->out_path);
+    } else if (report->promise > 0) {
+        printf("\n  %10s  actions to take more often, by what each promises\n", "");
+        print_head(model, report);
+    }
+    if (run->verbose) {
+        printf("\n  nominal return   %s\n", cli_number(robust->nominal_return, number[0]));
+        printf("  %s return     %s\n", report->optimistic ? "best " : "worst",
+               cli_number(robust->robust_return, number[0]));
+        printf("  norm             %s\n", cli_number(report->norm, number[0]));
+        printf("  of differences   %s (between the actions of a state)\n",
+               cli_number(report->tangent, number[0]));
+        printf("  promise          %s\n", cli_number(report->promise, number[0]));
+    }
+}
+
+/* Puts an action where it belongs among those that promise most. */
+static void rank(gradient_report *report, int64_t state, int64_t row, int64_t action, double promise)
+{
+    int place = GRADIENT_HEAD;
+    while (place > 0 && promise > report->head[place - 1].share) {
+        place--;
+    }
+    for (int i = GRADIENT_HEAD - 1; i > place; i--) {
+        report->head[i] = report->head[i - 1];
+    }
+    if (place < GRADIENT_HEAD) {
+        report->head[place] = (nadir_damage){.state = state, .row = row, .action = action, .share = promise};
+    }
 }
 
 /* Norms, and the sum over states of (largest entry - average of the policy). */
@@ -94,6 +140,7 @@ static void summarise(const double *gradient, const double *pi, gradient_report 
         for (int64_t row = first; row < end; row++) {
             const double part = gradient[row] - sum / (double)(end - first);
             tangent += part * part;
+            rank(report, s, row, row - first, gradient[row] - average);
         }
         report->promise += fmax(most - average, 0);
     }
@@ -114,6 +161,8 @@ static nadir_status write_files(cli_run *run, const nadir_model *model, const na
                                   : nadir_worst_gradient_nominal(context, worst, gradient);
     if (status == NADIR_OK) {
         summarise(gradient, nadir_policy_probabilities(policy), report);
+    }
+    if (status == NADIR_OK && report->out_path != NULL) {
         status = nadir_numbers_write(context, model, "gradient", gradient, report->out_path);
     }
     if (status == NADIR_OK) {
@@ -168,7 +217,7 @@ static nadir_status differentiate(cli_run *run, cli_setup *setup, gradient_repor
         if (cli_starts_json(run)) {
             print_json(run, report);
         } else {
-            print_text(report);
+            print_text(run, model, report);
         }
     }
     cli_ball_clear(run, &setup->ball);
@@ -199,7 +248,9 @@ static int gradient_main(cli_run *run, int argc, char **argv)
     cli_methods methods;
     const cli_option own[] = {
         cli_policy_option(&report.input.policy_name),
-        {"--out", CLI_TEXT, "FILE", NULL, &report.out_path, "where to write the gradient (needed)"},
+        {"--out", CLI_TEXT, "FILE", NULL, &report.out_path,
+         "where to write the gradient (default: its largest entries are printed)"},
+        CLI_RARE,
         {"--formula", CLI_CHOICE, NULL, "kernel|nominal", &report.formula,
          "from value and occupancy under the worst kernel, or from nominal ones alone\n"
          "(domain free); the same numbers (default: kernel)"},
@@ -222,8 +273,7 @@ static int gradient_main(cli_run *run, int argc, char **argv)
     if (!cli_setup_parse(run, &cli_command_gradient, argc, argv, own, about, &setup, &report.input, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.input.policy_name != NULL) ||
-        !cli_needed(run, "--out FILE", report.out_path != NULL)) {
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", report.input.policy_name != NULL)) {
         return CLI_EXIT_USAGE;
     }
     report.optimistic = setup.robust.optimistic;

@@ -1,5 +1,5 @@
 /* command_info.c: nadir info: what is in a model file. */
-#include "cli.h"
+#include "verdict.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -104,7 +104,7 @@ static void print_bytes(int64_t bytes)
     printf("  memory         %.3g %s\n", value, units[unit]);
 }
 
-static void print_text(const info_facts *info)
+static void print_text(const cli_run *run, const info_facts *info)
 {
     const nadir_model_facts *facts = &info->facts;
     char number[32];
@@ -131,19 +131,24 @@ static void print_text(const info_facts *info)
     if (isnan(facts->reward_min)) {
         printf("  rewards        none\n");
     } else {
-        printf("  rewards        %s to %s\n", cli_number(facts->reward_min, number),
-               cli_number(facts->reward_max, other));
+        printf("  rewards        %s to %s\n", cli_short(facts->reward_min, number),
+               cli_short(facts->reward_max, other));
     }
     const cli_rewards rewards = {facts->reward_kind, facts->unseen, facts->unseen_value};
     cli_rewards_text(&rewards, "              ");
-    printf("  discount       %s\n", isnan(facts->discount) ? "none" : cli_number(facts->discount, number));
-    printf("  valid radius   %s (norm %s)\n", cli_number(info->valid_radius, number),
-           cli_number(info->norm, other));
+    printf("  discount       %s\n", isnan(facts->discount) ? "none" : cli_short(facts->discount, number));
+    printf("  valid radius   %s (norm %s)\n", cli_short_down(info->valid_radius, number),
+           cli_short(info->norm, other));
     if (facts->pinned_rows > 0) {
         printf("  pinned rows    %" PRId64 "\n", facts->pinned_rows);
     }
     print_bytes(facts->bytes);
-    printf("  sha256         %s\n", info->file_digest);
+    if (run->verbose) {
+        printf("  sha256         %s\n", info->file_digest);
+    }
+    if (!isnan(facts->discount) && !isnan(facts->reward_min)) {
+        cli_next(run, "evaluate", info->path, false, " --policy optimal --radius 0.1");
+    }
 }
 
 static int info_main(cli_run *run, int argc, char **argv)
@@ -180,7 +185,7 @@ static int info_main(cli_run *run, int argc, char **argv)
         if (run->json) {
             print_json(run, &info);
         } else {
-            print_text(&info);
+            print_text(run, &info);
         }
     }
     nadir_model_free(model);

@@ -134,7 +134,8 @@ static int norm_main(cli_run *run, int argc, char **argv)
         {"--csv", CLI_TEXT, "FILE", NULL, &report.csv_path, "random, slsqp: write what was known by when"},
         {0},
     };
-    const cli_option_group groups[] = {{"Options", own}, cli_common_options(run, common), {0}};
+    const cli_option_group groups[] = {
+        {.title = "Options", .options = own}, cli_common_options(run, common), {0}};
     int exit;
     if (!cli_parse(run, &cli_command_norm, argc, argv, groups, 1, positionals, about, &exit)) {
         return exit;

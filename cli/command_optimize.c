@@ -13,7 +13,7 @@ static const char about[] =
     "no policy at all is sure of more than optimality_upper_bound, and this one is sure of lower_bound.\n"
     "What it gives up on the nominal kernel, and what that buys in the worst case, is told beside it.\n"
     "\n"
-    "The policy may have to randomise. It is written as CSV, or as .npy if its name ends so.\n"
+    "The policy may have to randomise. --out writes it as CSV, or as .npy if the name ends so.\n"
     "\n"
     "Long work can be cut short: at a limit (--time-limit, --max-evaluations; exit status 5) or by Ctrl-C\n"
     "(exit status 7) the best policy so far is written, and bounds that hold for it are printed. With\n"
@@ -54,7 +54,7 @@ static nadir_status write_files(cli_run *run, const nadir_model *model, const na
 {
     const char *path = report->input.policy_name;
     const bool wanted = report->kernel_path != NULL || report->witness_path != NULL;
-    nadir_status status = nadir_policy_write(run->context, model, policy, path);
+    nadir_status status = path != NULL ? nadir_policy_write(run->context, model, policy, path) : NADIR_OK;
     if (status == NADIR_OK && worst != NULL) {
         status = cli_worst_write(run, worst, report->input.model_path, path, report->kernel_path,
                                  report->witness_path);
@@ -114,13 +114,13 @@ static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view
     }
 }
 
-static void print(cli_run *run, cli_optimize *report)
+static void print(cli_run *run, const nadir_model *model, const nadir_policy *policy, cli_optimize *report)
 {
     cli_input_end(&report->input);
     if (cli_starts_json(run)) {
         cli_optimize_json(run, report);
     } else {
-        cli_optimize_text(report);
+        cli_optimize_text(run, model, policy, report);
     }
 }
 
@@ -143,7 +143,7 @@ static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_
     if (status == NADIR_OK && report->draws) {
         status = draw_frontier(run, model, ball, begun, report);
     }
-    print(run, report);
+    print(run, model, policy, report);
     return status;
 }
 
@@ -265,40 +265,42 @@ static int optimize_main(cli_run *run, int argc, char **argv)
     nadir_robust_optimum_settings *settings = &report.settings;
     nadir_robust_optimum_settings_default(settings);
     const cli_option own[] = {
-        {"--out", CLI_TEXT, "POLICY", NULL, &report.input.policy_name, "where to write the policy (needed)"},
-        {"--gap", CLI_NUMBER, "EPS", NULL, &settings->gap,
-         "how close the bounds are to be, relative to the return (default 1e-6)"},
-        {"--max-evaluations", CLI_INTEGER, "N", NULL, &evaluations,
-         "policies whose worst kernel may be looked for (default 1000)"},
-        {"--time-limit", CLI_NUMBER, "SECONDS", NULL, &settings->time_limit,
-         "how long it may take, frontier included"},
-        {"--checkpoint", CLI_TEXT, "FILE", NULL, &settings->checkpoint,
-         "keep what it takes to go on in this file, whole at every moment"},
-        {"--checkpoint-interval", CLI_NUMBER, "SECONDS", NULL, &settings->checkpoint_seconds,
-         "at least so long between two checkpoints, 0: after every step (default 1)"},
-        {"--resume", CLI_TEXT, "FILE", NULL, &settings->resume,
-         "go on from a checkpoint of the same model, ball and method"},
+        {"--out", CLI_TEXT, "POLICY", NULL, &report.input.policy_name,
+         "where to write the policy (default: the first states are printed)"},
         {"--plot", CLI_TEXT, "FILE", NULL, &report.frontier.plot_path,
          "draw the nominal against the worst return of the robust policies of many\n"
          "radii, .svg or .png (by gnuplot)"},
         {"--radii", CLI_TEXT, "LO:HI:N", NULL, &report.frontier.radii_text,
          "these radii; without --plot as a table (default of --plot: 11, from 0 to\n"
          "that of the ball)"},
+        {"--gap", CLI_NUMBER, "EPS", NULL, &settings->gap,
+         "how close the bounds are to be, relative to the return (default 1e-6)"},
+        {"--time-limit", CLI_NUMBER, "SECONDS", NULL, &settings->time_limit,
+         "how long it may take, frontier included"},
+        {"--checkpoint", CLI_TEXT, "FILE", NULL, &settings->checkpoint,
+         "keep what it takes to go on in this file, whole at every moment"},
+        {"--resume", CLI_TEXT, "FILE", NULL, &settings->resume,
+         "go on from a checkpoint of the same model, ball and method"},
         {"--kernel", CLI_TEXT, "FILE", NULL, &report.kernel_path,
          "write the worst kernel for the policy: .npz, for nadir verify"},
         {"--witness", CLI_TEXT, "FILE", NULL, &report.witness_path,
          "write the numbers that prove the bounds of its worst return, as JSON"},
+        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
+         "how much work the proof may cost: none, in proportion, or all there is\n"
+         "(default: auto)"},
+        CLI_RARE,
+        {"--start", CLI_TEXT, "POLICY", NULL, &report.start,
+         "the policy to begin with: a file, uniform or optimal (default: optimal,\n"
+         "the best one for the nominal kernel)"},
+        {"--max-evaluations", CLI_INTEGER, "N", NULL, &evaluations,
+         "policies whose worst kernel may be looked for (default 1000)"},
+        {"--checkpoint-interval", CLI_NUMBER, "SECONDS", NULL, &settings->checkpoint_seconds,
+         "at least so long between two checkpoints, 0: after every step (default 1)"},
         {"--method", CLI_NAME, NULL, "auto|quasi-newton|spectral|paper|bellman", &settings->method,
          "how the policy is improved: see docs/policy.md (default: auto)"},
         {"--step", CLI_NUMBER, "ALPHA", NULL, &settings->step,
          "of method paper: the size of its steps\n"
          "(default: (1 - discount) / range of the rewards)"},
-        {"--start", CLI_TEXT, "POLICY", NULL, &report.start,
-         "the policy to begin with: a file, uniform or optimal (default: optimal,\n"
-         "the best one for the nominal kernel)"},
-        {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &certify,
-         "how much work the proof may cost: none, in proportion, or all there is\n"
-         "(default: auto)"},
         cli_backend_option(&settings->backend),
         cli_engine_option(run),
         cli_engine_options_option(run),
@@ -308,9 +310,6 @@ static int optimize_main(cli_run *run, int argc, char **argv)
     if (!cli_parse_model_command(run, &cli_command_optimize, argc, argv, own, &ball, 1, positionals, about,
                                  &reading, &exit)) {
         return exit;
-    }
-    if (!cli_needed(run, "--out POLICY", report.input.policy_name != NULL)) {
-        return CLI_EXIT_USAGE;
     }
     report.input.model_path = positionals[0];
     report.watch = (cli_watch){run, settings->time_limit, evaluations >= 0 ? evaluations : 0, ""};

@@ -1,5 +1,6 @@
 /* command_radius.c: nadir radius: how large a ball may be before the worst case misses a target. */
 #include "input.h"
+#include "verdict.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -64,23 +65,50 @@ static void print_json(const cli_run *run, const radius_report *report)
     cli_json_close(run, &json);
 }
 
-static void print_text(const radius_report *report)
+/* The largest radius: proven, or first up to where it is guaranteed, then where it was found. */
+static void print_verdict(const radius_report *report)
 {
     const nadir_radius *radius = &report->radius;
+    const char *kind = report->optimistic ? "best" : "worst";
+    const char *side = report->optimistic ? "at most" : "at least";
     const char *reason = explain_reason(radius);
-    char number[32];
-    printf("%s, policy %s: the largest ball whose %s return is still %s\n", report->input.model_path,
-           report->input.policy_name, report->optimistic ? "best" : "worst",
-           cli_number(radius->target, number));
-    printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(radius->set),
-           cli_number(radius->norm, number), nadir_domain_name(radius->domain));
-    cli_rewards_text(&report->input.rewards, "rewards         ");
-    printf("  nominal return   %s\n", cli_number(radius->nominal_return, number));
+    char number[4][32];
+    char proven[96];
+    (void)cli_short(radius->target, number[1]);
+    (void)cli_proven(radius->certified, radius->certificate, proven);
     if (reason != NULL) {
-        printf("  radius           none: %s\n", reason);
+        cli_verdict_line("Radius", "any: %s   %s", reason, proven);
+    } else if (radius->certified) {
+        cli_verdict_line("Radius", "%s%s%s   up to there the %s case is %s %s   %s",
+                         cli_emphasis_start(CLI_BOLD), cli_short_down(radius->radius, number[0]),
+                         cli_emphasis_start(CLI_PLAIN), kind, side, number[1], proven);
     } else {
-        printf("  radius           %s\n", cli_number(radius->radius, number));
+        cli_verdict_line("Guaranteed", "up to radius %s%s%s the %s case is %s %s",
+                         cli_emphasis_start(CLI_BOLD), cli_short_down(radius->radius_lower, number[0]),
+                         cli_emphasis_start(CLI_PLAIN), kind, side, number[1]);
+        cli_verdict_line("Found", "radius %s   %s: between the two nothing is known",
+                         cli_short(radius->radius, number[2]), proven);
+        cli_verdict_line("Try", "--certify strict or --domain support");
     }
+}
+
+static void print_text(const cli_run *run, const radius_report *report)
+{
+    const nadir_radius *radius = &report->radius;
+    char number[32];
+    print_verdict(report);
+    cli_block_line("policy", "%s, nominal %s", report->input.policy_name,
+                   cli_short(radius->nominal_return, number));
+    cli_block_line("ball", "norm %s; %s; %s", cli_short(radius->norm, number), cli_set_words(radius->set),
+                   cli_domain_words(radius->domain));
+    cli_rewards_text(&report->input.rewards, "rewards   ");
+    if (!run->verbose) {
+        return;
+    }
+    putchar('\n');
+    printf("  nominal return   %s\n", cli_number(radius->nominal_return, number));
+    printf("  radius           %s\n",
+           explain_reason(radius) != NULL ? "any" : cli_number(radius->radius, number));
     printf("  proven to hold   up to radius %s\n", cli_number(radius->radius_lower, number));
     if (isfinite(radius->radius_upper)) {
         printf("  proven to fail   at radius %s\n", cli_number(radius->radius_upper, number));
@@ -149,7 +177,7 @@ static nadir_status find(cli_run *run, cli_setup *setup, double target, radius_r
         if (cli_starts_json(run)) {
             print_json(run, report);
         } else {
-            print_text(report);
+            print_text(run, report);
         }
     }
     cli_input_close(&report->input, model);
@@ -174,6 +202,7 @@ static int radius_main(cli_run *run, int argc, char **argv)
         {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &setup.certify,
          "how much work the proof may cost: none, in proportion, or all there is\n"
          "(default: auto)"},
+        CLI_RARE,
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &setup.robust.tolerance,
          "of the radius, relative (default 1e-9)"},
         cli_backend_option(&setup.solver.backend),

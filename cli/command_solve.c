@@ -1,23 +1,25 @@
 /* command_solve.c: nadir solve: the ordinary optimum of a model. */
 #include "files.h"
 #include "input.h"
+#include "verdict.h"
 
 #include <inttypes.h>
 
 static const char about[] =
     "The best policy for the kernel as it stands, with no uncertainty, and its return. The policy is\n"
-    "deterministic; it is written as CSV, or as .npy if its name ends so.\n"
+    "deterministic; --out writes it as CSV, or as .npy if the name ends so.\n"
     "\n"
     "The optimum lies between the bounds, whatever the rounding; the policy does at least as well as the "
     "lower\n"
     "one. When the limit of iterations is reached the best policy so far is written, and the exit status is "
     "5.\n"
     "\n"
-    "Example:\n"
+    "Examples:\n"
+    "  nadir solve model.npz\n"
     "  nadir solve model.npz --out policy.csv";
 
 typedef struct solve_report {
-    cli_input input; /* its policy is the file to write */
+    cli_input input; /* its policy is the file to write; NULL: none */
     nadir_optimum_result result;
 } solve_report;
 
@@ -46,12 +48,28 @@ static void print_json(const cli_run *run, const solve_report *report)
     cli_json_close(run, &json);
 }
 
-static void print_text(const solve_report *report)
+static void print_text(const cli_run *run, const nadir_model *model, const nadir_policy *policy,
+                       const solve_report *report)
 {
     const nadir_optimum_result *result = &report->result;
     char number[32];
-    printf("%s: the optimum, written to %s\n", report->input.model_path, report->input.policy_name);
-    cli_rewards_text(&report->input.rewards, "rewards       ");
+    char further[CLI_WORDS_LENGTH + 64] = " --policy optimal --radius 0.1";
+    char path[CLI_WORDS_LENGTH] = "";
+    if (report->input.policy_name != NULL && cli_words_add(path, report->input.policy_name)) {
+        (void)snprintf(further, sizeof further, " --policy%s --radius 0.1", path);
+    }
+    cli_verdict_line("Optimum", "%s   without uncertainty", cli_short(result->nominal_optimum, number));
+    cli_next(run, "evaluate", report->input.model_path, false, further);
+    cli_rewards_text(&report->input.rewards, "rewards   ");
+    if (report->input.policy_name != NULL) {
+        cli_block_line("policy", "written to %s", report->input.policy_name);
+    } else {
+        cli_policy_head(model, policy);
+    }
+    if (!run->verbose) {
+        return;
+    }
+    putchar('\n');
     printf("  optimum        %s\n", cli_number(result->nominal_optimum, number));
     printf("  lower bound    %s\n", cli_number(result->lower_bound, number));
     printf("  upper bound    %s\n", cli_number(result->upper_bound, number));
@@ -66,7 +84,9 @@ static nadir_status report_result(cli_run *run, const nadir_model *model, const 
                                   solve_report *report)
 {
     cli_input *input = &report->input;
-    nadir_status status = nadir_policy_write(run->context, model, policy, input->policy_name);
+    nadir_status status = input->policy_name != NULL
+                              ? nadir_policy_write(run->context, model, policy, input->policy_name)
+                              : NADIR_OK;
     if (status == NADIR_OK) {
         status = cli_policy_digest(run, policy, input->policy_digest);
     }
@@ -75,7 +95,7 @@ static nadir_status report_result(cli_run *run, const nadir_model *model, const 
         if (cli_starts_json(run)) {
             print_json(run, report);
         } else {
-            print_text(report);
+            print_text(run, model, policy, report);
         }
     }
     return status;
@@ -114,7 +134,9 @@ static int solve_main(cli_run *run, int argc, char **argv)
     nadir_optimum_settings_default(&settings);
     solve_report report = {.result.size = sizeof report.result};
     const cli_option own[] = {
-        {"--out", CLI_TEXT, "POLICY", NULL, &report.input.policy_name, "where to write the policy (needed)"},
+        {"--out", CLI_TEXT, "POLICY", NULL, &report.input.policy_name,
+         "where to write the policy (default: the first states are printed)"},
+        CLI_RARE,
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &settings.tolerance,
          "how well the optimum of every state is to be known, relative to the\n"
          "largest (default 1e-9)"},
@@ -127,9 +149,6 @@ static int solve_main(cli_run *run, int argc, char **argv)
     if (!cli_parse_model_command(run, &cli_command_solve, argc, argv, own, NULL, 1, positionals, about,
                                  &reading, &exit)) {
         return exit;
-    }
-    if (!cli_needed(run, "--out POLICY", report.input.policy_name != NULL)) {
-        return CLI_EXIT_USAGE;
     }
     report.input.model_path = positionals[0];
     cli_files files = {0};

@@ -270,7 +270,7 @@ static nadir_status report(cli_run *run, cli_sweep *sweep)
     if (cli_starts_json(run)) {
         cli_sweep_print_json(run, sweep);
     } else {
-        cli_sweep_print_text(sweep);
+        cli_sweep_print_text(run, sweep);
     }
     return status;
 }
@@ -327,6 +327,7 @@ static int sweep_main(cli_run *run, int argc, char **argv)
         {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &setup.certify,
          "how much work the proofs may cost: none, in proportion, or all there is\n"
          "(default: auto)"},
+        CLI_RARE,
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &setup.robust.tolerance,
          "of the robust returns, relative to the penalty (default 1e-9)"},
         cli_backend_option(&setup.solver.backend),

@@ -1,6 +1,8 @@
 /* command_verify.c: nadir verify: a saved worst kernel and its bounds, checked again without searching. */
 #include "input.h"
+#include "verdict.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 static const char about[] =
@@ -65,25 +67,40 @@ static void print_json(const cli_run *run, const verify_report *report, const na
     cli_json_close(run, &json);
 }
 
-static void print_text(const verify_report *report, const nadir_verification *made)
+static void print_text(const cli_run *run, const verify_report *report, const nadir_verification *made)
 {
     const nadir_verify_check *check;
-    printf("%s, policy %s, kernel %s: %s\n", report->input.model_path, report->input.policy_name,
-           report->settings.kernel, report->result.verified ? "verified" : "NOT VERIFIED");
-    if (!isnan(report->result.radius)) {
-        char norm[32];
-        char radius[32];
-        printf("  the ball: %s, norm %s, domain %s, radius %s%s%s\n", nadir_set_name(report->result.set),
-               cli_number(report->result.norm, norm), nadir_domain_name(report->result.domain),
-               cli_number(report->result.radius, radius), report->result.scaled ? ", rows with scales" : "",
-               report->result.optimistic ? "; the best case" : "");
+    const nadir_verify_result *result = &report->result;
+    const bool good = result->verified;
+    char number[2][32];
+    char text[160];
+    cli_verdict_line(good ? "Verified" : "NOT VERIFIED", "%s%s%s   the kernel of %s returns %s",
+                     cli_emphasis_start(good ? CLI_GOOD : CLI_BAD), good ? "all holds" : "see what fails",
+                     cli_emphasis_start(CLI_PLAIN), report->settings.kernel,
+                     cli_short(result->return_low, number[0]));
+    if (good && report->settings.witness != NULL && isfinite(result->bound_proven)) {
+        cli_verdict_line(
+            "Proven", "no kernel of the ball returns %s than %s", result->optimistic ? "more" : "less",
+            (result->optimistic ? cli_short_up : cli_short_down)(result->bound_proven, number[1]));
     }
-    cli_rewards_text(&report->input.rewards, "rewards");
-    for (int64_t i = 0; (check = nadir_verification_check(made, i)) != NULL; i++) {
-        printf("  %s: %s\n", check->holds ? "holds" : "fails", check->detail);
+    cli_block_line("policy", "%s", report->input.policy_name);
+    if (!isnan(result->radius)) {
+        cli_block_line(
+            "ball", "%s%s%s", cli_ball_words(result->radius, result->norm, result->set, result->domain, text),
+            result->scaled ? "; rows with scales" : "", result->optimistic ? "; the best case" : "");
     }
+    cli_rewards_text(&report->input.rewards, "rewards   ");
+    int64_t holds = 0;
+    int64_t all = 0;
+    for (; (check = nadir_verification_check(made, all)) != NULL; all++) {
+        holds += check->holds;
+        if (!check->holds || run->verbose) {
+            printf("  %s: %s\n", check->holds ? "holds" : "fails", check->detail);
+        }
+    }
+    cli_block_line("checks", "%" PRId64 " of %" PRId64 " hold", holds, all);
     if (report->settings.witness == NULL) {
-        printf("  no witness was given: nothing is known of other kernels of the ball\n");
+        cli_block_line("witness", "none was given: nothing is known of other kernels of the ball");
     }
 }
 
@@ -111,7 +128,7 @@ static nadir_status verify(cli_run *run, const nadir_read_settings *reading, ver
         if (cli_starts_json(run)) {
             print_json(run, report, made);
         } else {
-            print_text(report, made);
+            print_text(run, report, made);
         }
     }
     nadir_verification_free(made);

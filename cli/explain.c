@@ -1,6 +1,8 @@
 /* explain.c: which rows do the damage, as a table and as JSON; see explain.h. */
 #include "explain.h"
 
+#include "verdict.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,21 +10,17 @@
 
 enum { LABEL = 96, SHOWN = 10 };
 
-nadir_status cli_explain_get(cli_run *run, const nadir_model *model, const nadir_worst *worst,
-                             cli_explain *explain)
+nadir_status cli_explain_get(cli_run *run, const nadir_worst *worst, int64_t count, cli_explain *explain)
 {
-    nadir_model_data view;
-    nadir_model_data_default(&view);
-    nadir_model_view(model, &view);
     int64_t found;
-    explain->damages = calloc((size_t)view.rows, sizeof *explain->damages);
+    explain->damages = calloc((size_t)count, sizeof *explain->damages);
     if (explain->damages == NULL) {
         return cli_fail(run, NADIR_ERROR_MEMORY, "out of memory");
     }
-    for (int64_t i = 0; i < view.rows; i++) {
+    for (int64_t i = 0; i < count; i++) {
         explain->damages[i].size = sizeof *explain->damages;
     }
-    return nadir_worst_explain(run->context, worst, view.rows, explain->damages, &found, &explain->changed,
+    return nadir_worst_explain(run->context, worst, count, explain->damages, &found, &explain->changed,
                                &explain->penalty);
 }
 
@@ -80,6 +78,23 @@ static void print_line(const cli_explain *explain, const nadir_damage *damage, c
            *way != '\0' ? ": " : "", way);
 }
 
+void cli_explain_most(const nadir_model *model, const cli_explain *explain)
+{
+    char state[LABEL];
+    char action[LABEL];
+    char to[LABEL];
+    char share[32];
+    if (explain->damages == NULL || explain->changed == 0) {
+        return;
+    }
+    const nadir_damage *damage = &explain->damages[0];
+    cli_verdict_line(explain->optimistic ? "Most gain" : "Most damage", "%s, %s → %s (%s of the %s)",
+                     cli_explain_state(model, damage->state, LABEL, state),
+                     cli_explain_action(model, damage, LABEL, action),
+                     cli_explain_state(model, damage->to, LABEL, to), cli_percent(damage->share, share),
+                     explain->optimistic ? "gain" : "loss");
+}
+
 void cli_explain_text(const nadir_model *model, const cli_explain *explain)
 {
     const int64_t shown = count_shown(explain, SHOWN);
@@ -89,7 +104,7 @@ void cli_explain_text(const nadir_model *model, const cli_explain *explain)
     }
     printf("\nWho %s (%" PRId64 " rows change):\n",
            explain->optimistic ? "brings the gain" : "does the damage", explain->changed);
-    printf("     share  %12s  mass moved  state, action: from -> to\n",
+    printf("     share  %12s  mass moved  state, action: from → to\n",
            explain->optimistic ? "gain" : "penalty");
     for (int64_t i = 0; i < shown; i++) {
         const nadir_damage *damage = &explain->damages[i];
@@ -101,7 +116,7 @@ void cli_explain_text(const nadir_model *model, const cli_explain *explain)
         char way[2 * LABEL + 4];
         (void)snprintf(place, sizeof place, "%s, %s", cli_explain_state(model, damage->state, LABEL, state),
                        cli_explain_action(model, damage, LABEL, action));
-        (void)snprintf(way, sizeof way, "%s -> %s", cli_explain_state(model, damage->from, LABEL, from),
+        (void)snprintf(way, sizeof way, "%s → %s", cli_explain_state(model, damage->from, LABEL, from),
                        cli_explain_state(model, damage->to, LABEL, to));
         print_line(explain, damage, place, way);
     }

@@ -17,11 +17,12 @@ typedef struct cli_explain {
     double penalty;        /* of all of them */
 } cli_explain;
 
-/* All rows. */
-nadir_status cli_explain_get(cli_run *run, const nadir_model *model, const nadir_worst *worst,
-                             cli_explain *explain);
+/* At most `count` rows. */
+nadir_status cli_explain_get(cli_run *run, const nadir_worst *worst, int64_t count, cli_explain *explain);
 void cli_explain_clear(cli_explain *explain);
 
+/* The row that does most, as a line of the verdict; nothing where no row is known. */
+void cli_explain_most(const nadir_model *model, const cli_explain *explain);
 void cli_explain_text(const nadir_model *model, const cli_explain *explain);
 void cli_explain_json(cli_json *json, const nadir_model *model, const cli_explain *explain);
 /* A bar for each row, or a map where the states are the cells of a grid. */

@@ -54,7 +54,16 @@ static int run_command(const char *name, int argc, char **argv)
 {
     const cli_command *command = find_command(name);
     if (command == NULL) {
-        fprintf(stderr, "nadir: there is no command '%s'; 'nadir --help' lists them\n", name);
+        const char *names[COMMANDS];
+        for (size_t i = 0; i < COMMANDS; i++) {
+            names[i] = commands[i]->name;
+        }
+        const char *nearest = cli_options_nearest(name, strlen(name), COMMANDS, names);
+        if (nearest != NULL) {
+            fprintf(stderr, "nadir: there is no command '%s'; did you mean %s?\n", name, nearest);
+        } else {
+            fprintf(stderr, "nadir: there is no command '%s'; 'nadir --help' lists them\n", name);
+        }
         return CLI_EXIT_USAGE;
     }
     cli_run run = {.command = command->name};

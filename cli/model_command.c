@@ -99,23 +99,24 @@ bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc,
          "(default: the model's own, else uniform)"},
         {"--rewards", CLI_TEXT, "FILE", NULL, &reading->rewards,
          "rewards of a PRISM model (.trew, .srew) or PETSc model (g.bin)"},
+        {"--costs", CLI_FLAG, NULL, NULL, &reading->costs, "the rewards are costs: negate them"},
+        CLI_RARE,
         {"--labels", CLI_TEXT, "FILE", NULL, &reading->labels,
          "labels of a PRISM model (.lab); init gives the initial states"},
         {"--reward-model", CLI_TEXT, "NAME", NULL, &reading->reward_model,
          "which reward model of a Storm .drn file"},
-        {"--costs", CLI_FLAG, NULL, NULL, &reading->costs, "the rewards are costs: negate them"},
         {"--layout", CLI_CHOICE, NULL, "auto|sas|ass", &layout,
          "order of a dense NumPy kernel: P[s,a,s'] or P[a,s,s']"},
         of_rewards[0],
         of_rewards[1],
         {0},
     };
-    cli_option_group groups[5] = {{"Options", own}};
+    cli_option_group groups[5] = {{.title = "Options", .options = own}};
     int count = 1;
     if (ball != NULL) {
         groups[count++] = cli_ball_options(ball, of_ball);
     }
-    groups[count++] = (cli_option_group){"How to read the model", of_model};
+    groups[count++] = (cli_option_group){"How to read the model", of_model, CLI_ABOUT_MODEL};
     groups[count] = cli_common_options(run, common);
     const bool good = cli_parse(run, command, argc, argv, groups, wanted, positionals, about, exit);
     reading->layout = (nadir_layout)layout;

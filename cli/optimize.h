@@ -38,7 +38,7 @@ typedef struct cli_watch {
 
 /* Options and results of the command. */
 typedef struct cli_optimize {
-    cli_input input;   /* its policy is the file to write */
+    cli_input input;   /* its policy is the file to write; NULL: none */
     const char *start; /* the policy that the search begins with; NULL: the nominal optimum */
     const char *kernel_path;
     const char *witness_path;
@@ -52,7 +52,8 @@ typedef struct cli_optimize {
 } cli_optimize;
 
 void cli_optimize_json(const cli_run *run, const cli_optimize *report);
-void cli_optimize_text(const cli_optimize *report);
+void cli_optimize_text(const cli_run *run, const nadir_model *model, const nadir_policy *policy,
+                       const cli_optimize *report);
 
 /* Worst returns of the nominal optimum, attained ones without proof, at the radii of the ball times each
  * factor; returns: [count], NaN: breakdown. */
@@ -67,7 +68,7 @@ nadir_status cli_frontier_find(cli_run *run, nadir_model *model, const nadir_bal
                                cli_frontier *frontier);
 void cli_frontier_clear(cli_frontier *frontier);
 
-void cli_frontier_text(const cli_frontier *frontier);
+void cli_frontier_text(const cli_run *run, const cli_frontier *frontier);
 /* "frontier": [...] */
 void cli_frontier_json(cli_json *json, const cli_frontier *frontier);
 /* The picture. */

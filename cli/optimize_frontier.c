@@ -5,6 +5,7 @@
  * radius 0, is evaluated at all radii at once.
  */
 #include "optimize.h"
+#include "verdict.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -230,18 +231,18 @@ void cli_frontier_clear(cli_frontier *frontier)
     frontier->points = NULL;
 }
 
-void cli_frontier_text(const cli_frontier *frontier)
+void cli_frontier_text(const cli_run *run, const cli_frontier *frontier)
 {
-    printf("  %-12s  %18s  %18s  %18s  %s\n", "radius", "nominal return", "worst return", "nominal optimum's",
-           "certified");
+    const char *(*print)(double, char *) = run->verbose ? cli_number : cli_short;
+    printf("  %-12s  %18s  %18s  %18s\n", "radius", "nominal return", "worst case", "nominal optimum's");
     for (int64_t i = 0; i < frontier->count; i++) {
         const cli_frontier_point *point = &frontier->points[i];
         char number[4][32];
-        printf("  %-12.6g  %18s  %18s  %18s  %s\n", point->radius,
-               cli_number(point->nominal_return, number[0]), cli_number(point->robust_return, number[1]),
+        printf("  %-12s  %18s  %18s  %18s  %s\n", print(point->radius, number[3]),
+               print(point->nominal_return, number[0]), print(point->robust_return, number[1]),
                isnan(point->optimum_robust_return) ? "breakdown"
-                                                   : cli_number(point->optimum_robust_return, number[2]),
-               point->certified ? "yes" : "no");
+                                                   : print(point->optimum_robust_return, number[2]),
+               point->certified ? "proven" : "not proven");
     }
 }
 

@@ -1,6 +1,7 @@
 /* optimize_print.c: what nadir optimize prints; see optimize.h. */
 #include "optimize.h"
 #include "robust.h"
+#include "verdict.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -51,19 +52,15 @@ static double scale_of(const nadir_robust_optimum_result *result)
     return fmax(fabs(result->nominal_optimum), fabs(result->robust_return));
 }
 
-/* The certificate in words. */
+/* Why it is not certified. */
 static const char *explain_bounds(const cli_optimize *report)
 {
     const nadir_robust_optimum_result *result = &report->result;
     const double above = result->optimality_upper_bound - result->robust_return;
-    if (result->certified) {
-        return result->certificate[0] == 'r' ? "yes, by proofs that include all rounding"
-                                             : "yes, resting on converged iterations";
-    }
     if (above <= report->settings.gap * scale_of(result)) {
-        return "no: a kernel that is worse than the worst one found is not ruled out";
+        return "a kernel worse than the worst one found is not ruled out";
     }
-    return isfinite(result->optimality_gap) ? "no: the bounds are apart" : "no: nothing is known on one side";
+    return isfinite(result->optimality_gap) ? "the bounds are apart" : "nothing is known on one side";
 }
 
 /* The stop reason in words. */
@@ -85,73 +82,134 @@ static const char *explain_stop(const char *stop_reason)
 }
 
 /* What the policy costs on the nominal kernel and what it buys in the worst case, beside the nominal optimum.
- * Differences that are rounding, or the tolerance of an evaluation, are none. */
-static void print_trade(const cli_optimize *report)
+ * Differences that are rounding, or the tolerance of an evaluation, are none. NaN: not known. */
+typedef struct trade {
+    double price, gain;
+} trade;
+
+static trade get_trade(const cli_optimize *report)
 {
     const nadir_robust_optimum_result *result = &report->result;
     const double taken = result->nominal_optimum - report->optimum_return;
-    double price = result->nominal_optimum - result->nominal_return;
-    double gain = result->robust_return - report->optimum_return;
-    char number[2][32];
-    price = fabs(price) <= 1e-12 * fabs(result->nominal_optimum) ? 0 : price;
-    gain = fabs(gain) <= 1e-7 * taken ? 0 : gain;
-    printf("  %-18s %-20s %s\n", "", "nominal return", "worst return");
-    printf("  %-18s %-20s %s\n", "nominal optimum", cli_number(result->nominal_optimum, number[0]),
-           isnan(report->optimum_return) ? "?" : cli_number(report->optimum_return, number[1]));
-    printf("  %-18s %-20s %s\n", "robust policy",
-           isnan(result->nominal_return) ? "?" : cli_number(result->nominal_return, number[0]),
-           cli_number(result->robust_return, number[1]));
-    if (!isnan(price)) {
-        printf("  price              %.6g on the nominal kernel (%.3g %% of the optimum)\n", price,
-               price != 0 ? 100 * price / fabs(result->nominal_optimum) : 0);
+    trade made = {result->nominal_optimum - result->nominal_return,
+                  result->robust_return - report->optimum_return};
+    made.price = fabs(made.price) <= 1e-12 * fabs(result->nominal_optimum) ? 0 : made.price;
+    made.gain = fabs(made.gain) <= 1e-7 * taken ? 0 : made.gain;
+    return made;
+}
+
+/* What the robust policy is sure of; whether another could be sure of more. */
+static void print_verdict(const cli_optimize *report)
+{
+    const nadir_robust_optimum_result *result = &report->result;
+    char number[3][32];
+    char proven[96];
+    const char *bold = cli_emphasis_start(CLI_BOLD);
+    const char *plain = cli_emphasis_start(CLI_PLAIN);
+    (void)cli_proven(result->certified, result->certificate, proven);
+    if (result->certified) {
+        cli_verdict_line("Worst case", "%s%s%s   no policy guarantees more   %s", bold,
+                         cli_short(result->robust_return, number[0]), plain, proven);
+        return;
     }
-    if (!isnan(gain)) {
-        printf("  gain               %.6g in the worst case (%.3g %% of what the adversary takes)\n", gain,
-               taken > 0 ? 100 * gain / taken : 0);
+    if (isfinite(result->lower_bound)) {
+        cli_verdict_line("Guaranteed", "at least %s%s%s   no policy guarantees more than %s", bold,
+                         cli_short_down(result->lower_bound, number[0]), plain,
+                         cli_short_up(result->optimality_upper_bound, number[1]));
+    } else {
+        cli_verdict_line("Guaranteed", "nothing   no policy guarantees more than %s",
+                         cli_short_up(result->optimality_upper_bound, number[1]));
+    }
+    cli_verdict_line("Found", "%s in the worst case   best policy %s: %s",
+                     cli_short(result->robust_return, number[0]), proven, explain_bounds(report));
+}
+
+/* The robust policy beside the nominal optimum. */
+static void print_trade(const cli_optimize *report)
+{
+    const nadir_robust_optimum_result *result = &report->result;
+    const trade made = get_trade(report);
+    const double taken = result->nominal_optimum - report->optimum_return;
+    char number[3][32];
+    if (!isnan(made.gain)) {
+        cli_block_line("gain", "%s in the worst case: the nominal optimum gets %s (%s of its loss is saved)",
+                       cli_short(made.gain, number[0]), cli_short(report->optimum_return, number[1]),
+                       cli_percent(taken > 0 ? made.gain / taken : 0, number[2]));
+    }
+    if (!isnan(made.price)) {
+        cli_block_line("price", "%s on the nominal kernel: %s instead of %s",
+                       cli_short(made.price, number[0]), cli_short(result->nominal_return, number[1]),
+                       cli_short(result->nominal_optimum, number[2]));
     }
 }
 
-static void print_bounds(const cli_optimize *report)
+static void print_details(const cli_optimize *report)
 {
     const nadir_robust_optimum_result *result = &report->result;
     const double scale = scale_of(result);
     char number[32];
-    if (isfinite(result->lower_bound)) {
-        printf("  lower bound        %s: it earns this with every kernel of the ball\n",
-               cli_number(result->lower_bound, number));
-    } else {
-        printf("  lower bound        none was proven\n");
-    }
-    printf("  upper bound        %s: no policy is sure of more\n",
+    printf("  nominal optimum    %s\n", cli_number(result->nominal_optimum, number));
+    printf("    its worst return %s\n", cli_number(report->optimum_return, number));
+    printf("  nominal return     %s\n", cli_number(result->nominal_return, number));
+    printf("  worst return       %s\n", cli_number(result->robust_return, number));
+    printf("  lower bound        %s: it earns this with every kernel of the ball\n",
+           cli_number(result->lower_bound, number));
+    printf("  upper bound        %s: no policy guarantees more\n",
            cli_number(result->optimality_upper_bound, number));
     if (isfinite(result->optimality_gap)) {
         printf("  gap                %.3g (%.2g of the return)\n", result->optimality_gap,
                scale > 0 ? result->optimality_gap / scale : 0);
     }
-}
-
-void cli_optimize_text(const cli_optimize *report)
-{
-    const nadir_robust_optimum_result *result = &report->result;
-    const nadir_robust *evaluation = &report->evaluation;
-    char number[32];
-    printf("%s: the %s against the ball of radius %s, written to %s\n", report->input.model_path,
-           result->certified ? "best policy" : "best policy found", cli_number(evaluation->radius, number),
-           report->input.policy_name);
-    printf("  ball               %s, norm %s, domain %s\n", nadir_set_name(evaluation->set),
-           cli_number(evaluation->norm, number), nadir_domain_name(evaluation->domain));
-    cli_rewards_text(&report->input.rewards, "rewards           ");
-    print_trade(report);
-    print_bounds(report);
-    printf("  certified          %s\n", explain_bounds(report));
-    printf("  randomises         in %" PRId64 " of %" PRId64 " states\n", result->stochastic_states,
-           report->input.view.states);
+    printf("  certified          %s%s\n",
+           result->certified ? "yes" : "no: ", result->certified ? "" : explain_bounds(report));
     printf("  search             %s, %" PRId64 " steps, %" PRId64 " evaluations; %s\n", result->method,
            result->iterations, result->evaluations, explain_stop(result->stop_reason));
     printf("  seconds            nominal %.3g, search %.3g, proof %.3g\n", result->seconds_nominal,
            result->seconds_search, result->seconds_certify);
+}
+
+/* The command that says more of the policy, or writes it. */
+static void print_next(const cli_run *run, const cli_optimize *report)
+{
+    char path[CLI_WORDS_LENGTH] = "";
+    char further[CLI_WORDS_LENGTH + 64];
+    if (report->input.policy_name == NULL) {
+        cli_next(run, "optimize", report->input.model_path, true, " --out robust.csv");
+    } else if (cli_words_add(path, report->input.policy_name)) {
+        (void)snprintf(further, sizeof further, " --policy%s --explain", path);
+        cli_next(run, "evaluate", report->input.model_path, true, further);
+    }
+}
+
+void cli_optimize_text(const cli_run *run, const nadir_model *model, const nadir_policy *policy,
+                       const cli_optimize *report)
+{
+    const nadir_robust_optimum_result *result = &report->result;
+    const nadir_robust *evaluation = &report->evaluation;
+    char text[160];
+    print_verdict(report);
+    print_next(run, report);
+    print_trade(report);
+    cli_block_line(
+        "ball", "%s",
+        cli_ball_words(evaluation->radius, evaluation->norm, evaluation->set, evaluation->domain, text));
+    cli_rewards_text(&report->input.rewards, "rewards   ");
+    cli_block_line("policy", "randomises in %" PRId64 " of %" PRId64 " states%s%s", result->stochastic_states,
+                   report->input.view.states, report->input.policy_name != NULL ? "; written to " : "",
+                   report->input.policy_name != NULL ? report->input.policy_name : "");
+    if (!result->certified) {
+        cli_block_line("search", "%s", explain_stop(result->stop_reason));
+    }
+    if (report->input.policy_name == NULL && run->engine == NULL) {
+        putchar('\n');
+        cli_policy_head(model, policy);
+    }
+    if (run->verbose) {
+        putchar('\n');
+        print_details(report);
+    }
     if (report->draws && report->frontier.count > 0) {
-        printf("  frontier           %.3g s\n", report->frontier.seconds);
-        cli_frontier_text(&report->frontier);
+        putchar('\n');
+        cli_frontier_text(run, &report->frontier);
     }
 }

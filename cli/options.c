@@ -14,6 +14,7 @@ enum { OPTIONS_LIMIT = 64 };
 
 typedef struct parse_state {
     const cli_option_group *groups;
+    cli_words *words;
     char *reason; /* [CLI_REASON_LENGTH] what is wrong */
     const cli_option *given[OPTIONS_LIMIT];
     int given_count;
@@ -31,12 +32,14 @@ static bool refuse(const parse_state *parse, const char *format, ...)
     return false;
 }
 
-/* The option called name[0..length), or NULL. */
-static const cli_option *find(const cli_option_group *groups, const char *name, size_t length)
+/* The option called name[0..length), or NULL, and what it is about. */
+static const cli_option *find(const cli_option_group *groups, const char *name, size_t length,
+                              cli_about *about)
 {
     for (; groups->options != NULL; groups++) {
         for (const cli_option *option = groups->options; option->name != NULL; option++) {
             if (strncmp(option->name, name, length) == 0 && option->name[length] == '\0') {
+                *about = groups->about;
                 return option;
             }
         }
@@ -68,23 +71,55 @@ static size_t distance(const char *a, size_t a_length, const char *b)
     return row[b_length];
 }
 
-static bool refuse_unknown(const parse_state *parse, const char *word, size_t length)
+const char *cli_options_nearest(const char *word, size_t length, int count, const char *const *names)
 {
-    const cli_option *nearest = NULL;
-    size_t best = length / 2;
-    for (const cli_option_group *group = parse->groups; group->options != NULL && length < 64; group++) {
-        for (const cli_option *option = group->options; option->name != NULL; option++) {
-            const size_t far = distance(word, length, option->name);
-            if (far < best) {
-                best = far;
-                nearest = option;
-            }
+    const char *nearest = NULL;
+    size_t best = length / 2 + 1; /* more than half of it may not be wrong */
+    for (int i = 0; i < count && length < 64; i++) {
+        const size_t far = distance(word, length, names[i]);
+        if (far < best) {
+            best = far;
+            nearest = names[i];
         }
     }
+    return nearest;
+}
+
+static bool refuse_unknown(const parse_state *parse, const char *word, size_t length)
+{
+    const char *names[2 * OPTIONS_LIMIT];
+    int count = 0;
+    for (const cli_option_group *group = parse->groups; group->options != NULL; group++) {
+        for (const cli_option *option = group->options; option->name != NULL && count < 2 * OPTIONS_LIMIT;
+             option++) {
+            names[count++] = option->name;
+        }
+    }
+    const char *nearest = cli_options_nearest(word, length, count, names);
     if (nearest != NULL) {
-        return refuse(parse, "unknown option %.*s; did you mean %s?", (int)length, word, nearest->name);
+        return refuse(parse, "unknown option %.*s; did you mean %s?", (int)length, word, nearest);
     }
     return refuse(parse, "unknown option %.*s", (int)length, word);
+}
+
+bool cli_words_add(char text[CLI_WORDS_LENGTH], const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,%@";
+    const bool quoted = word[strspn(word, plain)] != '\0' || *word == '\0';
+    const size_t used = strlen(text);
+    if (strchr(word, '\'') != NULL || used + strlen(word) + 4 > CLI_WORDS_LENGTH) {
+        return false;
+    }
+    (void)snprintf(text + used, CLI_WORDS_LENGTH - used, quoted ? " '%s'" : " %s", word);
+    return true;
+}
+
+/* Keeps the words argv[first..last] of an option that another command takes as well. */
+static void keep_words(cli_words *words, cli_about about, char **argv, int first, int last)
+{
+    for (int i = first; i <= last && about != CLI_ABOUT_COMMAND; i++) {
+        words->lost |= !cli_words_add(about == CLI_ABOUT_MODEL ? words->of_model : words->of_ball, argv[i]);
+    }
 }
 
 /* The place of `value` in "a|b|c", or -1. */
@@ -186,7 +221,9 @@ static bool take_option(parse_state *parse, int argc, char **argv, int *self)
     const char *word = argv[*self];
     const char *equals = strchr(word, '=');
     const size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
-    const cli_option *option = find(parse->groups, word, length);
+    const int first = *self;
+    cli_about about;
+    const cli_option *option = find(parse->groups, word, length, &about);
     if (option == NULL) {
         return refuse_unknown(parse, word, length);
     }
@@ -208,13 +245,15 @@ static bool take_option(parse_state *parse, int argc, char **argv, int *self)
     if (expected != NULL) {
         return refuse(parse, "%s: '%s' given, expected %s", option->name, value, expected);
     }
+    keep_words(parse->words, about, argv, first, *self);
     return true;
 }
 
 bool cli_options_parse(int argc, char **argv, const cli_option_group *groups, const char *positional_names,
-                       int wanted, const char *positionals[CLI_POSITIONALS], char reason[CLI_REASON_LENGTH])
+                       int wanted, const char *positionals[CLI_POSITIONALS], cli_words *words,
+                       char reason[CLI_REASON_LENGTH])
 {
-    parse_state state = {.groups = groups, .reason = reason};
+    parse_state state = {.groups = groups, .words = words, .reason = reason};
     int found = 0;
     bool only_positionals = false;
     for (int i = 0; i < argc; i++) {
@@ -251,12 +290,18 @@ static void print_lines(const char *help, int column)
     }
 }
 
-void cli_options_help(const cli_option_group *groups)
+void cli_options_help(const cli_option_group *groups, bool all)
 {
     enum { COLUMN = 28 };
     for (; groups->options != NULL; groups++) {
         printf("\n%s:\n", groups->title);
         for (const cli_option *option = groups->options; option->name != NULL; option++) {
+            if (*option->name == '\0') {
+                if (!all) {
+                    break;
+                }
+                continue;
+            }
             const char *value = option->value != NULL ? option->value : option->choices;
             const int length =
                 printf("  %s%s%s", option->name, value != NULL ? " " : "", value != NULL ? value : "");

@@ -7,6 +7,7 @@
 #define NADIR_CLI_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef enum cli_option_kind {
     CLI_FLAG,    /* bool *: true when given */
@@ -35,10 +36,31 @@ typedef struct cli_option {
     const char *help; /* one or more lines */
 } cli_option;
 
+/* An entry of a table: the options after it are shown by --help-all alone. */
+#define CLI_RARE                                                                                             \
+    {                                                                                                        \
+        "", CLI_FLAG, NULL, NULL, NULL, NULL                                                                 \
+    }
+
+/* What an option is about, where another command takes it as well. */
+typedef enum cli_about { CLI_ABOUT_COMMAND, CLI_ABOUT_MODEL, CLI_ABOUT_BALL } cli_about;
+
 typedef struct cli_option_group {
     const char *title; /* "Options of the model" */
     const cli_option *options;
+    cli_about about;
 } cli_option_group;
+
+/* The options of the model and of the ball as they were given, each word after a space and quoted for the
+ * shell. */
+enum { CLI_WORDS_LENGTH = 512 };
+typedef struct cli_words {
+    char of_model[CLI_WORDS_LENGTH];
+    char of_ball[CLI_WORDS_LENGTH];
+    bool lost; /* there was no room */
+} cli_words;
+/* Appends " word"; false: no room. */
+bool cli_words_add(char text[CLI_WORDS_LENGTH], const char *word);
 
 enum { CLI_POSITIONALS = 4, CLI_REASON_LENGTH = 512 };
 
@@ -48,12 +70,16 @@ enum { CLI_POSITIONALS = 4, CLI_REASON_LENGTH = 512 };
  * is a list) or too often, missing or malformed value, wrong number of positionals.
  */
 bool cli_options_parse(int argc, char **argv, const cli_option_group *groups, const char *positional_names,
-                       int wanted, const char *positionals[CLI_POSITIONALS], char reason[CLI_REASON_LENGTH]);
+                       int wanted, const char *positionals[CLI_POSITIONALS], cli_words *words,
+                       char reason[CLI_REASON_LENGTH]);
+
+/* The one of names[0..count) that is nearest to a mistyped word, or NULL. */
+const char *cli_options_nearest(const char *word, size_t length, int count, const char *const *names);
 
 /* Whether the text is a number (also inf), and which. */
 bool cli_options_number(const char *value, double *number);
 
-/* The options part of --help, on stdout. */
-void cli_options_help(const cli_option_group *groups);
+/* The options part of --help, on stdout; all: also the rare ones. */
+void cli_options_help(const cli_option_group *groups, bool all);
 
 #endif

@@ -1,6 +1,8 @@
 /* robust.c: what commands say of robust evaluations; see robust.h. */
 #include "robust.h"
 
+#include "verdict.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -70,13 +72,17 @@ nadir_status cli_worst_write(cli_run *run, nadir_worst *worst, const char *model
 /* Columns of the table are as wide as what is in them. */
 enum { COLUMNS = 6 };
 
-static void fill_line(const cli_evaluated *from, char line[COLUMNS][32])
+typedef const char *(*print_number)(double value, char text[32]);
+
+static void fill_line(const cli_evaluated *from, bool verbose, char line[COLUMNS][32])
 {
+    static const print_number rounded[4] = {cli_short_down, cli_short, cli_short_up, cli_short};
     const nadir_robust *robust = &from->robust;
-    const double numbers[] = {robust->nominal_return, robust->robust_return, robust->lower_bound,
-                              robust->upper_bound};
+    const double numbers[] = {robust->lower_bound, robust->robust_return, robust->upper_bound,
+                              robust->nominal_return};
     for (int i = 0; i < 4; i++) {
-        (void)cli_number(numbers[i], line[i + 1]);
+        const print_number brief = robust->certified ? cli_short : rounded[i];
+        (void)(verbose ? cli_number : brief)(numbers[i], line[i + 1]);
     }
     (void)snprintf(line[5], sizeof line[5], "%s%s", robust->certified ? "yes, " : "no",
                    robust->certified ? robust->certificate : "");
@@ -99,27 +105,45 @@ static void print_line(const int width[COLUMNS], const char *policy, char line[C
     printf("  %s\n", line[COLUMNS - 1]);
 }
 
-void cli_policies_text(int count, const cli_evaluated *evaluated, const cli_input *input, bool optimistic)
+/* The policy whose guaranteed return is the largest. */
+static const cli_evaluated *find_best(int count, const cli_evaluated *evaluated, bool optimistic)
+{
+    const cli_evaluated *best = evaluated;
+    for (int i = 1; i < count; i++) {
+        const nadir_robust *robust = &evaluated[i].robust;
+        if (optimistic ? robust->robust_return > best->robust.robust_return
+                       : robust->lower_bound > best->robust.lower_bound) {
+            best = &evaluated[i];
+        }
+    }
+    return best;
+}
+
+void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evaluated, const cli_input *input,
+                       bool optimistic)
 {
     const nadir_robust *first = &evaluated[0].robust;
-    char head[COLUMNS][32] = {"", "nominal return", "", "lower bound", "upper bound", "certified"};
+    const cli_evaluated *best = find_best(count, evaluated, optimistic);
+    char head[COLUMNS][32] = {"", "at least", "", "at most", "nominal", "proven"};
     char line[COLUMNS][32];
-    char number[32];
+    char text[160];
     int width[COLUMNS] = {0};
-    (void)snprintf(head[2], sizeof head[2], "%s return", optimistic ? "best" : "worst");
+    (void)snprintf(head[2], sizeof head[2], "%s case", optimistic ? "best" : "worst");
     widen(width, "policy", head);
     for (int i = 0; i < count; i++) {
-        fill_line(&evaluated[i], line);
+        fill_line(&evaluated[i], run->verbose, line);
         widen(width, evaluated[i].policy, line);
     }
-    printf("%s: %d policies, each with the %s kernel of the ball of radius %s for it\n", input->model_path,
-           count, optimistic ? "best" : "worst", cli_number(first->radius, number));
-    printf("  ball             %s, norm %s, domain %s\n", nadir_set_name(first->set),
-           cli_number(first->norm, number), nadir_domain_name(first->domain));
-    cli_rewards_text(&input->rewards, "rewards         ");
+    cli_verdict_line(optimistic ? "Best case" : "Worst case", "%s does best: %s", best->policy,
+                     optimistic || best->robust.certified
+                         ? cli_short(best->robust.robust_return, line[0])
+                         : cli_short_down(best->robust.lower_bound, line[0]));
+    cli_block_line("ball", "%s", cli_ball_words(first->radius, first->norm, first->set, first->domain, text));
+    cli_rewards_text(&input->rewards, "rewards   ");
+    putchar('\n');
     print_line(width, "policy", head);
     for (int i = 0; i < count; i++) {
-        fill_line(&evaluated[i], line);
+        fill_line(&evaluated[i], run->verbose, line);
         print_line(width, evaluated[i].policy, line);
     }
 }
@@ -143,13 +167,42 @@ void cli_policies_json(cli_json *json, int count, const cli_evaluated *evaluated
     cli_json_array_end(json);
 }
 
-void cli_difference_text(const nadir_difference *difference, const cli_evaluated *evaluated, bool optimistic)
+/* Which policy is better under every kernel of the ball, if one is. */
+static void print_winner(const nadir_difference *difference, const cli_evaluated *evaluated, bool optimistic)
+{
+    const double bound = optimistic ? difference->upper_bound : difference->lower_bound;
+    char number[2][32];
+    char proven[96];
+    (void)cli_short(difference->worst, number[1]);
+    if (!optimistic && bound > 0) {
+        cli_verdict_line("Difference", "%s earns at least %s more than %s under every kernel   %s",
+                         evaluated[0].policy, cli_short_down(bound, number[0]), evaluated[1].policy,
+                         cli_proven(true, difference->certificate, proven));
+    } else if (!isfinite(bound)) {
+        cli_verdict_line("Difference", "%s less %s: %s found, nothing proven", evaluated[0].policy,
+                         evaluated[1].policy, number[1]);
+    } else {
+        cli_verdict_line("Difference", "%s less %s under the same kernel: %s %s, found %s   %s",
+                         evaluated[0].policy, evaluated[1].policy, optimistic ? "at most" : "at least",
+                         (optimistic ? cli_short_up : cli_short_down)(bound, number[0]), number[1],
+                         cli_proven(difference->certified, difference->certificate, proven));
+    }
+}
+
+void cli_difference_text(const cli_run *run, const nadir_difference *difference,
+                         const cli_evaluated *evaluated, bool optimistic)
 {
     const char *ending = !difference->certified              ? "no: the bounds are apart"
                          : difference->certificate[0] == 'r' ? "yes, by a proof that includes all rounding"
                                                              : "yes, resting on converged iterations";
     char number[32];
-    printf("%s less %s, both under the same kernel\n", evaluated[0].policy, evaluated[1].policy);
+    putchar('\n');
+    print_winner(difference, evaluated, optimistic);
+    cli_block_line("nominal", "%s", cli_short(difference->nominal, number));
+    if (!run->verbose) {
+        return;
+    }
+    putchar('\n');
     printf("  nominal          %s\n", cli_number(difference->nominal, number));
     printf("  %-16s %s\n", optimistic ? "best" : "worst", cli_number(difference->worst, number));
     printf("  lower bound      %s\n", cli_number(difference->lower_bound, number));

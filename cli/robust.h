@@ -22,12 +22,14 @@ typedef struct cli_evaluated {
 } cli_evaluated;
 
 /* Of several policies with a result each. */
-void cli_policies_text(int count, const cli_evaluated *evaluated, const cli_input *input, bool optimistic);
+void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evaluated, const cli_input *input,
+                       bool optimistic);
 /* "policies": [...] */
 void cli_policies_json(cli_json *json, int count, const cli_evaluated *evaluated);
 
 /* The worst case of the first less the second. */
-void cli_difference_text(const nadir_difference *difference, const cli_evaluated *evaluated, bool optimistic);
+void cli_difference_text(const cli_run *run, const nadir_difference *difference,
+                         const cli_evaluated *evaluated, bool optimistic);
 /* "difference": {...} */
 void cli_difference_json(cli_json *json, const nadir_difference *difference);
 

@@ -9,14 +9,17 @@ cli_option_group cli_common_options(cli_run *run, cli_option storage[CLI_COMMON_
 {
     const cli_option options[CLI_COMMON_OPTIONS] = {
         {"--json", CLI_FLAG, NULL, NULL, &run->json, "print one JSON object instead of text"},
+        {"--verbose", CLI_FLAG, NULL, NULL, &run->verbose, "all digits, bounds, methods and times"},
         {"--quiet", CLI_FLAG, NULL, NULL, &run->quiet, "no warnings, notices or progress on stderr"},
+        {"--help", CLI_FLAG, NULL, NULL, &run->help, "show this"},
+        {"--help-all", CLI_FLAG, NULL, NULL, &run->help_all, "show all options"},
+        CLI_RARE,
         {"--threads", CLI_INTEGER, "N", NULL, &run->threads, "use N threads (default: all processors)"},
         {"--seed", CLI_SEED, "N", NULL, &run->seed, "seed of everything random (default 0)"},
-        {"--help", CLI_FLAG, NULL, NULL, &run->help, "show this"},
         {0},
     };
     memcpy(storage, options, sizeof options);
-    return (cli_option_group){"Common options", storage};
+    return (cli_option_group){"Common options", storage, CLI_ABOUT_COMMAND};
 }
 
 /* Says what went wrong, on stderr and, if asked for, as the JSON object. */
@@ -49,14 +52,19 @@ bool cli_parse(cli_run *run, const cli_command *command, int argc, char **argv,
                const char *about, int *exit)
 {
     /* --help wins over anything else that is there or missing. */
-    if (is_given(argc, argv, "--help") || is_given(argc, argv, "-h")) {
+    const bool all = is_given(argc, argv, "--help-all");
+    if (all || is_given(argc, argv, "--help") || is_given(argc, argv, "-h")) {
         printf("Usage: nadir %s %s [OPTION]...\n%s\n", command->name, command->arguments, about);
-        cli_options_help(groups);
+        cli_options_help(groups, all);
+        if (!all) {
+            printf("\n'nadir %s --help-all' shows all options.\n", command->name);
+        }
         *exit = CLI_EXIT_DONE;
         return false;
     }
     char reason[CLI_REASON_LENGTH];
-    bool good = cli_options_parse(argc, argv, groups, command->arguments, wanted, positionals, reason);
+    bool good =
+        cli_options_parse(argc, argv, groups, command->arguments, wanted, positionals, &run->words, reason);
     if (good && run->threads > INT32_MAX) {
         (void)snprintf(reason, sizeof reason, "--threads: at most %d", INT32_MAX);
         good = false;

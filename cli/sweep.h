@@ -32,7 +32,7 @@ const nadir_robust *cli_sweep_any_answer(const cli_sweep *sweep);
 const char *cli_curve_name(const cli_curve *curve, char name[32]);
 
 void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep);
-void cli_sweep_print_text(const cli_sweep *sweep);
+void cli_sweep_print_text(const cli_run *run, const cli_sweep *sweep);
 nadir_status cli_sweep_write_csv(cli_run *run, const cli_sweep *sweep);
 /* The risk curves as a picture. */
 nadir_status cli_sweep_draw(cli_run *run, const cli_sweep *sweep);

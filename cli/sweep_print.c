@@ -2,9 +2,11 @@
 #include "files.h"
 #include "robust.h"
 #include "sweep.h"
+#include "verdict.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static void print_curve(cli_json *json, const cli_curve *curve)
 {
@@ -69,14 +71,9 @@ void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep)
     cli_json_close(run, &json);
 }
 
-static void print_table(const cli_sweep *sweep, const cli_curve *curve)
+/* All digits and both bounds. */
+static void print_details(const cli_sweep *sweep, const cli_curve *curve)
 {
-    char name[32];
-    char number[32];
-    printf("\n%s\n", cli_curve_name(curve, name));
-    if (!isnan(curve->breakdown)) {
-        printf("  breakdown      beyond radius %s\n", cli_number(curve->breakdown, number));
-    }
     printf("  %-12s  %18s  %18s  %18s  %s\n", "radius", sweep->optimistic ? "best return" : "worst return",
            "lower bound", "upper bound", "certified");
     for (int64_t i = 0; i < curve->count; i++) {
@@ -86,18 +83,94 @@ static void print_table(const cli_sweep *sweep, const cli_curve *curve)
     }
 }
 
-void cli_sweep_print_text(const cli_sweep *sweep)
+/* What is guaranteed at a radius: the worst return where it is proven, else its bound. */
+static double get_guaranteed(const cli_sweep *sweep, const nadir_robust *robust)
+{
+    return robust->certified ? robust->robust_return
+                             : (sweep->optimistic ? robust->upper_bound : robust->lower_bound);
+}
+
+static const char *print_guaranteed(const cli_sweep *sweep, const nadir_robust *robust, double value,
+                                    char text[32])
+{
+    return robust->certified   ? cli_short(value, text)
+           : sweep->optimistic ? cli_short_up(value, text)
+                               : cli_short_down(value, text);
+}
+
+static void print_table(const cli_sweep *sweep, const cli_curve *curve)
+{
+    printf("  %-10s  %12s  %12s\n", "radius", sweep->optimistic ? "best case" : "worst case",
+           sweep->optimistic ? "gains" : "loses");
+    for (int64_t i = 0; i < curve->count; i++) {
+        const nadir_robust *robust = &curve->results[i];
+        const double guaranteed = get_guaranteed(sweep, robust);
+        char number[3][32];
+        char change[64];
+        char proven[96];
+        (void)cli_change(robust->nominal_return, guaranteed, change);
+        printf("  %-10s  %12s  %12s  %s", cli_short(robust->radius, number[0]),
+               print_guaranteed(sweep, robust, guaranteed, number[1]),
+               isfinite(guaranteed) ? change + strlen("loses ") : "?",
+               cli_proven(robust->certified, robust->certificate, proven));
+        if (!robust->certified) {
+            printf(", found %s", cli_short(robust->robust_return, number[2]));
+        }
+        putchar('\n');
+    }
+}
+
+/* How many radii are proven. */
+static int64_t count_proven(const cli_curve *curve)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < curve->count; i++) {
+        count += curve->results[i].certified;
+    }
+    return count;
+}
+
+static void print_verdict(const cli_sweep *sweep, const cli_curve *curve)
+{
+    char number[3][32];
+    char change[64];
+    if (curve->count == 0) {
+        cli_verdict_line(sweep->optimistic ? "Best case" : "Worst case", "no radius has an answer");
+        return;
+    }
+    const nadir_robust *last = &curve->results[curve->count - 1];
+    const double guaranteed = get_guaranteed(sweep, last);
+    const char *label = sweep->optimistic ? "Best case" : "Worst case";
+    cli_verdict_line(last->certified ? label : "Guaranteed",
+                     "%s at radius %s   nominal %s, %s   %" PRId64 " of %" PRId64 " radii proven",
+                     print_guaranteed(sweep, last, guaranteed, number[0]), cli_short(last->radius, number[1]),
+                     cli_short(last->nominal_return, number[2]),
+                     cli_change(last->nominal_return, guaranteed, change), count_proven(curve), curve->count);
+}
+
+void cli_sweep_print_text(const cli_run *run, const cli_sweep *sweep)
 {
     const nadir_robust *any = cli_sweep_any_answer(sweep);
     char number[32];
-    printf("%s, policy %s: the %s kernels of balls of %" PRId64 " radii\n", sweep->input.model_path,
-           sweep->input.policy_name, sweep->optimistic ? "best" : "worst", sweep->radii.count);
-    printf("  norm           %s\n", cli_number(any->norm, number));
-    cli_rewards_text(&sweep->input.rewards, "rewards       ");
-    printf("  nominal return %s\n", cli_number(any->nominal_return, number));
-    printf("  valid radius   %s\n", cli_number(any->valid_radius, number));
     for (int c = 0; c < sweep->curves_count; c++) {
-        print_table(sweep, &sweep->curves[c]);
+        const cli_curve *curve = &sweep->curves[c];
+        if (c > 0) {
+            putchar('\n');
+        }
+        print_verdict(sweep, curve);
+        cli_block_line("policy", "%s", sweep->input.policy_name);
+        cli_block_line("ball", "norm %s; %s; %s", cli_short(any->norm, number), cli_set_words(curve->set),
+                       cli_domain_words(curve->domain));
+        cli_rewards_text(&sweep->input.rewards, "rewards   ");
+        if (!isnan(curve->breakdown)) {
+            cli_block_line("breakdown", "beyond radius %s", cli_short_down(curve->breakdown, number));
+        }
+        putchar('\n');
+        (run->verbose ? print_details : print_table)(sweep, curve);
+    }
+    if (run->verbose) {
+        printf("\n  nominal return %s\n", cli_number(any->nominal_return, number));
+        printf("  valid radius   %s\n", cli_number(any->valid_radius, number));
     }
 }
 

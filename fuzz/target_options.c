@@ -40,10 +40,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         {"--layout", CLI_CHOICE, NULL, "auto|sas|ass", &choice, "a choice"},
         {NULL, CLI_FLAG, NULL, NULL, NULL, NULL},
     };
-    const cli_option_group groups[] = {{"Options", options}, {NULL, NULL}};
+    const cli_option_group groups[] = {{.title = "Options", .options = options}, {.title = NULL}};
     const char *positionals[CLI_POSITIONALS] = {NULL};
     char reason[CLI_REASON_LENGTH] = "";
-    if (cli_options_parse(count, arguments, groups, "IN OUT", 2, positionals, reason)) {
+    cli_words words = {0};
+    if (cli_options_parse(count, arguments, groups, "IN OUT", 2, positionals, &words, reason)) {
         fuzz_require(positionals[0] != NULL && positionals[1] != NULL, "what was wanted is there");
         fuzz_require(number >= 0 && choice >= 0 && choice < 3, "values are in their ranges");
     } else {

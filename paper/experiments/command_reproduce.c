@@ -266,7 +266,8 @@ static int reproduce_main(cli_run *run, int argc, char **argv)
         {0},
     };
     cli_option common[CLI_COMMON_OPTIONS];
-    const cli_option_group groups[] = {{"Options", own}, cli_common_options(run, common), {0}};
+    const cli_option_group groups[] = {
+        {.title = "Options", .options = own}, cli_common_options(run, common), {0}};
     for (int i = 0; i < CLI_COMMON_OPTIONS && common[i].name != NULL; i++) {
         if (strcmp(common[i].name, "--seed") == 0) {
             common[i].help = "seed of everything random (default 42, as in the paper)";

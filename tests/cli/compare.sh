@@ -30,7 +30,7 @@ run compare model.npz --policy uniform --radius 0.05 --time 0.05 --methods rando
 [[ $(grep -c '"stop_reason": "time"' stdout.txt) == 2 ]] || complain "time does not end them"
 
 for command in compare evaluate; do
-    run $command --help
+    run $command --help-all
     for method in $all; do
         expect_out " $method: "
     done
@@ -39,7 +39,7 @@ done
 # Text; a choice of methods; as many samples as asked for, the same ones each time.
 run compare model.npz --policy uniform --radius 0.05 --time inf --samples 300 --methods random-kernel,auto --seed 5
 expect_status 0
-expect_out "the exact penalty is 0.1316175422"
+expect_out "Penalty      0.13162   exact   proven"
 expect_out "random-kernel"
 [[ $out != *paper* ]] || complain "a method that was not asked for"
 first=$(grep random-kernel stdout.txt | awk '{ print $2, $(NF - 1), $NF }')
@@ -100,7 +100,7 @@ expect_failure 2 "it takes up to 8000, and the model has 45003" \
 # A ball of one kernel: nothing to find, and no share of it.
 run compare model.npz --policy uniform --radius 0 --time 1 --methods auto,paper --plot nothing.png
 expect_status 0
-expect_out "the exact penalty is 0 (certified)"
+expect_out "Penalty      0   exact   proven"
 [[ $(grep -c "^  [ap][a-z]* *0 *- *never" stdout.txt) == 2 ]] || complain "the share of nothing"
 run compare model.npz --policy uniform --radius 0 --time 1 --methods auto --json
 expect_out '"share": null'

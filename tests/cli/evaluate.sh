@@ -236,20 +236,47 @@ expect_json certified false
 expect_json certificate '"none"'
 
 # Text.
-run "${river[@]}" --radius 0
+run "${river[@]}" --radius 0.05 --domain support
 expect_status 0
 expect_no_err
+[[ $(head -n 1 stdout.txt) == "Worst case   500.99   nominal 536.03, loses 6.5 %   proven" ]] || complain "the verdict"
+expect_out "Most damage  state 4, right → state 3 (84 % of the loss)"
+expect_out "Next         nadir optimize river.npz --radius 0.05 --domain support"
+expect_out "radius 0.05, norm 2; one budget for the whole kernel; no new successors"
+[[ $out != *$'\033'* ]] || complain "colours in a pipe"
+[[ $out != *seconds* ]] || complain "details that nobody asked for"
+run "${river[@]}" --radius 0 --verbose
+expect_status 0
+expect_no_err
+[[ $out != *Next* && $out != *"Most damage"* ]] || complain "nothing is lost"
 expect_out "  nominal return   536.0313205"
 expect_out "  worst return     536.0313205"
 expect_out "  certified        yes"
-expect_out "  ball             nonrect, norm 2, domain simplex"
-run "${river[@]}" --domain free --radius 0.012 --optimistic
-expect_out "the best kernel of the ball of radius 0.012"
+expect_out "  ball             nonrect, norm 2, domain simplex, radius 0"
+run "${river[@]}" --domain free --radius 0.012 --optimistic --verbose
+expect_out "Best case  "
+expect_out "has negative entries, down to -"
 expect_out "  best return      "
 expect_out "  breakdown        beyond radius 0."
 expect_out "no probability; see --domain"
 run "${river[@]}" --domain free --set sa --radius 0.003
-expect_out "  certified        no"
+[[ $(head -n 1 stdout.txt) == "Guaranteed   at least "*" nominal 536.03, loses "*" % at most" ]] || complain "what is guaranteed"
+expect_out "not proven: a worse kernel is not ruled out"
+expect_out "Why  "
+expect_out "Try  "
+# Where a smaller radius is proven it is named, and it is.
+run generate garnet small.npz --states 20 --seed 3 --quiet
+run evaluate small.npz --policy optimal --radius 0.5
+expect_out "a smaller radius: at 0.25 it is proven"
+run evaluate small.npz --policy optimal --radius 0.25 --json
+expect_json certified true
+run evaluate small.npz --policy optimal --radius 0.5 --certify off
+expect_out "Why          no proof was asked for (--certify off)"
+# What is guaranteed is rounded to the safe side.
+run evaluate small.npz --policy optimal --radius 0.5 --json
+lower=$(number lower_bound)
+run evaluate small.npz --policy optimal --radius 0.5
+awk -v l="$lower" -v g="$(awk 'NR == 1 { print $4 }' stdout.txt)" 'BEGIN { exit !(g <= l && g > l - 0.001) }' || complain "not at least $lower"
 
 # Policies: a file that does not fit, and a file called uniform.
 printf 'idstate,idaction,probability\n0,7,1\n' >bad.csv
@@ -292,6 +319,9 @@ done
 run convert river.npz plain.csv --quiet
 expect_failure 3 "no discount; give one with --discount" evaluate plain.csv --policy uniform --radius 0
 run evaluate --help
+expect_status 0
+[[ $out != *--method* && $out != *--scales* && $out == *--radius* ]] || complain "not what one needs every day"
+run evaluate --help-all
 expect_status 0
 for option in --policy --optimistic --method --certify --tolerance --kernel --witness --backend --radius --norm --set \
     --domain --scales --discount --json; do

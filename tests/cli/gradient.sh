@@ -52,7 +52,8 @@ done
 # In nominal terms: the same numbers, on the free domain alone.
 run gradient river.npz --policy uniform --radius 0.02 --domain free --formula nominal --out nominal.csv
 expect_status 0
-expect_out "river.npz, policy uniform: the gradient of the worst return, written to nominal.csv"
+expect_out "Gradient     of the worst case, "
+expect_out "written to nominal.csv"
 paste -d, free.csv nominal.csv | awk -F, '
     NR > 1 && ($3 - $6)^2 > 1e-18 * $3^2 { exit 1 }' ||
     complain "the two formulas differ"
@@ -65,9 +66,9 @@ enough_for_memcheck
 
 # As an array; with the kernel and its witness; the best case.
 run gradient river.npz --policy uniform --radius 0.02 --domain support --optimistic --out gradient.npy \
-    --kernel kernel.npz --witness witness.json
+    --kernel kernel.npz --witness witness.json --verbose
 expect_status 0
-expect_out "the gradient of the best return"
+expect_out "Gradient     of the best case, "
 expect_out "  promise "
 [[ $(head -c 6 gradient.npy | tail -c 5) == NUMPY ]] || complain "gradient.npy is no array"
 grep -aq "'shape': (6, 2)" gradient.npy || complain "the shape of gradient.npy"
@@ -76,7 +77,11 @@ expect_status 0
 
 # Usage.
 expect_failure 2 "--policy FILE|uniform|optimal is needed" gradient river.npz --radius 0.1 --out g.csv
-expect_failure 2 "--out FILE is needed" gradient river.npz --policy uniform --radius 0.1
+# Without a file: the largest entries.
+run gradient river.npz --policy uniform --radius 0.1
+expect_status 0
+expect_out "actions to take more often"
+expect_out ", right"
 expect_failure 2 "--formula: 'paper' given, expected kernel|nominal" gradient river.npz --policy uniform --formula paper
 expect_failure 2 "river.npz is read, and would be written over" gradient river.npz --policy uniform --radius 0.1 --out river.npz
 expect_failure 2 "would be written twice" gradient river.npz --policy uniform --radius 0.1 --out g.npz --kernel g.npz

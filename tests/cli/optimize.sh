@@ -76,16 +76,22 @@ expect_json policy '"robust.csv"'
 robust=$(exact robust_return)
 awk -v w="$(exact optimum_robust_return)" -v r="$robust" -v j="$(exact nominal_return)" -v o="$(exact nominal_optimum)" \
     'BEGIN { exit !(w < r - 0.1 && r < j && j < o - 0.1) }' || complain "the four returns are not in order"
-run verify machine.npz --policy robust.csv --kernel worst.npz --witness worst.json
+run verify machine.npz --policy robust.csv --kernel worst.npz --witness worst.json --verbose
 expect_status 0
 expect_out "the policy's file is the one of the evaluation"
 run evaluate machine.npz --policy optimal --radius 0.3 --certify off --json
 optimal=$(exact robust_return)
-run optimize machine.npz --radius 0.3 --out robust.npy
+run optimize machine.npz --radius 0.3
 expect_status 0
-for words in "the best policy against the ball of radius 0.3, written to robust.npy" "nominal optimum    -9.66788312" \
-    "price              0.315" "gain               0.374" "certified          yes" "randomises         in 1 of 10" \
-    "no policy is sure of more" "evaluations"; do
+for words in "Worst case   -" "no policy guarantees more   proven" "Next         nadir optimize machine.npz --radius 0.3 --out robust.csv" \
+    "age0 " "wait"; do
+    expect_out "$words"
+done
+run optimize machine.npz --radius 0.3 --out robust.npy --verbose
+expect_status 0
+for words in "nominal optimum    -9.66788312" "price      0.315" "gain       0.374" "certified          yes" \
+    "randomises in 1 of 10 states; written to robust.npy" "no policy guarantees more" "evaluations" \
+    "Next         nadir evaluate machine.npz --radius 0.3 --policy robust.npy --explain"; do
     expect_out "$words"
 done
 [[ $(head -c 6 robust.npy | tail -c 5) == NUMPY ]] || complain "robust.npy is no npy file"
@@ -104,7 +110,7 @@ run optimize machine.npz --radius 0.3 --out limited.csv --start uniform --time-l
 expect_status 5
 expect_json stop_reason '"time"'
 run optimize machine.npz --radius 0.3 --out limited.csv --start uniform --time-limit 0
-expect_out "the best policy found"
+expect_out "best policy not proven"
 expect_out "the time is up"
 
 enough_for_memcheck
@@ -354,7 +360,6 @@ expect_status 0
 expect_json certified true
 
 # Usage.
-expect_failure 2 "--out POLICY is needed" optimize machine.npz --radius 0.1
 expect_failure 2 "--radius is needed" optimize machine.npz --out x.csv
 expect_failure 2 "--method" optimize machine.npz --radius 0.1 --out x.csv --method newton
 expect_failure 2 "expected LO:HI:N" optimize machine.npz --radius 0.1 --out x.csv --radii 0:1
@@ -368,7 +373,7 @@ expect_failure 3 "nosuch.npz" optimize nosuch.npz --radius 0.1 --out x.csv
 expect_failure 3 "nosuch.csv" optimize machine.npz --radius 0.1 --out x.csv --start nosuch.csv
 expect_failure 4 "breakdown" optimize machine.npz --radius 5 --domain free --out x.csv
 [[ ! -e x.csv ]] || complain "something was written"
-run optimize --help
+run optimize --help-all
 expect_status 0
 expect_out "--checkpoint-interval"
 finish

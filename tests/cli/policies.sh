@@ -36,12 +36,12 @@ run evaluate river.npz --policy uniform --radius 0.01 --json
 # The table.
 run evaluate river.npz --policy best.csv --policy uniform --radius 0 --quiet
 expect_status 0
-expect_out "river.npz: 2 policies, each with the worst kernel of the ball of radius 0 for it"
-expect_out "  policy       nominal return"
-expect_out "  best.csv  10577.76779"
-expect_out "  uniform   536.0313205"
+expect_out "Worst case   best.csv does best: 10578"
+expect_out "  policy    at least  worst case  at most  nominal  proven"
+expect_out "  best.csv     10578       10578    10578    10578  yes, rigorous"
+expect_out "  uniform     536.03"
 run evaluate river.npz --policy best.csv --policy uniform --radius 0.01 --optimistic --quiet
-expect_out "best return"
+expect_out "best case"
 
 # The difference, certified here; worse than nominal, better than worst and best apart.
 run evaluate river.npz --policy best.csv --policy uniform --radius 0.01 --difference --kernel k.npz --json
@@ -65,9 +65,10 @@ run evaluate k.csv --discount 0.95 --policy best.csv --policy uniform --radius 0
 returns=$(sed -n 's/^      "nominal_return": \(.*\),$/\1/p' stdout.txt | tr '\n' ' ')
 awk -v r="$returns" -v w="$worst" 'BEGIN { split(r, x, " "); d = x[1] - x[2] - w; exit !(d * d < 1e-12) }' ||
     complain "expected the difference $worst: $returns"
-run evaluate river.npz --policy best.csv --policy uniform --radius 0.01 --difference
+run evaluate river.npz --policy best.csv --policy uniform --radius 0.01 --difference --verbose
 expect_status 0
-expect_out "best.csv less uniform, both under the same kernel"
+expect_out "Difference   best.csv earns at least "
+expect_out " more than uniform under every kernel   proven"
 expect_out "  certified        yes, by a proof that includes all rounding"
 expect_out "second-order; worst and best case apart give"
 run evaluate river.npz --policy uniform --policy uniform --radius 0.3 --difference --json

@@ -32,9 +32,9 @@ for key in model policy target radius radius_lower radius_upper certified stop_r
 done
 
 # Text.
-run radius river.npz --policy uniform --target 500
+run radius river.npz --policy uniform --target 500 --verbose
 expect_status 0
-expect_out "the largest ball whose worst return is still 500"
+expect_out "Radius       0.041176   up to there the worst case is at least 500   proven"
 expect_out "  radius           0.0411765981"
 expect_out "  proven to hold   up to radius 0.0411765981"
 expect_out "  certified        yes"
@@ -44,7 +44,7 @@ enough_for_memcheck
 # The best case; radii by row.
 run radius river.npz --policy uniform --target 600 --optimistic
 expect_status 0
-expect_out "whose best return is still 600"
+expect_out "the best case is at most 600"
 printf 'idstate,idaction,value\n' >radii.csv
 for ((s = 0; s < 6; s++)); do
     printf '%d,0,1\n%d,1,2\n' $s $s
@@ -61,7 +61,7 @@ expect_json radius null
 expect_json radius_lower null
 expect_json explanation '"no ball is large enough to miss the target"'
 run radius river.npz --policy uniform --target -1
-expect_out "  radius           none: no ball is large enough to miss the target"
+expect_out "Radius       any: no ball is large enough to miss the target"
 
 # A model with radii of its own, 0.5 and 0.25 for its two states: how they compare. Where the set has others they are
 # left aside.

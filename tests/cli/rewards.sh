@@ -30,7 +30,7 @@ close robust_return 0.2171572875
 expect_json unseen '"min"'
 expect_json unseen_value 0
 run evaluate "${coin[@]}" --radius 0.1 --unseen -2.5
-expect_out "rewards          paid on landing; successors without a reward: value, -2.5"
+expect_out "rewards    paid on landing; successors without a reward: value, -2.5"
 run evaluate "${coin[@]}" --radius 0.1 --frozen-rewards
 [[ $out != *"paid on landing"* ]] || complain "frozen rewards are not paid on landing"
 

@@ -23,7 +23,7 @@ done
 # Both kinds of files hold the same policy, and evaluate gives it the optimum.
 run solve river.npz --out river.csv --json
 digest=$(sed -n 's/^  "policy_sha256": \(.*\),$/\1/p' stdout.txt)
-run solve river.npz --out river.npy
+run solve river.npz --out river.npy --verbose
 expect_status 0
 expect_out "  optimum        10577.7677936"
 expect_out "(stable)"
@@ -50,7 +50,12 @@ expect_json backend null
 expect_json solves 0
 
 # Usage.
-expect_failure 2 "--out POLICY is needed" solve river.npz
+# Without a file: the first states.
+run solve river.npz
+expect_status 0
+expect_out "Optimum      10578   without uncertainty"
+expect_out "state 5    right"
+expect_out "Next         nadir evaluate river.npz --policy optimal --radius 0.1"
 expect_failure 2 "--backend: 'abacus' given, expected auto|lapack|klu|krylov" solve river.npz --out z.csv --backend abacus
 expect_failure 2 "the tolerance is 0" solve river.npz --out z.csv --tolerance 0
 expect_failure 2 "the limit of iterations 0" solve river.npz --out z.csv --iterations 0

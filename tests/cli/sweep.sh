@@ -28,8 +28,8 @@ run sweep river.npz --policy uniform --radius 0:0.1:2 --json
 expect_json nominal_return "$(sed -n 's/^ *"robust_return": \(.*\),$/\1/p' stdout.txt | head -n 1)"
 run sweep river.npz --policy uniform --radius 0.1:0.1:1
 expect_status 0
-expect_out "nonrect, simplex"
-expect_out "worst return"
+expect_out "one budget for the whole kernel; all probabilities"
+expect_out "1 of 1 radii proven"
 run sweep river.npz --policy uniform --radius 0:0:1 --json
 expect_status 0
 
@@ -45,7 +45,7 @@ expect_status 0
 [[ $(head -n 1 out.csv) == set,domain,radius,nominal_return,robust_return,lower_bound,upper_bound,certified ]] ||
     complain "the header is $(head -n 1 out.csv)"
 run sweep river.npz --policy uniform --radius 0.01:0.02:2 --optimistic
-expect_out "best return"
+expect_out "best case"
 
 # Radii past breakdown are left out, with its number; where none is left the request is ill-posed.
 run sweep river.npz --policy uniform --radius 0:0.5:11 --domain free --json
@@ -92,7 +92,7 @@ run sweep river.npz --policy uniform --radius 0.1:0.2:3 --plot missing.svg
 ordinary=()
 expect_status 6
 expect_err "gnuplot-nox"
-expect_out "worst return"
+expect_out "worst case"
 [[ ! -e missing.svg ]] || complain "there is a picture"
 
 # One that draws nothing, as it does with a script cut short, and calls it a success.

@@ -26,7 +26,9 @@ run --version
 expect_status 0
 [[ $out =~ ^nadir\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || complain "expected a version"
 
-expect_failure 2 "there is no command 'inof'" inof
+expect_failure 2 "there is no command 'inof'; did you mean info?" inof
+expect_failure 2 "there is no command 'evalute'; did you mean evaluate?" evalute
+expect_failure 2 "there is no command 'xyzzy'; 'nadir --help' lists them" xyzzy
 expect_failure 2 "expected MODEL" info
 expect_failure 2 "unexpected argument 'b'" info a b
 expect_failure 2 "unknown option --discuont; did you mean --discount?" info a --discuont 0.9
