@@ -103,6 +103,7 @@ int main(int count, char **words)
     generated(context, "riverswim", "RiverSwim", 0, 0, 0);
     generated(context, "random", "dense random, S = 60, A = 8", 60, 8, 0);
     generated(context, "garnet", "garnet, S = 100, A = 4, 5 successors", 100, 4, 5);
+    generated(context, "garnet", "garnet, S = 1000, A = 4, 5 successors", 1000, 4, 5);
     for (int i = 1; i < count; i++) {
         nadir_model *model = NULL;
         const char *slash = strrchr(words[i], '/');

@@ -47,6 +47,7 @@ typedef struct nadir_valid_run {
     const nadir_robust_settings *settings;
     const nadir_warm_start *warm_start; /* NULL: none */
     double beta, factor;
+    bool alone; /* not one of many radii */
     nadir_evaluation *evaluation;
     nadir_evaluation free;          /* of the free domain; refused: there is none, or it cannot help */
     bool free_is_known;             /* the free domain has been evaluated */

@@ -158,6 +158,12 @@ static bool has_columns(const nadir_valid_run *run)
     return run->problem->model->exchange == NULL && (few || run->settings->certify == NADIR_CERTIFY_STRICT);
 }
 
+static bool has_few_states(const nadir_valid_run *run)
+{
+    return run->alone && run->problem->model->exchange == NULL &&
+           run->problem->states <= NADIR_PROOF_STATES_AFTER;
+}
+
 static bool is_sparse(const nadir_problem *problem)
 {
     return problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT && problem->model->dense == NULL;
@@ -178,6 +184,7 @@ static bool has_needs(const nadir_valid_run *run, int needs)
            (!(needs & NADIR_NEEDS_LISTED_ROWS) || can_list_rows(run)) &&
            (!(needs & NADIR_NEEDS_ONE_PROCESS) || run->problem->model->exchange == NULL) &&
            (!(needs & NADIR_NEEDS_KAPPA_PATH) || run->kappa_path != NULL) &&
+           (!(needs & NADIR_NEEDS_FEW) || has_few_states(run)) &&
            (!(needs & NADIR_NEEDS_HOPE) || !run->proof.hopeless) &&
            (!(needs & NADIR_NEEDS_NO_HOPE) || run->proof.hopeless);
 }
@@ -286,13 +293,12 @@ nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *prob
 
 /* ------------------------------------------------------------------------------------ one candidate */
 
-/* Makes the candidate stationary to a share of the width, where entries can be checked one by one. */
+/* Makes the candidate stationary to a share of the width, where a second-order proof follows. */
 static nadir_status polish(nadir_valid_run *run, double share)
 {
     const nadir_problem *problem = run->problem;
     nadir_candidate *candidate = &run->evaluation->candidate;
-    const bool small = problem->states <= NADIR_PROOF_STATES;
-    if (!small && !is_sparse(problem) && run->settings->certify != NADIR_CERTIFY_STRICT) {
+    if (!has_columns(run) && !can_list_rows(run)) {
         return NADIR_OK;
     }
     const double wanted = fmax(share * run->settings->width * (problem->J - candidate->J),
@@ -532,6 +538,7 @@ nadir_status nadir_evaluate_valid(nadir_context *context, const nadir_problem *p
     nadir_status status = NADIR_OK;
     nadir_valid_run run = nadir_valid_run_make(context, problem, settings, factor, evaluation);
     bool done = false;
+    run.alone = true;
     run.warm_start = warm_start;
     NADIR_CHECK(nadir_evaluate_check_method(context, settings));
     NADIR_CHECK(nadir_progress(context, "worst kernels", 0));

@@ -12,9 +12,13 @@
 
 /* ------------------------------------------------------------------- domains simplex and support */
 
-/* Up to this many states columns of D are computed, unless certify is strict, which has no limit. On
+/* Up to this many states columns of D are computed at once, unless certify is strict, which has no limit. On
  * a garnet of 500 states the proof takes 6.7 times as long as the search (docs/benchmarks.md). */
 #define NADIR_PROOF_STATES 500
+/* Up to this many for one radius where Lanczos iterations do not certify. On garnets of 1000 states proofs take 0.4 to
+ * 0.9 s on support and 2.5 to 5 s on simplex, one thread, at most 9 s where they fail; the search 0.02 s. They carry
+ * 5.6 and 3.5 times farther on support than Lanczos iterations (docs/benchmarks.md). At 2000 states it is up to 13 s. */
+#define NADIR_PROOF_STATES_AFTER 1000
 
 /* The most entries of dense rows that are listed where there are too many states for columns: 320 MB. */
 #define NADIR_PROOF_ENTRIES 2e7
@@ -108,6 +112,7 @@ enum {
     NADIR_NEEDS_KAPPA_PATH = 64, /* the shared proof of many radii */
     NADIR_NEEDS_HOPE = 128,      /* kappa is not known to be far above 1/2 */
     NADIR_NEEDS_NO_HOPE = 256,   /* it is */
+    NADIR_NEEDS_FEW = 512,       /* one process, one radius, NADIR_PROOF_STATES_AFTER */
 };
 
 typedef enum nadir_proof_method {

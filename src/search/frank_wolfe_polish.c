@@ -48,12 +48,19 @@ static double row_slack(const nadir_frank_wolfe *self, nadir_explicit *kernel, i
     for (int64_t i = 0; i < own.count; i++) {
         mean += own.values[i] * (force * x[own.columns[i]] + hold * p[own.columns[i]]);
     }
-    for (int64_t t = 0; t < problem->states && all; t++) {
+    /* of the states that neither row lists the first one has the smallest g = force x */
+    const int32_t *order = self->order.unsorted ? NULL : self->order.order;
+    const int64_t some = order != NULL ? own.count + nominal.count + 1 : problem->states;
+    for (int64_t i = 0; all && i < some && i < problem->states; i++) {
+        const int64_t t = order != NULL ? order[i] : i;
         smallest = fmin(smallest, force * x[t] + hold * p[t]);
+    }
+    for (int64_t i = 0; i < own.count && all; i++) {
+        smallest = fmin(smallest, force * x[own.columns[i]] + hold * p[own.columns[i]]);
     }
     for (int64_t i = 0; i < nominal.count; i++) {
         const int64_t t = nadir_row_column(&nominal, i);
-        if (nominal.values[i] > 0) {
+        if (all || nominal.values[i] > 0) {
             smallest = fmin(smallest, force * x[t] + hold * p[t]);
         }
         p[t] = 0;
