@@ -9,8 +9,9 @@ SPECIAL = re.compile(r"([\\*`_|])")
 
 
 def escaped(text):
-    """Plain text for reStructuredText; options are set as code."""
-    return re.sub(r"(?<![\w-])--[a-z][a-z-]*", r"``\g<0>``", SPECIAL.sub(r"\\\1", text))
+    """Plain text for reStructuredText; options are set as code, names of pages as links."""
+    text = re.sub(r"(?<![\w-])--[a-z][a-z-]*", r"``\g<0>``", SPECIAL.sub(r"\\\1", text))
+    return re.sub(r"docs/([a-z]+)\.md", r":doc:`/\1`", text)
 
 
 def help_of(nadir, *command):
@@ -83,7 +84,7 @@ def page(lines, title, program):
             while at < len(lines) and lines[at].startswith("  ") and not lines[at].startswith("  --"):
                 rest.append(lines[at][2:])
                 at += 1
-            out += ["", ".. code-block:: bash", ""] + ["    " + text for text in rest] + [""]
+            out += ["", ".. code-block:: text", ""] + ["    " + text for text in rest] + [""]
         else:
             out.append(escaped(line))
     return "\n".join(out) + "\n"

@@ -6,6 +6,7 @@ import re
 import shutil
 
 from docutils import nodes
+from sphinx.transforms import SphinxTransform
 
 project = "nadir"
 author = "the nadir authors"
@@ -71,12 +72,47 @@ def _bundle_katex(app):
             shutil.copy(os.path.join(FONTS, name), os.path.join(there, "fonts"))
 
 
+class Scripts(SphinxTransform):
+    """Sets J_P and P^π, as the pages write formulas within text, with subscripts and superscripts."""
+
+    default_priority = 990
+    # After one letter (with an accent, an asterisk, or another variable before it: Wd_P) or a bracket: up to three letters, a
+    # digit or a group {...} below; a letter, a number or a group above.
+    script = (r"_(?:\{[^{}]*\}|[A-Za-zα-ω∞]{1,3}|\d)(?![A-Za-z\d])"
+              r"|\^(?:\{[^{}]*\}|\([^()]*\)|[A-Za-zα-ω∞]|\d+)(?![a-z\d])")
+    pattern = re.compile(r"(?:(?<![a-z_\d])(?<![A-Za-z]{2})[A-Za-zα-ωΑ-Ω][\u0300-\u036f]?\*?|[)}‖\]])((?:%s)+)(?!_)" % script)
+    parts = re.compile(r"([_^])(\{[^{}]*\}|\([^()]*\)|[^_^]+)")
+
+    def apply(self, **_):
+        for text in list(self.document.findall(nodes.Text)):
+            if isinstance(text.parent, (nodes.paragraph, nodes.emphasis, nodes.strong, nodes.entry, nodes.term)):
+                made = self.scripts(text.astext())
+                if len(made) > 1:
+                    text.parent.replace(text, made)
+
+    def scripts(self, text):
+        made, at = [], 0
+        for match in self.pattern.finditer(text):
+            made.append(nodes.Text(text[at : match.start(1)]))
+            for mark, word in self.parts.findall(match[1]):
+                made.append((nodes.subscript if mark == "_" else nodes.superscript)("", word.strip("{}()")))
+            at = match.end()
+        return made + [nodes.Text(text[at:])]
+
+
 def _mend_theme(app, error):
-    """Debian's Furo loads its base style from a web server and a script as a module. Neither works from disk."""
+    """Debian's Furo loads its base style from a web server and a script as a module: neither works from disk. And its
+    style lacks the rules for readers whose system is dark."""
     if error:
         return
     static = os.path.join(app.outdir, "_static")
-    _rewrite(os.path.join(static, "styles", "furo.css"), r"@import url\(/javascript/normalize[^)]*\);", NORMALIZE)
+    style = os.path.join(static, "styles", "furo.css")
+    _rewrite(style, r"@import url\(/javascript/normalize[^)]*\);", NORMALIZE)
+    with open(style, "r+", encoding="utf-8") as file:
+        text = file.read()
+        if "prefers-color-scheme" not in text:
+            dark = re.search(r'body\[data-theme="dark"\] \{([^}]*)\}', text)[1]
+            file.write(f'@media screen and (prefers-color-scheme: dark) {{ body:not([data-theme="light"]) {{{dark}}} }}\n')
     scripts = os.path.join(static, "scripts")
     _rewrite(os.path.join(scripts, "furo.js"), r"import Gumshoe from [^;]*;", os.path.join(scripts, "gumshoe-patched.js"))
 
@@ -112,6 +148,7 @@ def setup(app):
         (lambda self, node: _formula(self, node, False), None),
         (lambda self, node: _formula(self, node, True), None),
     )
+    app.add_transform(Scripts)
     app.connect("builder-inited", _bundle_katex)
     app.connect("build-finished", _mend_theme)
     app.connect("autodoc-process-docstring", _docstring)
