@@ -77,7 +77,7 @@ def page(lines, title, program):
             while at < len(lines) and lines[at].startswith("     "):
                 rest.append(lines[at].strip())
                 at += 1
-            term = f":doc:`{name}`" if not program and title == "nadir" else f"``{name}``"
+            term = f":doc:`{name}`" if not program else f"``{name}``"
             out += ["", term, "    " + escaped(" ".join(rest)), ""]
         elif line.startswith("  "):
             rest.append(line[2:])
@@ -102,7 +102,7 @@ def main():
     if not names:
         sys.exit("nadir --help lists no commands")
     menu = [".. toctree::", "   :hidden:", ""] + [f"   {name}" for name in names]
-    (directory / "index.rst").write_text(page(overview, "nadir", "") + "\n" + "\n".join(menu) + "\n")
+    (directory / "index.rst").write_text(page(overview, "The command", "") + "\n" + "\n".join(menu) + "\n")
     for name in names:
         text = page(help_of(nadir, name), f"nadir {name}", f"nadir {name}")
         (directory / f"{name}.rst").write_text(text)

@@ -33,6 +33,7 @@ html_js_files = ["katex/katex.min.js", "math.js"]
 html_math_renderer = "katex"
 html_copy_source = html_show_sourcelink = False
 html_show_sphinx = False
+html_use_index = False  # the search knows all names
 html_favicon = "static/icon.svg"
 html_theme_options = {
     "navigation_with_keys": True,
