@@ -5,7 +5,9 @@
 #include "proof/derivation.h"
 
 #include "core/round.h"
+#include "proof/free_bounds.h"
 #include "proof/second_order.h"
+#include "sets/lmo_by_state.h"
 
 #include <float.h>
 #include <math.h>
@@ -28,6 +30,8 @@ void nadir_derivation_clear(nadir_context *context, nadir_derivation *self)
     nadir_release(context, self->up_weighted);
     nadir_release(context, self->down_weighted);
     nadir_release(context, self->open);
+    nadir_uncertainty_clear(context, &self->two);
+    nadir_candidate_clear(context, &self->inner);
     *self = (nadir_derivation){0};
 }
 
@@ -93,6 +97,69 @@ cleanup:
         nadir_derivation_clear(context, self);
         nadir_certificate_clear(context, certificate);
     }
+    return status;
+}
+
+/* |x|_2 <= |x|_p for p < 2, and n^(1/2 - 1/p) |x|_p otherwise. Rows of a change sum to zero, so that p = 1 has |x|_2^2 <= (|x|_1^2 + off^2) / 2 in each, `off` what the
+ * nominal row lacks of summing to one. */
+nadir_status nadir_derivation_enclosing(nadir_context *context, const nadir_problem *problem, double beta,
+                                        nadir_uncertainty *two, nadir_problem *enclosing, double *radius)
+{
+    nadir_status status = NADIR_OK;
+    nadir_kernel_size size;
+    double wider;
+    double sum = 0;
+    NADIR_CHECK(nadir_free_enclosing_ball(context, problem, two, enclosing, &wider));
+    nadir_kernel_measure(context, problem->kernel, &size);
+    const double off = fmax(fabs(1 - size.sum_low), fabs(size.sum_high - 1));
+    for (int64_t row = 0; row < problem->rows; row++) {
+        const double alpha = nadir_uncertainty_scale(problem->uncertainty, row);
+        sum += alpha > 0 ? off / alpha * (off / alpha) : 0;
+    }
+    /* a sum over all rows */
+    const double half = nadir_round_up(sqrt((beta * beta + sum) / 2), (double)problem->rows + 8);
+    *radius = problem->uncertainty->p == 1 ? fmin(half, beta) : nadir_round_up(wider * beta, 2);
+cleanup:
+    return status;
+}
+
+nadir_status nadir_derivation_answer(nadir_context *context, const nadir_problem *problem, double beta,
+                                     const double *high, double tau, const double *v, nadir_kernel **kernel)
+{
+    nadir_status status = NADIR_OK;
+    nadir_lmo_penalized lmo = {0};
+    NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, high, &lmo));
+    NADIR_CHECK(nadir_lmo_penalized_solve(context, &lmo, tau, v));
+    NADIR_CHECK(nadir_lmo_penalized_kernel(context, &lmo, tau, kernel));
+cleanup:
+    nadir_lmo_penalized_clear(context, &lmo);
+    return status;
+}
+
+nadir_status nadir_derivation_enclose(nadir_context *context, nadir_derivation *self, double tau,
+                                      const double *v, const double *d)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = self->problem->states;
+    nadir_candidate *inner = &self->inner;
+    double radius;
+    NADIR_CHECK(nadir_derivation_enclosing(context, self->problem, self->beta, &self->two, &self->enclosing,
+                                           &radius));
+    NADIR_NEW(context, inner->v, n);
+    NADIR_NEW(context, inner->d, n);
+    memcpy(inner->v, v, (size_t)n * sizeof *v);
+    memcpy(inner->d, d, (size_t)n * sizeof *d);
+    NADIR_CHECK(
+        nadir_derivation_answer(context, &self->enclosing, radius, inner->d, tau, inner->v, &inner->kernel));
+    inner->tau = tau;
+    self->problem = &self->enclosing;
+    self->candidate = inner;
+    self->beta = radius;
+    self->encloses = true;
+    NADIR_CHECK(record(context, self, NADIR_STEP_ENCLOSE, 1, &tau));
+    NADIR_CHECK(record_vector(context, self, v));
+    NADIR_CHECK(record_vector(context, self, d));
+cleanup:
     return status;
 }
 

@@ -38,6 +38,10 @@ typedef struct nadir_derivation {
     const nadir_candidate *candidate; /* P*, tau, and v and d that solves start from */
     double beta;
     nadir_certificate *certificate; /* what has been shown */
+    bool encloses; /* problem, candidate and beta are those of the L_2 ball, and own these: */
+    nadir_uncertainty two;
+    nadir_problem enclosing;
+    nadir_candidate inner;
     nadir_perturbable_rows perturbable;
     bool has_rows;
     bool has_point;             /* v and d of P* are recorded */
@@ -83,6 +87,18 @@ nadir_status nadir_derivation_make(nadir_context *context, const nadir_problem *
                                    const nadir_candidate *candidate, const nadir_occupancy_bounds *known,
                                    nadir_certificate *certificate, nadir_derivation *self);
 void nadir_derivation_clear(nadir_context *context, nadir_derivation *self);
+
+/* The L_2 ball that holds the non-rectangular L_p ball of radius beta: enclosing->uncertainty is `two`,
+ * which the caller clears. */
+nadir_status nadir_derivation_enclosing(nadir_context *context, const nadir_problem *problem, double beta,
+                                        nadir_uncertainty *two, nadir_problem *enclosing, double *radius);
+/* The answer of the rows to v with the penalty tau / high (lmo_by_state.h). v, high: [states]. */
+nadir_status nadir_derivation_answer(nadir_context *context, const nadir_problem *problem, double beta,
+                                     const double *high, double tau, const double *v, nadir_kernel **kernel);
+/* Goes over to that ball. P* is the answer of its rows to v with the penalty tau / d, which is stationary where
+ * v, d and tau are those of a stationary kernel. v, d: [states]. Before any other step about P*; tau > 0. */
+nadir_status nadir_derivation_enclose(nadir_context *context, nadir_derivation *self, double tau,
+                                      const double *v, const double *d);
 
 /* At most `passes` over the occupancies of all kernels around the nominal one, until none moves by more than
  * `settled`, as a share of T. */
@@ -178,7 +194,8 @@ typedef enum nadir_step {
     NADIR_STEP_LEVEL = 18,            /* level */
     NADIR_STEP_NARROW = 19,           /* t, theta, zeta, tau, end (0 for theta = 0), k, v */
     NADIR_STEP_SPLIT = 20,            /* s, at */
-    NADIR_STEP_NEXT = 21              /* */
+    NADIR_STEP_NEXT = 21,             /* */
+    NADIR_STEP_ENCLOSE = 22           /* tau, v, d */
 } nadir_step;
 
 #endif

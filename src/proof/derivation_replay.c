@@ -4,7 +4,6 @@
  * What is read is believed in nothing: a step that the ones before do not allow ends it.
  */
 #include "proof/derivation.h"
-#include "sets/lmo_by_state.h"
 
 #include <float.h>
 #include <math.h>
@@ -31,33 +30,28 @@ static const double *take(reader *from, int64_t count)
     return taken;
 }
 
-/* Around the kernel that is the answer of the rows to `answered` with the penalty tau / high; see
- * lmo_by_state.h. */
+/* Around the kernel that is the answer of the rows to `answered` with the penalty tau / high. */
 static nadir_status pass_around(nadir_context *context, nadir_derivation *self, double tau, const double *v,
                                 const double *answered)
 {
     nadir_status status = NADIR_OK;
-    nadir_lmo_penalized lmo = {0};
     nadir_kernel *kernel = NULL;
-    NADIR_CHECK(nadir_lmo_penalized_make(context, self->problem, self->beta, self->below.high, &lmo));
-    NADIR_CHECK(nadir_lmo_penalized_solve(context, &lmo, tau, answered));
-    NADIR_CHECK(nadir_lmo_penalized_kernel(context, &lmo, tau, &kernel));
+    NADIR_CHECK(nadir_derivation_answer(context, self->problem, self->beta, self->below.high, tau, answered,
+                                        &kernel));
     NADIR_CHECK(nadir_derivation_pass_around(context, self, kernel, tau, v, answered));
 cleanup:
-    nadir_lmo_penalized_clear(context, &lmo);
     nadir_kernel_free(kernel);
     return status;
 }
 
-/* v and d of P*, [2 states]. *known: d is an occupancy. */
-static nadir_status take_point(nadir_context *context, nadir_derivation *self, const double *point,
-                               bool *known)
+/* Whether v and d, [2 states], are numbers, and d an occupancy. */
+static bool is_point(int64_t n, const double *point)
 {
-    const int64_t n = self->problem->states;
+    bool good = true;
     for (int64_t i = 0; i < 2 * n; i++) {
-        *known = *known && isfinite(point[i]) && (i < n || point[i] >= 0);
+        good = good && isfinite(point[i]) && (i < n || point[i] >= 0);
     }
-    return *known ? nadir_derivation_set_point(context, self, point) : NADIR_OK;
+    return good;
 }
 
 /* Whether a step can be taken now. */
@@ -106,6 +100,8 @@ static bool is_allowed(const nadir_derivation *self, int step)
         return self->split;
     case NADIR_STEP_POINT:
         return self->certificate->point == NULL;
+    case NADIR_STEP_ENCLOSE: /* once: p = 2 then */
+        return set->p != 2 && whole && !self->begun && !self->split && self->certificate->point == NULL;
     default:
         return false;
     }
@@ -128,6 +124,7 @@ static const struct {
     [NADIR_STEP_NARROW] = {5, 2},
     [NADIR_STEP_SPLIT] = {2, 0},
     [NADIR_STEP_NEXT] = {0, 0},
+    [NADIR_STEP_ENCLOSE] = {1, 2},
 };
 
 /* Whether box `below` can be split there. */
@@ -150,6 +147,7 @@ static bool is_number_of(const nadir_derivation *self, int step, double x)
     case NADIR_STEP_LAGRANGIAN_BELOW:
         return x >= 0 && x <= DBL_MAX;
     case NADIR_STEP_PASS_AROUND:
+    case NADIR_STEP_ENCLOSE:
         return x > 0 && x <= DBL_MAX;
     case NADIR_STEP_NARROW:
     case NADIR_STEP_SPLIT:
@@ -211,7 +209,8 @@ static nadir_status take_step(reader *from, int step, bool *known)
         }
         return nadir_derivation_conclude_kappa(context, self);
     case NADIR_STEP_POINT:
-        return take_point(context, self, v, known);
+        *known = is_point(n, v);
+        return *known ? nadir_derivation_set_point(context, self, v) : NADIR_OK;
     case NADIR_STEP_LEVEL:
         return nadir_derivation_set_level(context, self, x[0]);
     case NADIR_STEP_NARROW:
@@ -225,6 +224,9 @@ static nadir_status take_step(reader *from, int step, bool *known)
         return *known ? nadir_derivation_split(context, self, (int64_t)x[0], x[1]) : NADIR_OK;
     case NADIR_STEP_NEXT:
         return nadir_derivation_next(context, self);
+    case NADIR_STEP_ENCLOSE:
+        *known = is_point(n, v);
+        return *known ? nadir_derivation_enclose(context, self, x[0], v, v + n) : NADIR_OK;
     default:
         return NADIR_OK;
     }
@@ -239,7 +241,7 @@ nadir_status nadir_derivation_replay(nadir_context *context, nadir_derivation *s
         const int64_t place = count - from.left - 1;
         bool known = false;
         NADIR_TRY(nadir_progress(context, "steps of the proof", (double)place / (double)count));
-        if (code >= NADIR_STEP_SET_PASSES && code <= NADIR_STEP_NEXT) {
+        if (code >= NADIR_STEP_SET_PASSES && code <= NADIR_STEP_ENCLOSE) {
             NADIR_TRY(take_step(&from, (int)code, &known));
         }
         if (!known) {

@@ -260,7 +260,7 @@ static nadir_status prove_valid(bound *self)
     self->lower = proof.lower;
     self->proof = proof.proof;
     self->reason = "its steps show nothing of this kernel";
-    run->kappa = proof.kappa;
+    run->kappa = derivation.encloses ? NAN : proof.kappa; /* that of another kernel */
     nadir_release(run->context, run->d_bar);
     run->d_bar = proof.d_bar;
     proof.d_bar = NULL;

@@ -152,6 +152,13 @@ static bool has_second_order(const nadir_valid_run *run)
     return run->problem->uncertainty->p == 2 && tau > 0 && isfinite(tau);
 }
 
+/* A witness takes tau, whatever the proof. */
+static bool is_below_2(const nadir_valid_run *run)
+{
+    const double tau = run->evaluation->candidate.tau;
+    return run->problem->uncertainty->p < 2 && tau >= 0 && isfinite(tau);
+}
+
 static bool has_columns(const nadir_valid_run *run)
 {
     const bool few = run->problem->states <= NADIR_PROOF_STATES;
@@ -184,6 +191,7 @@ static bool has_needs(const nadir_valid_run *run, int needs)
            (!(needs & NADIR_NEEDS_LISTED_ROWS) || can_list_rows(run)) &&
            (!(needs & NADIR_NEEDS_ONE_PROCESS) || run->problem->model->exchange == NULL) &&
            (!(needs & NADIR_NEEDS_KAPPA_PATH) || run->kappa_path != NULL) &&
+           (!(needs & NADIR_NEEDS_BELOW_2) || is_below_2(run)) &&
            (!(needs & NADIR_NEEDS_FEW) || has_few_states(run)) &&
            (!(needs & NADIR_NEEDS_HOPE) || !run->proof.hopeless) &&
            (!(needs & NADIR_NEEDS_NO_HOPE) || run->proof.hopeless);
@@ -191,7 +199,9 @@ static bool has_needs(const nadir_valid_run *run, int needs)
 
 /* ---------------------------------------------------------------------------------------- proofs */
 
-/* At tau = 0 where the ball does not matter, which proves kernels inside the ball; then at the best tau. With
+/* At tau = 0 where the ball does not matter, which proves kernels inside the ball; then at the best tau; then at tau =
+ * 0, the bound of the s-rectangular ball, unless the best tau is above the one that the search began with: the bound is
+ * concave in tau. With
  * columns but without a second order, bounds on the occupancies around the nominal kernel come first; without
  * columns a kappa of at most 1/2 is better than this bound. */
 static nadir_status prove_lagrangian(nadir_valid_run *run)
@@ -212,15 +222,72 @@ static nadir_status prove_lagrangian(nadir_valid_run *run)
     if (!(tau > 0)) {
         NADIR_CHECK(nadir_lagrangian_solve(context, problem, run->beta, run->proof.d_bar, 0, &found));
         NADIR_CHECK(nadir_derivation_lagrangian(context, &run->derivation, found.tau, found.v));
-        nadir_lagrangian_clear(context, &found);
     }
     if (run->proof.lower < run->wanted) {
         NADIR_CHECK(nadir_lagrangian_tau_best(context, problem, run->beta, run->proof.d_bar, tau,
                                               NADIR_PROOF_TAU_EVALUATIONS, &found));
         NADIR_CHECK(nadir_derivation_lagrangian(context, &run->derivation, found.tau, found.v));
     }
+    if (run->proof.lower < run->wanted && found.tau <= tau) {
+        NADIR_CHECK(nadir_lagrangian_solve(context, problem, run->beta, run->proof.d_bar, 0, &found));
+        NADIR_CHECK(nadir_derivation_lagrangian(context, &run->derivation, found.tau, found.v));
+    }
 cleanup:
     nadir_lagrangian_clear(context, &found);
+    return status;
+}
+
+static nadir_status try_stage(nadir_valid_run *run, int stage);
+
+/* The worst kernel of the enclosing L_2 ball; .J NaN: its return is below what has been proven already. */
+static nadir_status search_enclosing(nadir_valid_run *run, nadir_candidate *found)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = run->context;
+    const nadir_robust_settings *use = run->settings;
+    nadir_uncertainty two = {0};
+    nadir_problem enclosing;
+    double radius;
+    NADIR_CHECK(nadir_derivation_enclosing(context, run->problem, run->beta, &two, &enclosing, &radius));
+    NADIR_CHECK(nadir_frank_wolfe_run(context, &enclosing, radius, NULL, use->tolerance,
+                                      use->iterations_limit, found));
+    const double wanted = NADIR_STATIONARY * use->width * (enclosing.J - found->J);
+    if (!(found->J > run->proof.lower) || !(found->tau > 0 && isfinite(found->tau))) {
+        found->J = NAN;
+    } else {
+        NADIR_CHECK(nadir_frank_wolfe_polish(context, &enclosing, radius, NULL, wanted, found));
+    }
+cleanup:
+    nadir_uncertainty_clear(context, &two);
+    return status;
+}
+
+/* The proofs of p = 2 for the L_2 ball that holds the ball. */
+static nadir_status prove_enclosing(nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_evaluation evaluation = {0};
+    nadir_candidate *found = &evaluation.candidate;
+    const nadir_valid_run before = *run; /* of which only what is changed below is taken back */
+    NADIR_CHECK(search_enclosing(run, found));
+    if (isnan(found->J)) {
+        goto cleanup;
+    }
+    NADIR_CHECK(nadir_derivation_enclose(run->context, &run->derivation, found->tau, found->v, found->d));
+    run->problem = run->derivation.problem;
+    run->beta = run->derivation.beta;
+    run->evaluation = &evaluation;
+    run->kappa_path = NULL;
+    run->wanted = wanted_lower(run);
+    NADIR_CHECK(try_stage(run, NADIR_STAGE_FINE));
+cleanup:
+    run->problem = before.problem;
+    run->beta = before.beta;
+    run->evaluation = before.evaluation;
+    run->kappa_path = before.kappa_path;
+    run->wanted = before.wanted;
+    run->proof.kappa = NAN; /* that of another kernel */
+    nadir_candidate_clear(run->context, found);
     return status;
 }
 
@@ -250,6 +317,8 @@ static nadir_status prove_by(nadir_valid_run *run, nadir_proof_method method)
         return nadir_derivation_large(context, &run->derivation);
     case NADIR_PROVE_LAGRANGIAN:
         return prove_lagrangian(run);
+    case NADIR_PROVE_ENCLOSING:
+        return prove_enclosing(run);
     }
     return NADIR_OK;
 }
@@ -273,7 +342,9 @@ nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *prob
                                nadir_certificate *certificate)
 {
     nadir_evaluation evaluation = {.candidate = *candidate}; /* owns nothing */
-    const nadir_robust_settings settings = {.certify = effort};
+    nadir_robust_settings settings;
+    nadir_robust_settings_default(&settings);
+    settings.certify = effort;
     nadir_valid_run run = {.context = context,
                            .problem = problem,
                            .settings = &settings,

@@ -112,6 +112,7 @@ enum {
     NADIR_NEEDS_KAPPA_PATH = 64, /* the shared proof of many radii */
     NADIR_NEEDS_HOPE = 128,      /* kappa is not known to be far above 1/2 */
     NADIR_NEEDS_NO_HOPE = 256,   /* it is */
+    NADIR_NEEDS_BELOW_2 = 1024,  /* p < 2 and 0 <= tau < infinity */
     NADIR_NEEDS_FEW = 512,       /* one process, one radius, NADIR_PROOF_STATES_AFTER */
 };
 
@@ -122,6 +123,7 @@ typedef enum nadir_proof_method {
     NADIR_PROVE_SECOND_ORDER, /* nadir_second_order_search */
     NADIR_PROVE_LARGE,        /* nadir_derivation_large */
     NADIR_PROVE_LAGRANGIAN,   /* nadir_lagrangian_tau_best, nadir_derivation_lagrangian */
+    NADIR_PROVE_ENCLOSING,    /* nadir_derivation_enclose, then the proofs of p = 2 */
 } nadir_proof_method;
 
 /* A proof for the non-rectangular ball, domains simplex and support. */
