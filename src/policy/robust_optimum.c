@@ -248,13 +248,18 @@ static nadir_status take_solver(optimization *self)
     return NADIR_OK;
 }
 
+static void evaluation_settings(const optimization *self, nadir_robust_settings *settings)
+{
+    nadir_robust_settings_default(settings);
+    settings->certify = self->settings.certify;
+    settings->width = fmin(settings->width, self->settings.gap);
+    settings->tolerance = fmin(settings->tolerance, fmax(0.1 * self->settings.gap, SMALLEST_TOLERANCE));
+}
+
 static nadir_status evaluate(optimization *self)
 {
     nadir_robust_settings settings;
-    nadir_robust_settings_default(&settings);
-    settings.certify = self->settings.certify;
-    settings.width = fmin(settings.width, self->settings.gap);
-    settings.tolerance = fmin(settings.tolerance, fmax(0.1 * self->settings.gap, SMALLEST_TOLERANCE));
+    evaluation_settings(self, &settings);
     nadir_worst_free(self->worst);
     self->worst = NULL;
     NADIR_TRY(take_solver(self));
@@ -282,6 +287,54 @@ static nadir_status evaluate_again(optimization *self)
         NADIR_TRY(evaluate(self));
     }
     return NADIR_OK;
+}
+
+/* Whether two policies are the same on all processes. */
+static bool are_same(const optimization *self, const nadir_policy *a, const nadir_policy *b)
+{
+    return nadir_allreduce_and(self->context,
+                               memcmp(a->probabilities, b->probabilities,
+                                      (size_t)self->model->rows * sizeof *a->probabilities) == 0);
+}
+
+/* Where the worst kernel is not known for certain, searches of the ascent may have missed one for the first policy:
+ * its worst return is that of an evaluation, too. It is the policy found if that is better. */
+static nadir_status evaluate_start(optimization *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_solver_settings settings;
+    nadir_robust_settings use;
+    nadir_solver *solver = NULL;
+    nadir_worst *worst = NULL;
+    nadir_robust first = {.size = sizeof first};
+    if (self->evaluation.certified || self->uncertainty.domain == NADIR_DOMAIN_FREE || self->bellman) {
+        return NADIR_OK;
+    }
+    if (are_same(self, self->found, self->start)) {
+        self->result.initial_robust_return = self->evaluation.robust_return;
+        return NADIR_OK;
+    }
+    nadir_solver_settings_default(&settings);
+    settings.backend = self->settings.backend;
+    evaluation_settings(self, &use);
+    NADIR_CHECK(nadir_solver_create(self->context, self->model, self->start, &settings, &solver));
+    NADIR_CHECK(nadir_robust_warm(self->context, solver, self->ball, &use, NULL, &first, &worst));
+    self->result.initial_robust_return = first.robust_return;
+    if (first.robust_return > self->evaluation.robust_return) {
+        nadir_policy_free(self->found);
+        nadir_solver_free(self->solver);
+        nadir_worst_free(self->worst);
+        self->found = nadir_policy_retain(self->start);
+        self->solver = solver;
+        self->worst = worst;
+        self->evaluation = first;
+        solver = NULL;
+        worst = NULL;
+    }
+cleanup:
+    nadir_worst_free(worst);
+    nadir_solver_free(solver);
+    return status;
 }
 
 /* The dual bound of the ascent. */
@@ -415,6 +468,7 @@ static nadir_status run(optimization *self)
     const double begun = nadir_clock_seconds();
     NADIR_TRY(evaluate(self));
     NADIR_TRY(evaluate_again(self));
+    NADIR_TRY(evaluate_start(self));
     NADIR_TRY(self->bellman ? NADIR_OK : bound(self));
     self->result.seconds_certify = nadir_clock_seconds() - begun;
     return NADIR_OK;

@@ -439,11 +439,10 @@ cleanup:
 static nadir_status search_further(nadir_valid_run *run, bool *better)
 {
     const nadir_robust_settings *settings = run->settings;
-    const nadir_multistart_plan *plan = nadir_further_starts(run->problem);
     const double begun = nadir_clock_seconds();
     *better = false;
-    NADIR_TRY(plan != NULL
-                  ? nadir_multistart_further(run->context, run->problem, run->beta, plan, settings->tolerance,
+    NADIR_TRY(nadir_has_further_starts(run->problem)
+                  ? nadir_multistart_further(run->context, run->problem, run->beta, settings->tolerance,
                                              settings->iterations_limit, &run->evaluation->candidate, better)
                   : NADIR_OK);
     run->evaluation->robust_time += nadir_clock_seconds() - begun;
@@ -460,12 +459,12 @@ static nadir_status prove_and_search(nadir_valid_run *run)
     for (int attempt = 0; attempt < attempts && better; attempt++) {
         better = false;
         NADIR_CHECK(prove(run));
-        if (attempt == 0 && run->proof.lower < wanted_lower(run)) {
-            NADIR_CHECK(search_further(run, &better));
-        }
         if (run->proof.lower < wanted_lower(run) && run->proof.v_tau != NULL) {
+            NADIR_CHECK(search_again(run, &better));
+        }
+        if (attempt == 0 && run->proof.lower < wanted_lower(run)) {
             bool found;
-            NADIR_CHECK(search_again(run, &found));
+            NADIR_CHECK(search_further(run, &found));
             better = better || found;
         }
     }
@@ -507,7 +506,7 @@ nadir_status nadir_valid_certify(nadir_valid_run *run)
         NADIR_TRY(prove_and_search(run));
     } else {
         bool better;
-        NADIR_TRY(run->problem->landing != 0 ? search_further(run, &better) : NADIR_OK);
+        NADIR_TRY(search_further(run, &better));
         NADIR_TRY(nadir_evaluation_check_valid(run->context, run->problem, run->factor, evaluation));
     }
     if (!nadir_evaluation_is_close(run->problem, run->settings, evaluation)) {

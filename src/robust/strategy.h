@@ -40,11 +40,13 @@
  * trial. */
 #define NADIR_POLISH_AT_ONCE_STATES 20000
 
-/* Further starts of the search where no proof succeeds at once (strategy.c). NULL: none. All of them up to the
- * first number of states, some up to the second, where steps are iterative solves: by trial. */
-#define NADIR_FURTHER_STATES_ALL 200
-#define NADIR_FURTHER_STATES     5000
-const nadir_multistart_plan *nadir_further_starts(const nadir_problem *problem);
+/* Further starts where no proof succeeds, or none is asked for, have a limit of work (search/multistart.c), but
+ * up to 24 kernels are held at once: models of one process with up to this many states. */
+#define NADIR_FURTHER_STATES 5000
+static inline bool nadir_has_further_starts(const nadir_problem *problem)
+{
+    return problem->model->exchange == NULL && problem->states <= NADIR_FURTHER_STATES;
+}
 
 /* ------------------------------------------------------------------------------------ many radii */
 

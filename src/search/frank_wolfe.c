@@ -31,8 +31,6 @@
 #define ARMIJO 1e-4
 /* With a tolerance of at least this, dense systems are solved with low accuracy. */
 #define ROUGH 1e-6
-/* With a tolerance of at least this, steps to vertices do: proximal ones cost 10 times as much. */
-#define COARSE 1e-3
 /* Steps shorter than this are not tried. */
 #define SHORTEST 1e-9
 /* Least curvature of a proximal step, as a share of that with which a step of the length of the radius uses up
@@ -129,6 +127,7 @@ nadir_status nadir_frank_wolfe_evaluate(nadir_context *context, nadir_frank_wolf
                                         nadir_frank_wolfe_point *point)
 {
     double error;
+    self->evaluations++;
     NADIR_TRY(nadir_kernel_solver_set(context, &self->solver, point->kernel));
     if (warm_start != NULL) {
         NADIR_TRY(
@@ -255,7 +254,7 @@ static nadir_status step(nadir_context *context, nadir_frank_wolfe *self, bool *
     NADIR_CHECK(nadir_frank_wolfe_write(context, self, &next->kernel));
     NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self, &self->current, next));
     *moved = next->J <= self->current.J - ARMIJO * self->gap + noise(context, self);
-    if (!*moved && !self->coarse && has_proximal(self->problem)) {
+    if (!*moved && !self->vertices && has_proximal(self->problem)) {
         return step_proximally(context, self, moved);
     }
     if (!*moved) {
@@ -331,7 +330,6 @@ static void hand_over(nadir_frank_wolfe *self, nadir_candidate *candidate)
 static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, double tolerance,
                             int64_t iterations_limit, nadir_candidate *candidate)
 {
-    self->coarse = tolerance >= COARSE;
     nadir_stop reason = NADIR_STOP_NONE;
     bool moved = true;
     bool slow = false;
@@ -429,6 +427,26 @@ nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *f
     NADIR_CHECK(nadir_frank_wolfe_evaluate(context, frank_wolfe, &frank_wolfe->current, &frank_wolfe->next));
     nadir_frank_wolfe_point_swap(&frank_wolfe->current, &frank_wolfe->next);
     candidate->iterations = 1;
+    NADIR_CHECK(find_gap(context, frank_wolfe));
+    NADIR_CHECK(iterate(context, frank_wolfe, tolerance, iterations_limit, candidate));
+cleanup:
+    if (status != NADIR_OK) {
+        nadir_candidate_clear(context, candidate);
+    }
+    return status;
+}
+
+nadir_status nadir_frank_wolfe_continue(nadir_context *context, nadir_frank_wolfe *frank_wolfe, double beta,
+                                        double tolerance, int64_t iterations_limit,
+                                        nadir_candidate *candidate)
+{
+    nadir_status status = NADIR_OK;
+    frank_wolfe->beta = beta;
+    frank_wolfe->proximal = false;
+    point_clear(context, &frank_wolfe->current);
+    frank_wolfe->current =
+        (nadir_frank_wolfe_point){candidate->kernel, candidate->v, candidate->d, candidate->J};
+    *candidate = (nadir_candidate){.iterations = candidate->iterations};
     NADIR_CHECK(find_gap(context, frank_wolfe));
     NADIR_CHECK(iterate(context, frank_wolfe, tolerance, iterations_limit, candidate));
 cleanup:

@@ -38,6 +38,11 @@ nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *f
                                     const double *v, const double *d, double tolerance,
                                     int64_t iterations_limit, nadir_candidate *candidate);
 
+/* Goes on from a candidate with kernel, v, d and J; iterations_limit counts those it has. */
+nadir_status nadir_frank_wolfe_continue(nadir_context *context, nadir_frank_wolfe *frank_wolfe, double beta,
+                                        double tolerance, int64_t iterations_limit,
+                                        nadir_candidate *candidate);
+
 /* The same with a search of its own. spare: [2] owned kernels of the model that may be written over, or NULL;
  * the caller owns what is there afterwards, too. */
 nadir_status nadir_frank_wolfe_warm(nadir_context *context, const nadir_problem *problem, double beta,
@@ -97,10 +102,11 @@ struct nadir_frank_wolfe {
     nadir_lmo_solution *solutions; /* [rows] the linear step where neither does; NULL until then */
     nadir_lmo_budget budget;
     double gap;
-    bool rough; /* low accuracy of v and d suffices: later steps correct it */
+    int64_t evaluations; /* of kernels */
+    bool rough;          /* low accuracy of v and d suffices: later steps correct it */
     /* Proximal steps, where those to vertices fail. */
     bool proximal;
-    bool coarse;               /* the tolerance is so large that steps to vertices reach it */
+    bool vertices;             /* never: of many searches most are not gone on with */
     nadir_uncertainty ball;    /* the set with the radius beta; owns nothing */
     nadir_lmo_row_costs costs; /* of zeros until then */
     double curvature;          /* of the return along the last step; 0: not known */
@@ -151,31 +157,15 @@ nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem 
                                     const nadir_lagrangian *lagrangian, double tolerance,
                                     int64_t iterations_limit, nadir_candidate *candidate, bool *better);
 
-/* Which further starts there are, and how roughly they are searched from at first. */
-typedef struct nadir_multistart_plan {
-    int rungs;             /* larger balls */
-    const double *factors; /* [rungs] their radii over that of the ball, falling */
-    int again;             /* from this one on they are searched once more, from the nominal kernel, too */
-    int wide;              /* every so many of them are then also searched from states and rows */
-    int64_t states;        /* states that all rows lead to, at most */
-    int64_t rows;          /* p = 1: rows that answer alone, at most */
-    int64_t steps;         /* of a rough search, at most */
-    double rough;          /* its tolerance at first, */
-    double finer;          /* what that is multiplied by for the next one, */
-    double finest;         /* and where the search goes on to the end */
-    double reach;          /* a search may lower the return by this multiple of its gap */
-    double apart;          /* occupancies that differ by this share lead to different kernels */
-} nadir_multistart_plan;
-
 /*
- * From many starts, for a problem that is not convex: the nominal kernel; worst kernels of larger balls, whose
- * values and occupancies lead to kernels that a search from below misses; kernels that lead to one state; the
- * kernel where all rows answer at once; at p = 1 kernels where one row does. The candidate becomes the worst
- * result; *better says whether it changed.
+ * From further starts, for a problem that is not convex: from values and occupancies under worst kernels of larger
+ * balls, which lead to kernels that a search from below misses, and from kernels that lead to one state. The
+ * candidate becomes the worst result; *better says whether it changed. At most twice as many kernels are evaluated
+ * as candidate->iterations says that searches took, or 200 on small models. One process.
  */
 nadir_status nadir_multistart_further(nadir_context *context, const nadir_problem *problem, double beta,
-                                      const nadir_multistart_plan *plan, double tolerance,
-                                      int64_t iterations_limit, nadir_candidate *candidate, bool *better);
+                                      double tolerance, int64_t iterations_limit, nadir_candidate *candidate,
+                                      bool *better);
 
 /* --------------------------------------------------------------------------------- path over radii
  *

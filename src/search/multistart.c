@@ -1,10 +1,10 @@
 /*
  * multistart.c: Frank-Wolfe from several starts; see frank_wolfe.h.
  *
- * Most starts lead to kernels that are known. Each is therefore searched from roughly at first, and then with
- * less and less tolerance, until one of these holds: the result is worse than the candidate, which then becomes
- * what a search from there finds; it visits the states as the candidate does; its gap does not reach as far as
- * the candidate.
+ * Most starts lead to kernels that are known. Further starts therefore race: each takes one step; those that
+ * visit states as the candidate or a better racer does drop out, and so do those whose gap does not reach as far
+ * as the candidate; in each round the best part of the others stays and takes more steps. One that falls below
+ * the candidate is searched from to the end and replaces it.
  */
 #include "search/frank_wolfe.h"
 
@@ -15,6 +15,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Multipliers tried where no bound on occupancies is at hand, as shares of the one at which the rows of a
  * state with all of the occupancy would use up the ball. */
@@ -39,16 +40,25 @@ cleanup:
     return status;
 }
 
-/* A search from a kernel of the ball; otherwise as nadir_multistart_again. */
-static nadir_status search_from(nadir_context *context, const nadir_problem *problem, double beta,
-                                const nadir_kernel *start, double tolerance, int64_t iterations_limit,
-                                nadir_candidate *candidate, bool *better)
+/* Whether a search has found a kernel that is worse for the policy than the candidate by more than the
+ * tolerance. */
+static bool is_worse(const nadir_context *context, const nadir_problem *problem, double tolerance,
+                     const nadir_candidate *other, const nadir_candidate *candidate)
+{
+    const double rounding = 64 * DBL_EPSILON * nadir_global_largest(context, problem->states, other->v);
+    return other->J < candidate->J - tolerance * (problem->J - candidate->J) - rounding;
+}
+
+nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem *problem, double beta,
+                                    const nadir_lagrangian *lagrangian, double tolerance,
+                                    int64_t iterations_limit, nadir_candidate *candidate, bool *better)
 {
     nadir_status status = NADIR_OK;
+    nadir_kernel *start = NULL;
     nadir_candidate other = {0};
+    NADIR_CHECK(nadir_lagrangian_kernel_in_ball(context, problem, beta, lagrangian, &start));
     NADIR_CHECK(nadir_frank_wolfe_run(context, problem, beta, start, tolerance, iterations_limit, &other));
-    const double rounding = 64 * DBL_EPSILON * nadir_global_largest(context, problem->states, other.v);
-    *better = other.J < candidate->J - tolerance * (problem->J - candidate->J) - rounding;
+    *better = is_worse(context, problem, tolerance, &other, candidate);
     other.iterations += candidate->iterations;
     candidate->iterations = other.iterations;
     if (*better) {
@@ -58,323 +68,263 @@ static nadir_status search_from(nadir_context *context, const nadir_problem *pro
     }
 cleanup:
     nadir_candidate_clear(context, &other);
-    return status;
-}
-
-nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem *problem, double beta,
-                                    const nadir_lagrangian *lagrangian, double tolerance,
-                                    int64_t iterations_limit, nadir_candidate *candidate, bool *better)
-{
-    nadir_status status = NADIR_OK;
-    nadir_kernel *start = NULL;
-    NADIR_CHECK(nadir_lagrangian_kernel_in_ball(context, problem, beta, lagrangian, &start));
-    NADIR_CHECK(search_from(context, problem, beta, start, tolerance, iterations_limit, candidate, better));
-cleanup:
     nadir_kernel_free(start);
     return status;
 }
 
-/* Further starts of one search. */
+/* ------------------------------------------------------------------------------------- further starts */
+
+/* Radii of larger balls over that of the ball, falling. */
+static const double larger_radii[] = {100, 4, 2.8, 2, 1.4, 1.2};
+
+/* Further starts take at most TIMES as many kernels as the searches before, or FEWEST on up to SMALL states.
+ * Chosen with the other numbers here on 256 garnets (p = 2) and 120 (p = 1): docs/benchmarks.md. */
+enum {
+    TIMES = 2,
+    FEWEST = 200,
+    SMALL = 200,
+    LARGER_STEPS = 4, /* of a search in a larger ball */
+    RACERS = 24,      /* kept after their first step; and states that starts lead to */
+    IDLE = 8          /* starts in a row that bring nothing new: the end */
+};
+/* Occupancies that differ by less than this share are taken to be those of one local optimum. */
+#define APART 0.005
+/* A search may lower the return by this multiple of its gap. */
+#define REACH 20
+/* Tolerance of the first steps, and of searches in larger balls. */
+#define ROUGH 1e-3
+/* Tolerance in a race; the share of racers that stays in each round, and what steps are multiplied by. */
+#define RACE_TOLERANCE 1e-6
+#define STAY           0.7
+#define LONGER         1.5
+
+/* Starts that race against each other. */
 typedef struct multistart {
     nadir_context *context;
     const nadir_problem *problem;
     double beta, tolerance;
     int64_t iterations_limit;
-    const nadir_multistart_plan *plan;
-    nadir_frank_wolfe *search; /* of rough searches */
+    int64_t limit;             /* of kernels evaluated */
+    nadir_frank_wolfe *search; /* of all racers */
     nadir_candidate *candidate;
     bool better;
+    int idle;                       /* starts since the last one that brought something new */
+    int count;                      /* of racers */
+    nadir_candidate racers[RACERS]; /* by rising return */
 } multistart;
 
-/* Whether a rough result may lead to a worse kernel than the candidate. */
-static bool may_be_worse(const multistart *self, const nadir_candidate *rough)
+static bool has_ended(const multistart *self)
 {
-    const nadir_candidate *candidate = self->candidate;
-    double apart = 0;
-    if (rough->J < candidate->J) {
-        return true;
-    }
-    for (int64_t s = 0; s < self->problem->states; s++) {
-        apart += fabs(rough->d[s] - candidate->d[s]);
-    }
-    return rough->J - self->plan->reach * rough->gap < candidate->J &&
-           apart * (1 - self->problem->gamma) > self->plan->apart;
+    return self->search->evaluations >= self->limit;
 }
 
-/* Searches on from a rough result, which is cleared. */
-static nadir_status finish(multistart *self, nadir_candidate *rough)
+static bool are_close(const multistart *self, const nadir_candidate *a, const nadir_candidate *b)
+{
+    double apart = 0;
+    for (int64_t s = 0; s < self->problem->states; s++) {
+        apart += fabs(a->d[s] - b->d[s]);
+    }
+    return apart * (1 - self->problem->gamma) <= APART;
+}
+
+/* Searches on to the end from a racer that is worse than the candidate, and makes it the candidate. */
+static nadir_status finish(multistart *self, nadir_candidate *racer)
+{
+    self->search->vertices = false;
+    racer->iterations = self->candidate->iterations;
+    NADIR_TRY(nadir_frank_wolfe_continue(self->context, self->search, self->beta, self->tolerance,
+                                         self->candidate->iterations + self->iterations_limit, racer));
+    self->search->vertices = true;
+    nadir_candidate_clear(self->context, self->candidate);
+    *self->candidate = *racer;
+    *racer = (nadir_candidate){0};
+    self->better = true;
+    self->idle = 0;
+    return NADIR_OK;
+}
+
+/* Puts a racer in its place, for one that is like it and behind it, or for the last one if there is no room. */
+static void insert(multistart *self, nadir_candidate *racer)
+{
+    nadir_candidate *racers = self->racers;
+    int place = 0;
+    while (place < self->count && racers[place].J <= racer->J) {
+        if (are_close(self, &racers[place++], racer)) {
+            return;
+        }
+    }
+    int leaves = place;
+    while (leaves < self->count && !are_close(self, &racers[leaves], racer)) {
+        leaves++;
+    }
+    if (leaves == RACERS) {
+        leaves--;
+    }
+    if (place > leaves) {
+        return;
+    }
+    self->count += leaves == self->count;
+    nadir_candidate_clear(self->context, &racers[leaves]);
+    memmove(racers + place + 1, racers + place, (size_t)(leaves - place) * sizeof *racers);
+    racers[place] = *racer;
+    *racer = (nadir_candidate){0};
+    self->idle = 0;
+}
+
+/* Takes a racer in, unless it is like the candidate or another one that is ahead. It is cleared. */
+static nadir_status take_in(multistart *self, nadir_candidate *racer)
 {
     nadir_status status = NADIR_OK;
-    const nadir_multistart_plan *plan = self->plan;
-    double finer = plan->rough;
-    while (may_be_worse(self, rough)) {
-        nadir_candidate next = {0};
-        bool found;
-        finer *= plan->finer;
-        if (rough->J < self->candidate->J || finer <= plan->finest) {
-            NADIR_CHECK(search_from(self->context, self->problem, self->beta, rough->kernel, self->tolerance,
-                                    self->iterations_limit, self->candidate, &found));
-            self->better = self->better || found;
-            break;
-        }
-        NADIR_CHECK(nadir_frank_wolfe_run(self->context, self->problem, self->beta, rough->kernel, finer,
-                                          plan->steps, &next));
-        nadir_candidate_clear(self->context, rough);
-        *rough = next;
+    if (is_worse(self->context, self->problem, self->tolerance, racer, self->candidate)) {
+        NADIR_CHECK(finish(self, racer));
+    } else if (!are_close(self, self->candidate, racer)) {
+        insert(self, racer);
     }
 cleanup:
-    nadir_candidate_clear(self->context, rough);
+    nadir_candidate_clear(self->context, racer);
     return status;
 }
 
-/* From the solution of the linear problem at v and d: [states]. */
-static nadir_status try_values(multistart *self, const double *v, const double *d)
+/* A start: the solution of the linear problem at v and d, [states] each. */
+static nadir_status enter(multistart *self, const double *v, const double *d)
 {
-    nadir_candidate rough = {0};
-    NADIR_TRY(nadir_frank_wolfe_from(self->context, self->search, self->beta, v, d, self->plan->rough,
-                                     self->plan->steps, &rough));
-    return finish(self, &rough);
+    nadir_candidate racer = {0};
+    if (has_ended(self) || self->idle > IDLE) {
+        return NADIR_OK;
+    }
+    self->idle++;
+    NADIR_TRY(nadir_frank_wolfe_from(self->context, self->search, self->beta, v, d, ROUGH, 1, &racer));
+    return take_in(self, &racer);
 }
 
-/* From a kernel of the ball. */
-static nadir_status try_kernel(multistart *self, const nadir_kernel *start)
+/* From values and occupancies under the worst kernels of larger balls, the largest first. */
+static nadir_status enter_larger(multistart *self)
 {
-    nadir_candidate rough = {0};
-    NADIR_TRY(nadir_frank_wolfe_run(self->context, self->problem, self->beta, start, self->plan->rough,
-                                    self->plan->steps, &rough));
-    return finish(self, &rough);
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = self->problem;
+    nadir_candidate larger = {0};
+    for (size_t i = 0; i < sizeof larger_radii / sizeof *larger_radii && !has_ended(self); i++) {
+        nadir_candidate next = {0};
+        NADIR_CHECK(nadir_frank_wolfe_from(self->context, self->search, larger_radii[i] * self->beta,
+                                           i > 0 ? larger.v : problem->v, i > 0 ? larger.d : problem->d,
+                                           ROUGH, LARGER_STEPS, &next));
+        nadir_candidate_clear(self->context, &larger);
+        larger = next;
+        NADIR_CHECK(enter(self, larger.v, larger.d));
+        NADIR_CHECK(enter(self, problem->v, larger.d));
+        NADIR_CHECK(enter(self, larger.v, problem->d));
+    }
+cleanup:
+    nadir_candidate_clear(self->context, &larger);
+    return status;
 }
 
-/* ------------------------------------------------------------------------------ larger radii, states */
-
-/* A number of a state or of a row, by which starts are chosen. */
+/* A state with its value. */
 typedef struct ranked {
-    double number;
-    int64_t index;
+    double value;
+    int64_t state;
 } ranked;
 
-static int by_number(const void *left, const void *right)
+static int by_value(const void *left, const void *right)
 {
     const ranked *a = left;
     const ranked *b = right;
-    return a->number != b->number ? (a->number > b->number) - (a->number < b->number)
-                                  : (a->index > b->index) - (a->index < b->index);
+    return a->value != b->value ? (a->value > b->value) - (a->value < b->value)
+                                : (a->state > b->state) - (a->state < b->state);
 }
 
-/* From where all rows lead to one state, of the lowest values one after another; d: [states]. */
-static nadir_status try_states(multistart *self, const double *d)
+/* From kernels that lead to one state, those of low values first: all rows, by the occupancy of the candidate, or
+ * those of the state itself, so that it becomes a trap. */
+static nadir_status enter_states(multistart *self)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = self->context;
     const int64_t states = self->problem->states;
     ranked *order = NULL;
     double *v = NULL;
+    double *d = NULL;
     NADIR_NEW(context, order, states);
     NADIR_NEW(context, v, states);
+    NADIR_NEW_ZERO(context, d, states);
     for (int64_t s = 0; s < states; s++) {
         order[s] = (ranked){self->problem->v[s], s};
         v[s] = 1;
     }
-    qsort(order, (size_t)states, sizeof *order, by_number);
-    for (int64_t i = 0; i < states && i < self->plan->states; i++) {
-        v[order[i].index] = 0;
-        NADIR_CHECK(try_values(self, v, d));
-        v[order[i].index] = 1;
+    qsort(order, (size_t)states, sizeof *order, by_value);
+    for (int64_t i = 0; i < states && i < RACERS; i++) {
+        const int64_t to = order[i].state;
+        v[to] = 0;
+        d[to] = 1;
+        NADIR_CHECK(enter(self, v, self->candidate->d));
+        NADIR_CHECK(enter(self, v, d));
+        v[to] = 1;
+        d[to] = 0;
     }
 cleanup:
     nadir_release(context, order);
     nadir_release(context, v);
+    nadir_release(context, d);
     return status;
 }
 
-/* The kernel of a ball of radius `from`, moved into one of radius `to`. */
-static nadir_status shrink(const multistart *self, nadir_kernel *kernel, double from, double to,
-                           nadir_kernel **start)
+/* Whether a racer will not pass the candidate. */
+static bool gives_up(const multistart *self, const nadir_candidate *racer)
 {
-    const nadir_lagrangian moved = {.kernel = kernel, .distance = from};
-    return nadir_lagrangian_kernel_in_ball(self->context, self->problem, to, &moved, start);
+    return !is_worse(self->context, self->problem, self->tolerance, racer, self->candidate) &&
+           (racer->stop != NADIR_STOP_ITERATIONS || racer->J - REACH * racer->gap > self->candidate->J);
 }
 
-/* From the worst kernel of a larger ball: from its value, its occupancy and both; at p = 1, where these lead to
- * vertices, also from the kernel itself. */
-static nadir_status try_larger(multistart *self, double radius, const nadir_candidate *larger)
+/* One round: all racers go on for so many steps. */
+static nadir_status run_round(multistart *self, int64_t steps)
 {
     nadir_status status = NADIR_OK;
-    nadir_kernel *start = NULL;
-    NADIR_CHECK(try_values(self, larger->v, larger->d));
-    NADIR_CHECK(try_values(self, self->problem->v, larger->d));
-    NADIR_CHECK(try_values(self, larger->v, self->problem->d));
-    if (self->problem->uncertainty->p == 1) {
-        NADIR_CHECK(shrink(self, larger->kernel, radius, self->beta, &start));
-        NADIR_CHECK(try_kernel(self, start));
+    nadir_candidate racers[RACERS];
+    const int before = self->count;
+    memcpy(racers, self->racers, sizeof racers);
+    memset(self->racers, 0, sizeof racers);
+    self->count = 0;
+    for (int i = 0; i < before && !has_ended(self); i++) {
+        NADIR_CHECK(nadir_frank_wolfe_continue(self->context, self->search, self->beta, RACE_TOLERANCE,
+                                               racers[i].iterations + steps, &racers[i]));
+        NADIR_CHECK(gives_up(self, &racers[i]) ? NADIR_OK : take_in(self, &racers[i]));
     }
 cleanup:
-    nadir_kernel_free(start);
-    return status;
-}
-
-/* The worst kernel of the ball of a rung, from that of the rung before, and if `cold` from the nominal kernel,
- * too. larger: that of the rung before, replaced; of zeros: there is none. */
-static nadir_status find_larger(multistart *self, int rung, bool cold, nadir_candidate *larger)
-{
-    nadir_status status = NADIR_OK;
-    nadir_context *context = self->context;
-    const nadir_multistart_plan *plan = self->plan;
-    const nadir_problem *problem = self->problem;
-    const double radius = self->beta * plan->factors[rung];
-    nadir_kernel *start = NULL;
-    nadir_candidate found[2] = {{0}, {0}};
-    int worst = 0;
-    if (larger->kernel == NULL || cold) {
-        NADIR_CHECK(nadir_frank_wolfe_from(context, self->search, radius, problem->v, problem->d, plan->rough,
-                                           plan->steps, &found[0]));
+    for (int i = 0; i < before; i++) {
+        nadir_candidate_clear(self->context, &racers[i]);
     }
-    if (larger->kernel != NULL && problem->uncertainty->p == 1) {
-        NADIR_CHECK(shrink(self, larger->kernel, self->beta * plan->factors[rung - 1], radius, &start));
-        NADIR_CHECK(
-            nadir_frank_wolfe_run(context, problem, radius, start, plan->rough, plan->steps, &found[1]));
-    } else if (larger->kernel != NULL) {
-        NADIR_CHECK(nadir_frank_wolfe_from(context, self->search, radius, larger->v, larger->d, plan->rough,
-                                           plan->steps, &found[1]));
-    }
-    worst = found[0].kernel == NULL || (found[1].kernel != NULL && found[1].J <= found[0].J);
-    nadir_candidate_clear(context, larger);
-    *larger = found[worst];
-    found[worst] = (nadir_candidate){0};
-cleanup:
-    nadir_candidate_clear(context, &found[0]);
-    nadir_candidate_clear(context, &found[1]);
-    nadir_kernel_free(start);
-    return status;
-}
-
-static nadir_status try_rows(multistart *self);
-
-/* The worst kernel of a larger ball from states and rows, too. */
-static nadir_status widen(const multistart *self, double radius, nadir_candidate *larger)
-{
-    multistart inner = *self;
-    inner.beta = radius;
-    inner.tolerance = self->plan->rough;
-    inner.iterations_limit = self->plan->steps;
-    inner.candidate = larger;
-    NADIR_TRY(try_states(&inner, self->problem->d));
-    return try_rows(&inner);
-}
-
-/* From worst kernels of larger balls, the largest first, and from states with the occupancy of the last. */
-static nadir_status descend(multistart *self, int first, bool cold)
-{
-    nadir_status status = NADIR_OK;
-    nadir_candidate larger = {0};
-    for (int rung = first; rung < self->plan->rungs; rung++) {
-        NADIR_CHECK(find_larger(self, rung, cold, &larger));
-        NADIR_CHECK(cold && rung % self->plan->wide == 0
-                        ? widen(self, self->beta * self->plan->factors[rung], &larger)
-                        : NADIR_OK);
-        NADIR_CHECK(try_larger(self, self->beta * self->plan->factors[rung], &larger));
-    }
-    NADIR_CHECK(larger.d != NULL ? try_states(self, larger.d) : NADIR_OK);
-cleanup:
-    nadir_candidate_clear(self->context, &larger);
-    return status;
-}
-
-/* ------------------------------------------------------------------------------------------- rows */
-
-/* The rows whose answers gain, those that gain most first; at most as many as planned. struck: [rows]. */
-static int64_t sort_rows(const multistart *self, const nadir_lmo_solution *answers, ranked *struck)
-{
-    const nadir_problem *problem = self->problem;
-    const nadir_model *model = problem->model;
-    int64_t count = 0;
-    for (int64_t s = 0; s < problem->states; s++) {
-        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const double gain = problem->d[s] * problem->policy->probabilities[row] * answers[row].gain;
-            struck[count] = (ranked){-gain, row};
-            count += gain > 0;
-        }
-    }
-    qsort(struck, (size_t)count, sizeof *struck, by_number);
-    return count < self->plan->rows ? count : self->plan->rows;
-}
-
-/* From the answers of one row after another. Norm 1 has no engine: all rows are here. */
-static nadir_status strike_rows(multistart *self, const nadir_lmo_rectangular *lmo)
-{
-    nadir_status status = NADIR_OK;
-    nadir_context *context = self->context;
-    ranked *struck = NULL;
-    nadir_lmo_solution *alone = NULL;
-    nadir_kernel *start = NULL;
-    NADIR_NEW(context, struck, self->problem->rows);
-    NADIR_NEW_ZERO(context, alone, self->problem->rows);
-    const int64_t count = sort_rows(self, lmo->solutions, struck);
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t row = struck[i].index;
-        alone[row] = lmo->solutions[row];
-        NADIR_CHECK(nadir_lmo_kernel(context, &lmo->rows, alone, &start));
-        alone[row] = (nadir_lmo_solution){0};
-        NADIR_CHECK(try_kernel(self, start));
-    }
-cleanup:
-    nadir_kernel_free(start);
-    nadir_release(context, alone);
-    nadir_release(context, struck);
-    return status;
-}
-
-/* From the kernel where all rows answer to the nominal value, each with the whole ball, moved into the ball; and
- * at p = 1 from those where one row does, in which the ball is used up. */
-static nadir_status try_rows(multistart *self)
-{
-    nadir_status status = NADIR_OK;
-    nadir_context *context = self->context;
-    nadir_uncertainty set = *self->problem->uncertainty;
-    nadir_problem each = *self->problem;
-    nadir_lmo_rectangular lmo = {0};
-    nadir_lagrangian all = {0};
-    nadir_kernel *start = NULL;
-    set.set = NADIR_SET_SA;
-    each.uncertainty = &set;
-    NADIR_CHECK(nadir_lmo_rectangular_make(context, &each, self->beta / set.radius, &lmo));
-    NADIR_CHECK(nadir_lmo_rectangular_solve(context, &lmo, each.v));
-    NADIR_CHECK(nadir_lmo_rectangular_kernel(context, &lmo, &all.kernel));
-    for (int64_t row = 0; row < each.rows; row++) {
-        all.distance += nadir_power(lmo.solutions[row].norm / self->beta, set.p); /* of norms at most beta */
-    }
-    all.distance = self->beta * nadir_power(nadir_allreduce_sum(context, all.distance), 1 / set.p);
-    if (set.p != 1) { /* searches have solutions of their own, and these are large */
-        nadir_lmo_rectangular_clear(context, &lmo);
-    }
-    NADIR_CHECK(nadir_lagrangian_kernel_in_ball(context, self->problem, self->beta, &all, &start));
-    NADIR_CHECK(try_kernel(self, start));
-    NADIR_CHECK(set.p == 1 ? strike_rows(self, &lmo) : NADIR_OK);
-cleanup:
-    nadir_kernel_free(start);
-    nadir_lagrangian_clear(context, &all);
-    nadir_lmo_rectangular_clear(context, &lmo);
     return status;
 }
 
 nadir_status nadir_multistart_further(nadir_context *context, const nadir_problem *problem, double beta,
-                                      const nadir_multistart_plan *plan, double tolerance,
-                                      int64_t iterations_limit, nadir_candidate *candidate, bool *better)
+                                      double tolerance, int64_t iterations_limit, nadir_candidate *candidate,
+                                      bool *better)
 {
     nadir_status status = NADIR_OK;
+    const int64_t fewest = problem->states <= SMALL ? FEWEST : 0;
     multistart self = {.context = context,
                        .problem = problem,
                        .beta = beta,
                        .tolerance = tolerance,
                        .iterations_limit = iterations_limit,
-                       .plan = plan,
+                       .limit = TIMES * candidate->iterations,
                        .candidate = candidate};
+    self.limit = self.limit > fewest ? self.limit : fewest;
     NADIR_CHECK(nadir_frank_wolfe_create(context, problem, &self.search));
-    NADIR_CHECK(try_values(&self, problem->v, problem->d));
-    NADIR_CHECK(plan->again < plan->rungs ? descend(&self, plan->again, true) : NADIR_OK);
-    NADIR_CHECK(descend(&self, 0, false));
-    NADIR_CHECK(try_rows(&self));
+    self.search->rough = problem->model->dense != NULL;
+    self.search->vertices = true;
+    NADIR_CHECK(enter_larger(&self));
+    NADIR_CHECK(enter_states(&self));
+    for (double steps = 1; self.count > 0 && !has_ended(&self); steps = ceil(LONGER * steps)) {
+        const int stay = (int)(STAY * (self.count + 1));
+        NADIR_CHECK(run_round(&self, (int64_t)steps));
+        while (self.count > stay) {
+            nadir_candidate_clear(context, &self.racers[--self.count]);
+        }
+    }
 cleanup:
+    for (int i = 0; i < self.count; i++) {
+        nadir_candidate_clear(context, &self.racers[i]);
+    }
     nadir_frank_wolfe_free(context, self.search);
     *better = self.better;
     return status;

@@ -116,6 +116,11 @@ int test_attack_count(int usual)
     return share(usual * test_variable("NADIR_ATTACKS", 1, 1), 20, 4);
 }
 
+int test_attack_seed(int usual)
+{
+    return test_variable("NADIR_ATTACK_SEED", 0, usual);
+}
+
 int test_variable(const char *name, int least, int usual)
 {
     const char *text = getenv(name);

@@ -252,8 +252,7 @@ static void further_starts_find_more(void **state)
     assert_ok(context, nadir_frank_wolfe_run(context, &setup.problem, radius, NULL, 1e-9, 1000, &candidate));
     const double from_nominal = nadir_landing_return(model, candidate.J);
     assert_ok(context,
-              nadir_multistart_further(context, &setup.problem, radius, nadir_further_starts(&setup.problem),
-                                       1e-9, 1000, &candidate, &better));
+              nadir_multistart_further(context, &setup.problem, radius, 1e-9, 1000, &candidate, &better));
     assert_true(better && from_nominal > 3.2277 + 1e-3);
     assert_close(nadir_landing_return(model, candidate.J), 3.227699646, 1e-9);
     nadir_candidate_clear(context, &candidate);

@@ -1,7 +1,7 @@
 /*
  * test_multistart.c: the search for the worst kernel where no proof succeeds, on garnets: known worse kernels are
- * found; random starts and a path down from larger radii find nothing worse; many radii at once find what one
- * finds; at p = 1 steps do not zigzag.
+ * found; random starts and a path down from larger radii find nothing worse; many radii at once, the radius of a
+ * return and `optimize` find what one evaluation finds; at p = 1 steps do not zigzag.
  */
 #include "support/support.h"
 
@@ -199,6 +199,52 @@ static void many_radii_agree(void **state)
     }
 }
 
+static nadir_robust evaluate(nadir_context *context, const garnet *here, nadir_policy *policy,
+                             const nadir_ball *ball, nadir_certify certify)
+{
+    nadir_robust_settings settings = test_robust_settings();
+    nadir_solver *solver = test_solver(context, here->model, policy);
+    settings.certify = certify;
+    const nadir_robust found = test_robust(context, solver, ball, &settings, NULL);
+    nadir_solver_free(solver);
+    return found;
+}
+
+/* However the worst return of a policy is asked for, it is the same: by an evaluation with and without proofs, by the
+ * radius that has this return, and by `optimize`, for its first policy and the one it finds. */
+static void questions_agree(void **state)
+{
+    static const double norms[] = {1, 2, 1, 2};
+    static const double radii[] = {2, 1.6, 0.5, 0.8};
+    nadir_context *context = *state;
+    for (int i = 0; i < 4; i++) {
+        garnet here = garnet_make(context, 20, 3, i % 2 ? 2 : 0);
+        const nadir_ball ball =
+            test_ball(NADIR_SET_NONRECT, i % 2 ? NADIR_DOMAIN_SUPPORT : NADIR_DOMAIN_SIMPLEX, norms[i],
+                      &radii[i], NULL);
+        nadir_policy *best = NULL;
+        nadir_robust_optimum_result optimum = {.size = sizeof optimum};
+        nadir_radius radius = {.size = sizeof radius};
+        test_note("garnet %d, %s", i % 2 ? 2 : 0, test_ball_name(&ball));
+        const nadir_robust one = evaluate(context, &here, here.policy, &ball, NADIR_CERTIFY_AUTO);
+        const nadir_robust off = evaluate(context, &here, here.policy, &ball, NADIR_CERTIFY_OFF);
+        const double room = 1e-6 * one.penalty;
+        assert_close(off.robust_return, one.robust_return, room);
+        assert_ok(context,
+                  nadir_solver_radius(context, here.solver, &ball, NULL, one.robust_return, &radius));
+        assert_close(radius.radius, radii[i], 1e-6 * radii[i]);
+        const nadir_status status =
+            nadir_robust_optimum(context, here.model, &ball, NULL, &best, &optimum, NULL, NULL);
+        assert_true(status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED);
+        const nadir_robust found = evaluate(context, &here, best, &ball, NADIR_CERTIFY_AUTO);
+        assert_close(optimum.initial_robust_return, one.robust_return, room);
+        assert_close(optimum.robust_return, found.robust_return, 1e-6 * found.penalty);
+        assert_true(optimum.robust_return >= optimum.initial_robust_return - room);
+        nadir_policy_free(best);
+        garnet_clear(&here);
+    }
+}
+
 /* Half of all rows move: the worst kernel is no vertex, and steps to vertices do not end within the limit. */
 static void steps_do_not_zigzag(void **state)
 {
@@ -221,9 +267,8 @@ static void steps_do_not_zigzag(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test_with_context(known_kernels_are_found),
-        test_with_context(attacks_find_nothing_worse),
-        test_with_context(many_radii_agree),
+        test_with_context(known_kernels_are_found), test_with_context(attacks_find_nothing_worse),
+        test_with_context(many_radii_agree),        test_with_context(questions_agree),
         test_with_context(steps_do_not_zigzag),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -424,7 +424,7 @@ static void test_memory(void **state)
     (void)state;
     test_run_out(optimise, &(nadir_set){NADIR_SET_S}, NULL, "set s");
     if (!test_memcheck()) {
-        test_run_out(optimise, &(nadir_set){NADIR_SET_NONRECT}, NULL, "one ball");
+        test_run_out_sampled(optimise, &(nadir_set){NADIR_SET_NONRECT}, NULL, "one ball", 2000);
     }
     assert_int_equal(test_count_files(".scarce.ckp"), 0);
 }
