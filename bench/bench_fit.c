@@ -285,6 +285,7 @@ int main(int argc, char **argv)
     static const int64_t visits[] = {30, 100, 300};
     options asked = {.reps = 20};
     nadir_fit_settings_default(&asked.settings);
+    asked.settings.guarantee = "kernel";
     const int first = read_options(argc, argv, &asked);
     const int models = first < argc ? argc - first : 4;
     nadir_context *context = bench_context(1);

@@ -5,27 +5,33 @@
 #include "input.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char about[] =
-    "A model from logged data: the nominal kernel, rewards, and a ball around it that holds the true kernel\n"
-    "with the confidence asked for. It is written with all that evaluate, sweep and optimize need to know.\n"
+    "What logged data promise of the return of one policy, or a model whose ball holds the true kernel.\n"
     "\n"
-    "DATA is a CSV table, or .npy with named fields; its columns tell what it holds:\n"
-    "  transitions    idstatefrom,idaction,idstateto[,reward]    (or state,action,next_state,reward)\n"
+    "DATA is a CSV table, or .npy with named fields; its columns, in any order, tell what it holds:\n"
+    "  transitions    state,action,next_state[,reward][,done][,truncated]   (or "
+    "idstatefrom,idaction,idstateto)\n"
     "  counts         the same, and count\n"
-    "  trajectories   episode,step,state,action,next_state[,reward]\n"
+    "  trajectories   episode,step,state,action[,next_state][,reward]\n"
     "  samples        idoutcome,idstatefrom,idaction,idstateto,probability[,reward]: of a posterior\n"
-    "'-' is standard input. docs/fit.md tells what the confidence means, docs/tutorial.md shows an example.\n"
+    "'-' is standard input. docs/formats.md has other names of columns, docs/fit.md what is promised and on\n"
+    "which grounds, docs/tutorial.md an example.\n"
     "\n"
-    "For a policy the guarantee of the ball stands beside those of the s- and sa-rectangular sets of the "
-    "same\n"
-    "confidence.\n"
+    "--guarantee return (default): a policy is chosen whose return is high and well known, and a lower bound "
+    "on\n"
+    "its true return is given: first order, measured in simulations, no theorem. With --policy FILE, made\n"
+    "elsewhere, nothing is charged for choosing. posterior: the same if the prior is right. kernel: a ball "
+    "that\n"
+    "holds the true kernel, and so a bound for every policy; --method distribution-free is the proven one.\n"
     "\n"
     "Examples:\n"
-    "  nadir fit log.csv --discount 0.95 --out model.npz\n"
-    "  nadir fit log.csv --discount 0.95 --policy mine.csv --out model.npz --plot guarantees.svg\n"
-    "  nadir optimize model.npz --out robust.csv";
+    "  nadir fit log.csv --discount 0.95 --policy-out policy.csv\n"
+    "  nadir fit log.csv --discount 0.95 --policy mine.csv --out explain.npz\n"
+    "  nadir fit log.csv --discount 0.95 --more 1000\n"
+    "  nadir fit log.csv --discount 0.95 --guarantee kernel --out model.npz --plot guarantees.svg";
 
 bool cli_fit_has_guarantees(const cli_fit *fit)
 {
@@ -36,7 +42,9 @@ bool cli_fit_has_guarantees(const cli_fit *fit)
 static void tell_unvisited(cli_run *run, const cli_fit *fit)
 {
     const nadir_fit_result *result = &fit->result;
-    const char *how = fit->settings.unvisited != NULL ? fit->settings.unvisited : "uniform";
+    const char *how = fit->settings.unvisited != NULL        ? fit->settings.unvisited
+                      : strcmp(fit->promised, "kernel") == 0 ? "uniform"
+                                                             : "absorb";
     const long long missing = (long long)(result->rows - result->rows_visited);
     if (missing > 0 && strcmp(result->data, "samples") != 0) {
         cli_warn(run, "%lld of %lld rows were never visited: %s%s (--unvisited %s)", missing,
@@ -59,6 +67,10 @@ static nadir_status find_ball(cli_run *run, nadir_fit *data, cli_fit *fit, nadir
     nadir_status status = NADIR_OK;
     nadir_policy *policy = NULL;
     nadir_model_data nominal;
+    if (fit->model_path == NULL) {
+        return cli_fail(run, NADIR_ERROR_ARGUMENT, "--out MODEL is needed for a guarantee of the kernel");
+    }
+    fit->policy_name = fit->policy_name != NULL ? fit->policy_name : "optimal";
     nadir_model_data_default(&nominal);
     nadir_model_view(nadir_fit_nominal(data), &nominal);
     if (nominal.rewards != NULL && !isnan(nominal.discount)) {
@@ -101,6 +113,82 @@ static nadir_status report(cli_run *run, const nadir_model *model, cli_fit *fit)
     return status;
 }
 
+/* ---- A guarantee of the return ---- */
+
+static nadir_status find_more(cli_run *run, nadir_fit *data, const nadir_policy *policy, cli_fit *fit)
+{
+    if (isnan(fit->more) && isnan(fit->target_penalty)) {
+        return NADIR_OK;
+    }
+    fit->more_visits = calloc((size_t)fit->result.rows, sizeof(double));
+    fit->more_share = calloc((size_t)fit->result.rows, sizeof(double));
+    if (fit->more_visits == NULL || fit->more_share == NULL) {
+        return cli_fail(run, NADIR_ERROR_MEMORY, "no memory for %lld rows", (long long)fit->result.rows);
+    }
+    return nadir_fit_more(run->context, data, policy, &fit->found, fit->more, fit->target_penalty,
+                          &fit->more_found, fit->more_visits, fit->more_share);
+}
+
+static nadir_status write_results(cli_run *run, nadir_fit *data, const nadir_policy *policy,
+                                  const nadir_model *model, cli_fit *fit)
+{
+    nadir_status status = NADIR_OK;
+    if (fit->policy_out != NULL) {
+        status = nadir_policy_write(run->context, nadir_fit_nominal(data), policy, fit->policy_out);
+    }
+    if (status == NADIR_OK && model != NULL) {
+        status = cli_model_digest(run, model, fit->model_digest);
+    }
+    return status == NADIR_OK && model != NULL ? nadir_model_write(run->context, model, fit->model_path, NULL)
+                                               : status;
+}
+
+static nadir_status find_return(cli_run *run, nadir_fit *data, cli_fit *fit, double begun)
+{
+    nadir_model *model = NULL;
+    nadir_policy *given = NULL;
+    nadir_policy *policy = NULL;
+    nadir_status status = nadir_fit_describe(run->context, data, &fit->result);
+    if (fit->policy_name != NULL && strcmp(fit->policy_name, "optimal") == 0 &&
+        strcmp(fit->promised, "return") == 0) {
+        status = cli_fail(
+            run, NADIR_ERROR_UNSUPPORTED,
+            "--policy optimal is made from the same data: leave it out, and a policy is chosen and its "
+            "choice paid for, or take --guarantee posterior or kernel");
+    }
+    if (status == NADIR_OK && fit->plot_path != NULL) {
+        status = cli_fail(run, NADIR_ERROR_UNSUPPORTED, "--plot draws the sets of --guarantee kernel");
+    }
+    if (status == NADIR_OK && fit->policy_name != NULL) {
+        status = cli_policy_get(run, nadir_fit_nominal(data), fit->policy_name, NULL, &given);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_fit_return(run->context, data, given, &fit->found, &policy,
+                                  fit->model_path != NULL ? &model : NULL);
+    }
+    if (status == NADIR_OK) {
+        status = find_more(run, data, policy, fit);
+    }
+    fit->nominal = nadir_fit_nominal(data);
+    nadir_model_data_default(&fit->view);
+    nadir_model_view(fit->nominal, &fit->view);
+    fit->rewards = cli_rewards_get(fit->nominal);
+    if (status == NADIR_OK) {
+        status = write_results(run, data, policy, model, fit);
+    }
+    fit->total_seconds = cli_clock() - begun;
+    if (status == NADIR_OK) {
+        tell_unvisited(run, fit);
+        cli_starts_json(run) ? cli_fit_return_json(run, fit) : cli_fit_return_text(fit);
+    }
+    nadir_model_free(model);
+    nadir_policy_free(given);
+    nadir_policy_free(policy);
+    free(fit->more_visits);
+    free(fit->more_share);
+    return status;
+}
+
 static nadir_status find_and_report(cli_run *run, cli_fit *fit)
 {
     nadir_fit *data = NULL;
@@ -108,12 +196,19 @@ static nadir_status find_and_report(cli_run *run, cli_fit *fit)
     const double begun = cli_clock();
     nadir_status status = nadir_fit_read(run->context, fit->data_path, &fit->settings, &data);
     fit->load_seconds = cli_clock() - begun;
-    if (status == NADIR_OK) {
+    fit->promised = status == NADIR_OK ? nadir_fit_promised(data) : NULL;
+    if (status == NADIR_OK && strcmp(fit->promised, "kernel") != 0) {
+        status = find_return(run, data, fit, begun);
+    } else if (status == NADIR_OK &&
+               (fit->policy_out != NULL || !isnan(fit->more) || !isnan(fit->target_penalty))) {
+        status = cli_fail(
+            run, NADIR_ERROR_UNSUPPORTED,
+            "--policy-out, --more and --target-penalty belong to a guarantee of the return, which needs "
+            "--discount, rewards, and none of --method, --scales and --set");
+    } else if (status == NADIR_OK) {
         status = find_ball(run, data, fit, &model);
-    }
-    fit->total_seconds = cli_clock() - begun;
-    if (status == NADIR_OK) {
-        status = report(run, model, fit);
+        fit->total_seconds = cli_clock() - begun;
+        status = status == NADIR_OK ? report(run, model, fit) : status;
     }
     nadir_model_free(model);
     nadir_fit_free(data);
@@ -126,11 +221,15 @@ static nadir_status check(cli_run *run, const cli_fit *fit)
     const char *format;
     cli_files files = {0};
     cli_files_read(&files, fit->data_path);
-    cli_files_read(&files, cli_policy_file(fit->policy_name));
+    cli_files_read(&files, fit->policy_name != NULL ? cli_policy_file(fit->policy_name) : NULL);
     cli_files_read(&files, fit->settings.successors);
     cli_files_read(&files, fit->settings.initial);
     cli_files_write(&files, fit->model_path);
     cli_files_write(&files, fit->plot_path);
+    cli_files_write(&files, fit->policy_out);
+    if (!isnan(fit->more) && !isnan(fit->target_penalty)) {
+        return cli_fail(run, NADIR_ERROR_ARGUMENT, "--more and --target-penalty cannot both be given");
+    }
     if (!isnan(fit->settings.discount) && !(fit->settings.discount >= 0 && fit->settings.discount < 1)) {
         return cli_fail(run, NADIR_ERROR_ILL_POSED, "the discount is %g; expected at least 0 and less than 1",
                         fit->settings.discount);
@@ -145,10 +244,10 @@ static nadir_status check(cli_run *run, const cli_fit *fit)
     if (status == NADIR_OK) {
         status = cli_open(run);
     }
-    if (status == NADIR_OK) {
+    if (status == NADIR_OK && fit->model_path != NULL) {
         status = nadir_write_format(run->context, fit->model_path, &format);
     }
-    if (status == NADIR_OK && strcmp(format, "npz") != 0) {
+    if (status == NADIR_OK && fit->model_path != NULL && strcmp(format, "npz") != 0) {
         status = cli_fail(run, NADIR_ERROR_UNSUPPORTED,
                           "%s: the model is written as .npz, which alone holds a ball", fit->model_path);
     }
@@ -158,7 +257,11 @@ static nadir_status check(cli_run *run, const cli_fit *fit)
 static int fit_main(cli_run *run, int argc, char **argv)
 {
     const char *positionals[CLI_POSITIONALS];
-    cli_fit fit = {.policy_name = "optimal", .result.size = sizeof fit.result};
+    cli_fit fit = {.result.size = sizeof fit.result,
+                   .found.size = sizeof fit.found,
+                   .more_found.size = sizeof fit.more_found,
+                   .more = NAN,
+                   .target_penalty = NAN};
     nadir_fit_settings *settings = &fit.settings;
     nadir_fit_settings_default(settings);
     int set = 0;
@@ -166,12 +269,24 @@ static int fit_main(cli_run *run, int argc, char **argv)
     cli_option of_rewards[CLI_REWARDS_OPTIONS];
     cli_rewards_options(&settings->frozen_rewards, &unseen, of_rewards);
     const cli_option own[] = {
-        {"--out", CLI_TEXT, "MODEL", NULL, &fit.model_path, "where to write the model, .npz (needed)"},
+        {"--guarantee", CLI_TEXT, "return|kernel|posterior", NULL, &settings->guarantee,
+         "what is promised (default: return; kernel where --method, --scales or --set is\n"
+         "given, for samples, and without rewards or --discount)"},
         {"--confidence", CLI_NUMBER, "C", NULL, &settings->confidence,
-         "that the true kernel is in the ball, 0 < C < 1 (default 0.95)"},
-        cli_policy_option(&fit.policy_name),
+         "of the promise, 0 < C < 1 (default 0.95)"},
+        {"--policy", CLI_TEXT, "POLICY", NULL, &fit.policy_name,
+         "one made elsewhere: a file (.csv or .npy), or uniform; kernel and posterior:\n"
+         "or optimal (default: chosen on the data; kernel: optimal)"},
+        {"--policy-out", CLI_TEXT, "FILE", NULL, &fit.policy_out,
+         "where to write the policy that the guarantee speaks of: .csv or .npy"},
+        {"--more", CLI_NUMBER, "N", NULL, &fit.more,
+         "where N more visits help the guarantee most, and what they are predicted to do"},
+        {"--target-penalty", CLI_NUMBER, "X", NULL, &fit.target_penalty,
+         "how many visits, and where, until return less guarantee is X"},
+        {"--out", CLI_TEXT, "MODEL", NULL, &fit.model_path,
+         "where to write the model with its ball, .npz; needed for kernel"},
         {"--plot", CLI_TEXT, "FILE", NULL, &fit.plot_path,
-         "draw the guarantees of the three sets: .svg or .png (by gnuplot)"},
+         "draw the guarantees of the three sets (kernel): .svg or .png (by gnuplot)"},
         {0},
     };
     const cli_option of_data[] = {
@@ -229,8 +344,7 @@ static int fit_main(cli_run *run, int argc, char **argv)
     if (!cli_parse(run, &cli_command_fit, argc, argv, groups, 1, positionals, about, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--out MODEL", fit.model_path != NULL) ||
-        !cli_unseen_parse(run, settings->frozen_rewards, unseen, &settings->unseen,
+    if (!cli_unseen_parse(run, settings->frozen_rewards, unseen, &settings->unseen,
                           &settings->unseen_value)) {
         return CLI_EXIT_USAGE;
     }
@@ -246,6 +360,6 @@ static int fit_main(cli_run *run, int argc, char **argv)
 const cli_command cli_command_fit = {
     .name = "fit",
     .arguments = "DATA",
-    .summary = "from logged data to a model whose ball holds the true kernel",
+    .summary = "from logged data to a policy and what its return is at least",
     .main = fit_main,
 };

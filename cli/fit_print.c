@@ -20,7 +20,7 @@ static void guarantee_json(cli_json *json, const nadir_fit_guarantee *guarantee,
     cli_json_object_end(json);
 }
 
-static void data_json(cli_json *json, const cli_fit *fit)
+void cli_fit_data_json(cli_json *json, const cli_fit *fit)
 {
     const nadir_fit_result *result = &fit->result;
     cli_json_text(json, "data", fit->data_path);
@@ -43,7 +43,8 @@ void cli_fit_json(const cli_run *run, const cli_fit *fit)
     const nadir_fit_guarantee *written = &result->sets[fit->settings.set - NADIR_SET_NONRECT];
     cli_json json;
     cli_json_start(&json, stdout);
-    data_json(&json, fit);
+    cli_fit_data_json(&json, fit);
+    cli_json_text(&json, "guarantee", fit->promised);
     cli_json_text(&json, "model", fit->model_path);
     cli_json_text(&json, "method", result->method);
     cli_json_double(&json, "confidence", result->confidence);
@@ -81,10 +82,9 @@ void cli_fit_json(const cli_run *run, const cli_fit *fit)
     cli_json_close(run, &json);
 }
 
-static void print_data(const cli_fit *fit)
+void cli_fit_data_text(const cli_fit *fit)
 {
     const nadir_fit_result *result = &fit->result;
-    printf("%s: a model of %s, written to %s\n", fit->data_path, result->data, fit->model_path);
     if (strcmp(result->data, "samples") == 0) {
         printf("  data           %" PRId64 " kernels of a posterior\n", result->samples);
     } else {
@@ -148,7 +148,8 @@ static void print_guarantees(const cli_fit *fit)
 
 void cli_fit_text(const cli_fit *fit)
 {
-    print_data(fit);
+    printf("%s: a model of %s, written to %s\n", fit->data_path, fit->result.data, fit->model_path);
+    cli_fit_data_text(fit);
     print_method(fit);
     if (cli_fit_has_guarantees(fit)) {
         print_guarantees(fit);

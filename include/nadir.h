@@ -922,6 +922,13 @@ typedef struct nadir_fit_settings {
                                is paid on landing; successors that were not seen pay as `unseen` says */
     nadir_unseen unseen;
     double unseen_value; /* for NADIR_UNSEEN_VALUE; a cost where rewards are costs */
+    const char *
+        guarantee; /* what is promised: "return", of the policy that is chosen or given; "posterior", the same
+                              if the prior is right; "kernel": the ball holds the true one. NULL: "return", or "kernel"
+                              where method, scales or set are given, for posterior samples, and without rewards or discount */
+    const char
+        *columns; /* what the columns of the data are called: "state=s,action=a,reward=r,next=t"; also done,
+                              truncated, episode, step, count. NULL: by common names */
 } nadir_fit_settings;
 
 NADIR_API void nadir_fit_settings_fill(nadir_fit_settings *settings, size_t size);
@@ -940,6 +947,9 @@ NADIR_API nadir_status nadir_fit_read(nadir_context *context, const char *path,
 NADIR_API void nadir_fit_free(nadir_fit *fit);
 /* The nominal model, without a ball; valid as long as the fit is. */
 NADIR_API nadir_model *nadir_fit_nominal(const nadir_fit *fit);
+
+/* What is promised: "return", "kernel" or "posterior"; as asked for, or as the settings say where nothing was. */
+NADIR_API const char *nadir_fit_promised(const nadir_fit *fit);
 
 /* The worst return of a policy over one ball of the asked confidence. */
 typedef struct nadir_fit_guarantee {
@@ -977,12 +987,67 @@ typedef struct nadir_fit_result {
     nadir_fit_guarantee sets[3]; /* nonrect (the chosen one), s, sa, at the same confidence */
     double seconds_radii;
     double seconds_guarantees;
+    int64_t dropped; /* steps whose outcome is not said, and which are not counted */
+    int64_t
+        finished; /* transitions marked as done: they lead to the last state, which is terminal and pays 0 */
 } nadir_fit_result;
+
+/* What the data are: the members of the result down to `norm` but for samples; the others are 0. */
+NADIR_API nadir_status nadir_fit_describe(nadir_context *context, const nadir_fit *fit,
+                                          nadir_fit_result *result);
 
 /* The model with its ball. policy: of the model nadir_fit_nominal, for which scales are chosen and guarantees
  * given; NULL: the nominal optimum. result->size must be set. */
 NADIR_API nadir_status nadir_fit_model(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
                                        nadir_fit_result *result, nadir_model **model);
+
+/* What the data promise of the return of one policy: docs/fit.md says on which grounds. */
+typedef struct nadir_fit_return_result {
+    size_t size;
+    const char *guarantee; /* "return" or "posterior" */
+    double confidence;
+    double nominal_return; /* of the policy, on the posterior mean */
+    double guaranteed;     /* the promise. A policy chosen on these data: first order, measured, no theorem */
+    double posterior_bound; /* the return is at least this with the asked confidence, if the prior is right */
+    double level_used;      /* 1 - confidence, less what the choice of the policy costs */
+    double deviation;       /* of the return over the posterior, to first order */
+    double weight;          /* z: the policy maximises the return less z deviations; NaN: it was given */
+    int64_t ties;           /* rows that the data do not tell from those that were chosen */
+    int64_t draws;
+    double monte_carlo_confidence; /* that the bounds are not above the quantiles that the draws estimate */
+    bool extrapolated;             /* level_used is beyond the draws: a normal tail goes on from them */
+    double behaviour_return;       /* of the policy that made the data, on the posterior mean */
+    int64_t rows_barred;           /* without data, in states with data: never chosen */
+    double reward_deviation;       /* pooled, of rewards within a transition; 0: they do not vary */
+    double radius;             /* of the ball whose worst case is `guaranteed`; NaN: none, or not asked for */
+    double radius_lower_bound; /* proven: the worst return over the ball of the model */
+    bool radius_certified;
+    double seconds_policy, seconds_draws, seconds_radius;
+} nadir_fit_return_result;
+
+/* policy: one made elsewhere, of the model nadir_fit_nominal; NULL: one is chosen on the data. *chosen: the policy that
+ * the result speaks of, or NULL where it is not asked for. *model: the nominal model with the ball whose worst return
+ * for the policy is the guarantee; it explains the guarantee and does not hold the true kernel with any confidence;
+ * model may be NULL. Needs counts, rewards and a discount. */
+NADIR_API nadir_status nadir_fit_return(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
+                                        nadir_fit_return_result *result, nadir_policy **chosen,
+                                        nadir_model **model);
+
+/* Where more data help a policy most. */
+typedef struct nadir_fit_more_result {
+    size_t size;
+    double visits;            /* that were asked for, or that the target needs */
+    double penalty;           /* now: nominal return less guarantee */
+    double penalty_told;      /* predicted, with the visits where they help most */
+    double penalty_even;      /* predicted, with as many visits of every row with data */
+    double penalty_as_before; /* predicted, with more of what the data have */
+} nadir_fit_more_result;
+
+/* visits: how many; or NaN, and penalty: the target. more, share: [rows] visits that each row should get, and its share
+ * of the variance of the return now. found: of this policy. NADIR_ERROR_ILL_POSED: no number of visits is enough. */
+NADIR_API nadir_status nadir_fit_more(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
+                                      const nadir_fit_return_result *found, double visits, double penalty,
+                                      nadir_fit_more_result *result, double *more, double *share);
 
 /* ---------------------------------------------------------------------------------------------------------
  * Verification: the files of a robust evaluation, checked again without a search

@@ -79,7 +79,7 @@ nadir_status nadir_data_table_find(nadir_context *context, nadir_data_table *tab
         }
     }
     NADIR_RESERVE(context, table->entries, table->count + 1, table->capacity);
-    table->entries[table->count] = (nadir_data_entry){state, action, successor, mark, 0, 0};
+    table->entries[table->count] = (nadir_data_entry){state, action, successor, mark, 0, 0, 0};
     table->slots[slot] = table->count;
     *index = table->count++;
 cleanup:
@@ -255,6 +255,17 @@ static nadir_status number_fail(const nadir_data_collector *collector, const nad
     return nadir_data_fail(collector, row->line, "%s %s; expected %s", name, text, expected);
 }
 
+/* Welford's update of the sum of squares about the mean. */
+static void add_reward(nadir_data_entry *entry, double count, double reward)
+{
+    if (count > 0) {
+        const double before = entry->count > 0 ? reward - entry->reward / entry->count : 0;
+        entry->count += count;
+        entry->reward += count * reward;
+        entry->square += count * before * (reward - entry->reward / entry->count);
+    }
+}
+
 /* Adds the transition of a row; a count of 0 only says that its states and its action are there. */
 static nadir_status add_transition(nadir_data_collector *collector, const nadir_data_row *row,
                                    int64_t successor)
@@ -269,8 +280,7 @@ static nadir_status add_transition(nadir_data_collector *collector, const nadir_
         return number_fail(collector, row, "reward", reward, "a finite number");
     }
     NADIR_TRY(find_transition(collector, row, successor, &index));
-    collector->table.entries[index].count += count;
-    collector->table.entries[index].reward += count * reward;
+    add_reward(&collector->table.entries[index], count, reward);
     collector->observations++;
     return NADIR_OK;
 }

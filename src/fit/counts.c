@@ -9,7 +9,7 @@ void nadir_counts_free(nadir_context *context, nadir_counts *counts)
         return;
     }
     NADIR_RELEASE(context, counts->state_rows, counts->row_starts, counts->columns, counts->counts,
-                  counts->reward_sums, counts->initial, counts);
+                  counts->reward_sums, counts->reward_squares, counts->initial, counts);
 }
 
 /* The first row of each state. */
@@ -60,6 +60,7 @@ static nadir_status fill_rows(const nadir_data_collector *collector, nadir_count
     NADIR_NEW(context, counts->counts, counts->nonzeros);
     if (NADIR_DATA_HAS(collector->columns, NADIR_DATA_REWARD)) {
         NADIR_NEW(context, counts->reward_sums, counts->nonzeros);
+        NADIR_NEW(context, counts->reward_squares, counts->nonzeros);
     }
     double rewards = 0;
     for (int64_t i = 0; i < counts->nonzeros; i++) {
@@ -70,6 +71,7 @@ static nadir_status fill_rows(const nadir_data_collector *collector, nadir_count
         rewards += fabs(entry->reward);
         if (counts->reward_sums != NULL) {
             counts->reward_sums[i] = entry->reward;
+            counts->reward_squares[i] = fmax(entry->square, 0);
         }
     }
     if (!isfinite(counts->total) || !isfinite(rewards)) {

@@ -35,8 +35,9 @@ typedef struct nadir_counts {
     double *counts;      /* [nonzeros] > 0 */
     double *
         reward_sums; /* [nonzeros] sum of count * reward of each transition; NULL: the data have no rewards */
-    int64_t episodes; /* 0: the data are no trajectories */
-    double *initial;  /* [states] how many episodes began in each state; NULL: the data are no trajectories */
+    double *reward_squares; /* [nonzeros] sum of count * (reward - mean)^2; NULL: likewise */
+    int64_t episodes;       /* 0: the data are no trajectories */
+    double *initial; /* [states] how many episodes began in each state; NULL: the data are no trajectories */
 } nadir_counts;
 
 void nadir_counts_free(nadir_context *context, nadir_counts *counts);
@@ -92,7 +93,7 @@ void nadir_data_clear(nadir_context *context, nadir_data *data);
 /*
  * Sums over transitions, found by (state, action, successor).
  *
- * The transitions stand in the order in which they first came, 32 bytes each; beside them an open-addressing
+ * The transitions stand in the order in which they first came, 40 bytes each; beside them an open-addressing
  * table of their numbers, at most half full, so that a look-up takes two memory accesses.
  */
 
@@ -101,6 +102,7 @@ typedef struct nadir_data_entry {
     uint32_t mark; /* part of the hash: rejects most other entries, and gives the slot when the table grows */
     double count;
     double reward; /* sum of count * reward */
+    double square; /* sum of count * (reward - mean)^2 */
 } nadir_data_entry;
 
 /* All zero is empty. */

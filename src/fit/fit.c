@@ -13,6 +13,7 @@
 static const char *const methods[] = {"posterior", "bootstrap", "distribution-free"};
 static const char *const scales[] = {"ones", "deviation", "occupancy", "sensitivity", "auto"};
 static const char *const unvisited[] = {"uniform", "pin", "absorb"};
+static const char *const promises[] = {"return", "kernel", "posterior"};
 
 const char *nadir_fit_method_name(nadir_fit_method method)
 {
@@ -110,6 +111,14 @@ nadir_status nadir_fit_check_settings(nadir_context *context, const nadir_fit_se
     NADIR_TRY(
         find_word(context, "unvisited", settings->unvisited, 3, unvisited, NADIR_UNVISITED_UNIFORM, &place));
     options->unvisited = (nadir_unvisited)place;
+    const bool of_ball = settings->method != NULL || settings->scales != NULL ||
+                         settings->set > NADIR_SET_NONRECT || data_kind == NADIR_DATA_SAMPLES ||
+                         isnan(settings->discount);
+    NADIR_TRY(find_word(context, "guarantee", settings->guarantee, 3, promises,
+                        of_ball ? NADIR_PROMISE_KERNEL : NADIR_PROMISE_RETURN, &options->guarantee));
+    if (options->guarantee != NADIR_PROMISE_KERNEL && settings->unvisited == NULL) {
+        options->unvisited = NADIR_UNVISITED_ABSORB;
+    }
     options->method = (nadir_fit_method)method;
     options->confidence = settings->confidence;
     options->norm = settings->norm;
@@ -456,6 +465,23 @@ nadir_model *nadir_fit_nominal(const nadir_fit *fit)
     return fit->nominal;
 }
 
+const char *nadir_fit_promised(const nadir_fit *fit)
+{
+    return promises[fit->options.guarantee];
+}
+
+/* Without rewards there is no return to promise: unless asked for, the promise is of the kernel. */
+static nadir_status check_settings(nadir_context *context, const nadir_fit_settings *settings,
+                                   nadir_fit *made)
+{
+    nadir_fit_settings use = *settings;
+    const nadir_counts *counts = made->data.counts;
+    if (use.guarantee == NULL && counts != NULL && counts->reward_sums == NULL) {
+        use.guarantee = promises[NADIR_PROMISE_KERNEL];
+    }
+    return nadir_fit_check_settings(context, &use, made->data.kind, &made->options);
+}
+
 nadir_status nadir_fit_create(nadir_context *context, nadir_data *data, nadir_data *listed,
                               const nadir_fit_settings *settings, nadir_fit **fit)
 {
@@ -467,7 +493,7 @@ nadir_status nadir_fit_create(nadir_context *context, nadir_data *data, nadir_da
     made->listed = *listed;
     *data = (nadir_data){0};
     *listed = (nadir_data){0};
-    NADIR_CHECK(nadir_fit_check_settings(context, settings, made->data.kind, &made->options));
+    NADIR_CHECK(check_settings(context, settings, made));
     const nadir_evidence_settings evidence = {.all = made->options.domain == NADIR_DOMAIN_SIMPLEX,
                                               .listed = made->listed.counts,
                                               .prior = made->options.prior,

@@ -47,6 +47,12 @@ nadir_status nadir_scales_exposure(nadir_context *context, const nadir_evidence 
 
 typedef enum nadir_fit_method { NADIR_FIT_POSTERIOR, NADIR_FIT_BOOTSTRAP, NADIR_FIT_FREE } nadir_fit_method;
 
+typedef enum nadir_fit_promise {
+    NADIR_PROMISE_RETURN,
+    NADIR_PROMISE_KERNEL,
+    NADIR_PROMISE_POSTERIOR
+} nadir_fit_promise;
+
 /* The settings, checked. */
 typedef struct nadir_fit_options {
     nadir_fit_method method;
@@ -58,6 +64,7 @@ typedef struct nadir_fit_options {
     double norm;
     nadir_set set;
     int64_t samples; /* 0: as many as are worth their time */
+    int guarantee;   /* nadir_fit_promise */
 } nadir_fit_options;
 
 struct nadir_fit {

@@ -281,25 +281,26 @@ static nadir_status find_guarantees(nadir_context *context, search *self)
 
 /* ------------------------------------------------------------------------------------------ result */
 
-/* The description of the data. Overwrites x. */
-static void describe(search *self)
+/* The description of the data. */
+static nadir_status describe(nadir_context *context, const nadir_fit *fit, nadir_fit_result *result)
 {
-    const nadir_fit *fit = self->fit;
+    nadir_status status = NADIR_OK;
     const nadir_counts *counts = fit->data.counts;
-    nadir_fit_result *result = &self->result;
+    double *visits = NULL;
+    NADIR_NEW(context, visits, fit->evidence.rows);
     result->data = nadir_data_kind_name(fit->data.kind);
     result->states = fit->evidence.states;
     result->rows = fit->evidence.rows;
     for (int64_t row = 0; row < result->rows; row++) {
         result->rows_known += fit->evidence.kinds[row] == NADIR_ROW_KNOWN ? 1 : 0;
         if (nadir_evidence_seen(&fit->evidence, row) > 0) {
-            self->x[result->rows_visited++] = fit->evidence.visits[row];
+            visits[result->rows_visited++] = fit->evidence.visits[row];
         }
     }
     const int64_t middle = result->rows_visited / 2 + 1;
-    result->visits_min = counts != NULL ? nadir_order_statistic(result->rows_visited, self->x, 1) : NAN;
+    result->visits_min = counts != NULL ? nadir_order_statistic(result->rows_visited, visits, 1) : NAN;
     result->visits_median =
-        counts != NULL ? nadir_order_statistic(result->rows_visited, self->x, middle) : NAN;
+        counts != NULL ? nadir_order_statistic(result->rows_visited, visits, middle) : NAN;
     result->observations = counts != NULL ? counts->observations : 0;
     result->total = counts != NULL ? counts->total : 0;
     result->episodes = counts != NULL ? counts->episodes : 0;
@@ -308,6 +309,18 @@ static void describe(search *self)
     result->prior = counts != NULL && isnan(fit->options.concentration) ? fit->options.prior : NAN;
     result->domain = fit->options.domain;
     result->norm = fit->options.norm;
+cleanup:
+    nadir_release(context, visits);
+    return status;
+}
+
+nadir_status nadir_fit_describe(nadir_context *context, const nadir_fit *fit, nadir_fit_result *result)
+{
+    nadir_fit_result found = {.size = sizeof found};
+    NADIR_TRY(describe(context, fit, &found));
+    return nadir_result_copy(result, &found, sizeof found)
+               ? NADIR_OK
+               : nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the fit result is not set");
 }
 
 static nadir_status make_model(nadir_context *context, const search *self, nadir_set set, nadir_model **model)
@@ -340,7 +353,7 @@ nadir_status nadir_fit_models(nadir_context *context, nadir_fit *fit, const nadi
     run.result.seconds_radii = nadir_clock_seconds() - begun;
     NADIR_CHECK(find_guarantees(context, &run));
     run.result.seconds_guarantees = nadir_clock_seconds() - begun - run.result.seconds_radii;
-    describe(&run);
+    NADIR_CHECK(describe(context, fit, &run.result));
     if (!nadir_result_copy(result, &run.result, sizeof run.result)) {
         NADIR_CHECK(nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the fit result is not set"));
     }

@@ -6,10 +6,10 @@ run generate riverswim river.csv --quiet
 "$examples/simulate-log" river.csv 100 20 1 >log.csv
 
 # Every key, and a ball that holds the nominal kernel.
-run fit log.csv --discount 0.95 --out model.npz --samples 1000 --json
+run fit log.csv --guarantee kernel --discount 0.95 --out model.npz --samples 1000 --json
 expect_status 0
 expect_no_err
-for key in data data_kind observations total_count episodes states rows rows_visited rows_unvisited rows_known visits_min \
+for key in data data_kind guarantee observations total_count episodes states rows rows_visited rows_unvisited rows_known visits_min \
     visits_median model method confidence prior samples set norm domain scales radius policy nominal_return lower_bound \
     guarantees candidates robust_return penalty certified nonzeros discount model_sha256 plot seconds load radii total \
     warnings; do
@@ -26,9 +26,9 @@ lower=$(number lower_bound)
 nominal=$(number nominal_return)
 
 # The same seed gives the same file, another one another radius.
-run fit log.csv --discount 0.95 --out again.npz --samples 1000 --quiet --threads 2
+run fit log.csv --guarantee kernel --discount 0.95 --out again.npz --samples 1000 --quiet --threads 2
 cmp -s model.npz again.npz || complain "two runs differ"
-run fit log.csv --discount 0.95 --out other.npz --samples 1000 --seed 7 --json
+run fit log.csv --guarantee kernel --discount 0.95 --out other.npz --samples 1000 --seed 7 --json
 [[ $(number radius) != "$radius" ]] || complain "the seed does not matter"
 
 # The other commands need no more.
@@ -49,14 +49,14 @@ expect_status 0
 enough_for_memcheck
 
 # As text; with a policy; the other sets; what is possible.
-run fit log.csv --discount 0.95 --out text.npz --policy robust.csv --samples 1000
+run fit log.csv --guarantee kernel --discount 0.95 --out text.npz --policy robust.csv --samples 1000
 expect_status 0
 expect_out "2000 transitions in 100 episodes"
 expect_out "12 of 12 visited"
 expect_out "sa-rectangular"
 expect_out "chosen"
 for set in s sa; do
-    run fit log.csv --discount 0.95 --out "$set.npz" --set $set --samples 1000 --json
+    run fit log.csv --guarantee kernel --discount 0.95 --out "$set.npz" --set $set --samples 1000 --json
     expect_json set "\"$set\""
     lower=$(number lower_bound)
     run evaluate "$set.npz" --policy optimal --json
@@ -68,26 +68,26 @@ for set in s sa; do
     expect_status 0
 done
 cut -d, -f1-3 river.csv >possible.csv
-run fit log.csv --discount 0.95 --out support.npz --successors possible.csv --samples 1000 --json
+run fit log.csv --guarantee kernel --discount 0.95 --out support.npz --successors possible.csv --samples 1000 --json
 expect_json domain '"support"'
 run evaluate support.npz --policy optimal --json
 expect_json domain '"support"'
-run fit log.csv --discount 0.95 --out free.npz --method distribution-free --json
+run fit log.csv --guarantee kernel --discount 0.95 --out free.npz --method distribution-free --json
 expect_json method '"distribution-free"'
 expect_json prior 0
-run fit log.csv --discount 0.95 --out boot.npz --method bootstrap --samples 1000 --json
+run fit log.csv --guarantee kernel --discount 0.95 --out boot.npz --method bootstrap --samples 1000 --json
 expect_json method '"bootstrap"'
-run fit log.csv --discount 0.95 --out inf.npz --norm inf --samples 1000 --json
+run fit log.csv --guarantee kernel --discount 0.95 --out inf.npz --norm inf --samples 1000 --json
 expect_json norm '"inf"'
 
 # A picture, and what is left out where there are no guarantees.
 if command -v gnuplot >/dev/null; then
-    run fit log.csv --discount 0.95 --out plot.npz --samples 1000 --plot bars.svg --json
+    run fit log.csv --guarantee kernel --discount 0.95 --out plot.npz --samples 1000 --plot bars.svg --json
     expect_status 0
     expect_json plot '"bars.svg"'
     grep -q 'sa-rectangular' bars.svg || complain "the picture names no set"
 fi
-run fit log.csv --out bare.npz --samples 1000 --plot none.svg --json
+run fit log.csv --guarantee kernel --out bare.npz --samples 1000 --plot none.svg --json
 expect_status 0
 expect_err "without --discount"
 expect_err "none.svg is not drawn"
@@ -98,14 +98,14 @@ expect_json scales '"deviation"'
 # Rows that were never visited are counted and treated as told.
 head -n 8 log.csv >short.csv
 for how in uniform pin absorb; do
-    run fit short.csv --discount 0.95 --states 6 --actions 2 --unvisited $how --out short.npz --samples 200
+    run fit short.csv --guarantee kernel --discount 0.95 --states 6 --actions 2 --unvisited $how --out short.npz --samples 200
     expect_status 0
     expect_err "rows were never visited"
     expect_err "(--unvisited $how)"
 done
 
 # Standard input; posterior samples.
-"$NADIR" fit - --discount 0.9 --out stdin.npz --samples 1000 --json <log.csv >stdout.txt 2>stderr.txt
+"$NADIR" fit - --guarantee kernel --discount 0.9 --out stdin.npz --samples 1000 --json <log.csv >stdout.txt 2>stderr.txt
 expect_json data '"-"'
 {
     echo idoutcome,idstatefrom,idaction,idstateto,probability,reward
@@ -129,7 +129,7 @@ printf 'state,action,next_state,count\n0,0,1,-1\n' >bad.csv
 expect_failure 3 "bad.csv:2:" fit bad.csv --discount 0.9 --out bad.npz
 expect_failure 3 "nowhere.csv" fit nowhere.csv --discount 0.9 --out bad.npz
 [[ ! -e bad.npz ]] || complain "a model of bad data"
-expect_failure 2 "--out MODEL is needed" fit log.csv
+expect_failure 2 "--out MODEL is needed" fit log.csv --guarantee kernel
 expect_failure 2 "bad.csv: the model is written as .npz" fit log.csv --out bad.csv
 expect_failure 2 "method: 'magic' given" fit log.csv --out x.npz --method magic
 expect_failure 2 "the confidence is 2" fit log.csv --out x.npz --confidence 2
@@ -139,5 +139,43 @@ expect_failure 3 "" fit log.csv --out x.npz --discount 0.9 --policy nowhere.csv
 run fit --help
 expect_status 0
 expect_out "--successors"
+
+# A guarantee of the return: every key, the policy it speaks of, the ball that explains it.
+run fit log.csv --discount 0.95 --successors possible.csv --out explain.npz --policy-out chosen.csv --more 500 --json
+expect_status 0
+for key in guarantee guaranteed grounds posterior_bound nominal_return penalty deviation behaviour_return level_used weight ties \
+    draws monte_carlo_confidence extrapolated rows_barred reward_deviation policy policy_out model radius lower_bound certified \
+    more visits penalty_told penalty_even penalty_as_before share seconds; do
+    expect_out "\"$key\": "
+done
+expect_json guarantee '"return"'
+expect_json draws 10000
+guaranteed=$(number guaranteed)
+bound=$(number posterior_bound)
+penalty=$(number penalty | head -n 1)
+awk "BEGIN { exit !($guaranteed <= $bound) }" || complain "the guarantee $guaranteed is above the posterior bound $bound"
+run evaluate explain.npz --policy chosen.csv --json
+awk "BEGIN { exit !($(number lower_bound) >= $guaranteed - 1e-6 && $(number lower_bound) <= $guaranteed + 0.05 * $penalty) }" ||
+    complain "the ball returns $(number lower_bound), not $guaranteed"
+run fit log.csv --discount 0.95 --successors possible.csv --out again.npz --policy-out again.csv --more 500 --quiet --threads 2
+cmp -s explain.npz again.npz && cmp -s chosen.csv again.csv || complain "two runs differ"
+run fit log.csv --discount 0.95 --successors possible.csv
+expect_out "first order, measured, no theorem"
+expect_out "the line to beat"
+run fit log.csv --discount 0.95 --successors possible.csv --policy uniform --json
+expect_json ties 0
+expect_out "of a policy made elsewhere"
+run fit log.csv --discount 0.95 --successors possible.csv --guarantee posterior --target-penalty 50
+expect_out "if the prior is right"
+expect_out "visits more"
+run fit log.csv --discount 0.95 --out text.npz
+expect_out "explains the guarantee; does not hold the kernel"
+expect_failure 2 "made from the same data" fit log.csv --discount 0.95 --policy optimal
+expect_failure 2 "cannot both be given" fit log.csv --discount 0.95 --more 5 --target-penalty 5
+expect_failure 2 "belong to a guarantee of the return" fit log.csv --discount 0.95 --guarantee kernel --more 5 --out x.npz
+expect_failure 2 "--plot draws the sets" fit log.csv --discount 0.95 --plot x.svg
+expect_failure 3 "needs a discount" fit log.csv --guarantee return
+expect_failure 2 "needs counted transitions" fit samples.csv --discount 0.9 --guarantee return
+expect_failure 2 "guarantee: 'magic' given" fit log.csv --discount 0.9 --guarantee magic
 
 finish

@@ -52,6 +52,7 @@ static nadir_fit_settings quick(void)
     nadir_fit_settings settings;
     nadir_fit_settings_default(&settings);
     settings.discount = 0.9;
+    settings.guarantee = "kernel";
     settings.samples = test_memcheck() ? 150 : 500;
     return settings;
 }

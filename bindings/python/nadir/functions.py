@@ -510,8 +510,9 @@ def fit(
     context = Context(threads, seed, progress)  # of its own: draws use up its random stream
     settings = filled("fit_settings")
     start = None if initial is None else (initial if isinstance(initial, os.PathLike) else str(initial))
-    words = [encoded(word) for word in (method, successors, unvisited, scales, start)]
-    settings.method, settings.successors, settings.unvisited, settings.scales, settings.initial = words
+    words = [encoded(word) for word in (method, successors, unvisited, scales, start, "kernel")]
+    settings.method, settings.successors, settings.unvisited, settings.scales, settings.initial = words[:5]
+    settings.guarantee = words[5]
     numbers = {"confidence": confidence, "discount": gamma, "prior": prior, "concentration": concentration}
     numbers |= {"states": states, "actions": actions, "samples": samples}
     for name, value in numbers.items():
