@@ -2,6 +2,7 @@
 #include "explain.h"
 #include "files.h"
 #include "gnuplot.h"
+#include "horizon.h"
 #include "input.h"
 #include "robust.h"
 #include "verdict.h"
@@ -27,7 +28,8 @@ static const char about[] =
     "  nadir evaluate model.npz --policy uniform --radius 0.1\n"
     "  nadir evaluate model.npz --policy new.csv --policy old.csv --radius 0.1 --difference\n"
     "  nadir evaluate model.npz --policy best.csv --radius 0.1 --domain support --kernel worst.npz\n"
-    "  nadir evaluate model.npz --policy optimal --radius radii.csv --set sa --norm 1 --json";
+    "  nadir evaluate model.npz --policy optimal --radius radii.csv --set sa --norm 1 --json\n"
+    "  nadir evaluate model.npz --policy uniform --radius 0.1 --horizon 50 --discount 1";
 
 typedef struct evaluate_report {
     cli_input input; /* its policy is the first */
@@ -37,6 +39,7 @@ typedef struct evaluate_report {
     cli_explain explain;
     cli_explain most; /* of the damage: one row; empty: not known */
     double smaller;   /* a radius at which it is proven, where it is not; NaN: none is known */
+    int64_t horizon;  /* -1: none */
     int count;        /* of policies */
     cli_evaluated evaluated[CLI_LIST_LENGTH];
     bool compares;               /* --difference */
@@ -51,6 +54,9 @@ static void print_json(const cli_run *run, const nadir_model *model, const evalu
     cli_input_json_start(&json, &report->input);
     cli_robust_json(&json, robust);
     cli_json_bool(&json, "optimistic", optimistic);
+    if (report->horizon > 0) {
+        cli_json_integer(&json, "horizon", report->horizon);
+    }
     cli_input_json(&json, &report->input);
     if (report->count > 1) {
         cli_policies_json(&json, report->count, report->evaluated);
@@ -108,12 +114,15 @@ static void print_text(const cli_run *run, const nadir_model *model, const evalu
     char number[32];
     cli_verdict_robust(robust, settings, report->smaller);
     cli_explain_most(model, &report->most);
-    if (!settings->optimistic && robust->penalty > 0) {
+    if (!settings->optimistic && robust->penalty > 0 && !(report->horizon > 0)) {
         cli_next(run, "optimize", report->input.model_path, true, "");
     }
     cli_block_line("policy", "%s", report->evaluated[0].policy);
     cli_block_line("ball", "%s",
                    cli_ball_words(robust->radius, robust->norm, robust->set, robust->domain, text));
+    if (report->horizon > 0) {
+        cli_block_line("horizon", "%" PRId64 " steps, one kernel for all of them", report->horizon);
+    }
     cli_rewards_text(&report->input.rewards, "rewards   ");
     if (!robust->kernel_valid) {
         cli_block_line("kernel", "has negative entries, down to %s; --domain simplex allows none",
@@ -225,6 +234,23 @@ static bool answered(nadir_status status, const char *stop_reason)
     return status == NADIR_OK || (status == NADIR_ERROR_NOT_CONVERGED && stop_reason != NULL);
 }
 
+/* One policy over the steps of a horizon, and the file where it is the only one. */
+static nadir_status solve_horizon(cli_run *run, nadir_model *model, const cli_setup *setup,
+                                  const nadir_ball *ball, const evaluate_report *report, cli_evaluated *one)
+{
+    const double whole = 1;
+    nadir_model *worst = NULL;
+    nadir_status status =
+        cli_horizon_robust(run, model, report->horizon, one->policy, one->digest, ball, &setup->robust, 1,
+                           &whole, &one->robust, report->kernel_model_path != NULL ? &worst : NULL);
+    if (worst != NULL && answered(status, one->robust.stop_reason)) {
+        const nadir_status written = nadir_model_write(run->context, worst, report->kernel_model_path, NULL);
+        status = status != NADIR_OK ? status : written;
+    }
+    nadir_model_free(worst);
+    return status;
+}
+
 /* One policy, and the files where it is the only one. *solver: for further questions. */
 static nadir_status solve_one(cli_run *run, nadir_model *model, const cli_setup *setup,
                               const nadir_ball *ball, evaluate_report *report, cli_evaluated *one,
@@ -235,8 +261,11 @@ static nadir_status solve_one(cli_run *run, nadir_model *model, const cli_setup 
                                               report->kernel_model_path != NULL || report->explain.wanted ||
                                               report->explain.plot_path != NULL));
     nadir_worst *worst = NULL;
-    nadir_status status = cli_input_solver(run, model, one->policy, &setup->solver, one->digest, solver);
-    if (status == NADIR_OK) {
+    const bool steps = report->horizon > 0;
+    nadir_status status =
+        steps ? solve_horizon(run, model, setup, ball, report, one)
+              : cli_input_solver(run, model, one->policy, &setup->solver, one->digest, solver);
+    if (status == NADIR_OK && !steps) {
         status = nadir_solver_robust(run->context, *solver, ball, &setup->robust, &one->robust,
                                      keep ? &worst : NULL);
     }
@@ -247,7 +276,7 @@ static nadir_status solve_one(cli_run *run, nadir_model *model, const cli_setup 
         }
         status = status != NADIR_OK ? status : written;
     }
-    if (status == NADIR_OK) {
+    if (status == NADIR_OK && !steps) {
         report->smaller = find_smaller(run, *solver, ball, &setup->robust, report);
     }
     if (report->count > 1 && status != NADIR_OK) {
@@ -372,19 +401,40 @@ static bool take_policies(const cli_run *run, const cli_list *policies, evaluate
     return wrong == NULL || cli_wrong(run, wrong);
 }
 
+static bool check_horizon(const cli_run *run, const cli_setup *setup, const evaluate_report *report)
+{
+    static const char *const names[] = {
+        "--difference",   "--kernel", "--witness", "--explain", "--explain-rows",
+        "--explain-plot", "--method", "--backend", "--engine",  NULL};
+    const bool used[] = {report->compares,
+                         report->kernel_path != NULL,
+                         report->witness_path != NULL,
+                         report->explain.wanted,
+                         report->explain.limit >= 0,
+                         report->explain.plot_path != NULL,
+                         setup->robust.method != NULL,
+                         setup->solver.backend != NULL,
+                         run->engine_name != NULL};
+    return cli_horizon_check(run, report->horizon, names, used);
+}
+
 static int evaluate_main(cli_run *run, int argc, char **argv)
 {
     cli_setup setup = {0};
     cli_setup_default(&setup);
     cli_list policies = {0};
-    evaluate_report report = {
-        .difference.size = sizeof report.difference, .explain.limit = -1, .most.limit = 1, .smaller = NAN};
+    evaluate_report report = {.difference.size = sizeof report.difference,
+                              .explain.limit = -1,
+                              .most.limit = 1,
+                              .smaller = NAN,
+                              .horizon = -1};
     cli_methods methods;
     const cli_option own[] = {
         cli_policies_option(&policies),
         {"--difference", CLI_FLAG, NULL, NULL, &report.compares,
          "of two policies: the worst case, over the ball, of the return of the first\n"
          "less that of the second under the same kernel"},
+        cli_horizon_option(&report.horizon),
         {"--explain", CLI_FLAG, NULL, NULL, &report.explain.wanted,
          "who does the damage: the rows that carry the most of the penalty, how much\n"
          "probability moves in them, from where to where"},
@@ -420,7 +470,7 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
         return exit;
     }
     if (!cli_needed(run, "--policy FILE|uniform|optimal", policies.count > 0) ||
-        !take_policies(run, &policies, &report)) {
+        !take_policies(run, &policies, &report) || !check_horizon(run, &setup, &report)) {
         return CLI_EXIT_USAGE;
     }
     report.explain.wanted = report.explain.wanted || report.explain.limit >= 0;

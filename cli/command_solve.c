@@ -1,9 +1,12 @@
 /* command_solve.c: nadir solve: the ordinary optimum of a model. */
 #include "files.h"
+#include "horizon.h"
 #include "input.h"
 #include "verdict.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char about[] =
     "The best policy for the kernel as it stands, with no uncertainty, and its return. The policy is\n"
@@ -21,6 +24,7 @@ static const char about[] =
 typedef struct solve_report {
     cli_input input; /* its policy is the file to write; NULL: none */
     nadir_optimum_result result;
+    int64_t horizon; /* -1: none */
 } solve_report;
 
 static void print_json(const cli_run *run, const solve_report *report)
@@ -39,6 +43,9 @@ static void print_json(const cli_run *run, const solve_report *report)
     cli_json_integer(&json, "solves", result->solves);
     cli_json_integer(&json, "products", result->products);
     cli_json_text(&json, "backend", result->backend);
+    if (report->horizon > 0) {
+        cli_json_integer(&json, "horizon", report->horizon);
+    }
     cli_input_json(&json, &report->input);
     cli_json_object(&json, "seconds");
     cli_json_double(&json, "load", report->input.load_seconds);
@@ -53,10 +60,14 @@ static void print_text(const cli_run *run, const nadir_model *model, const nadir
 {
     const nadir_optimum_result *result = &report->result;
     char number[32];
-    char further[CLI_WORDS_LENGTH + 64] = " --policy optimal --radius 0.1";
+    char further[CLI_WORDS_LENGTH + 96] = " --policy optimal --radius 0.1";
     char path[CLI_WORDS_LENGTH] = "";
     if (report->input.policy_name != NULL && cli_words_add(path, report->input.policy_name)) {
         (void)snprintf(further, sizeof further, " --policy%s --radius 0.1", path);
+    }
+    if (report->horizon > 0) {
+        const size_t used = strlen(further);
+        (void)snprintf(further + used, sizeof further - used, " --horizon %" PRId64, report->horizon);
     }
     cli_verdict_line("Optimum", "%s   without uncertainty", cli_short(result->nominal_optimum, number));
     cli_next(run, "evaluate", report->input.model_path, false, further);
@@ -79,15 +90,15 @@ static void print_text(const cli_run *run, const nadir_model *model, const nadir
     printf("  seconds        %.3g\n", result->seconds);
 }
 
-/* Policy and numbers of a search that ended, at the optimum or at the limit. */
+/* Policy and numbers of a search that ended, at the optimum or at the limit. policy NULL: it is written. */
 static nadir_status report_result(cli_run *run, const nadir_model *model, const nadir_policy *policy,
                                   solve_report *report)
 {
     cli_input *input = &report->input;
-    nadir_status status = input->policy_name != NULL
+    nadir_status status = input->policy_name != NULL && policy != NULL
                               ? nadir_policy_write(run->context, model, policy, input->policy_name)
                               : NADIR_OK;
-    if (status == NADIR_OK) {
+    if (status == NADIR_OK && policy != NULL) {
         status = cli_policy_digest(run, policy, input->policy_digest);
     }
     if (status == NADIR_OK) {
@@ -98,6 +109,28 @@ static nadir_status report_result(cli_run *run, const nadir_model *model, const 
             print_text(run, model, policy, report);
         }
     }
+    return status;
+}
+
+/* The best policies by time step. */
+static nadir_status solve_horizon(cli_run *run, const nadir_read_settings *reading, solve_report *report)
+{
+    nadir_model *model = NULL;
+    nadir_policy **policies = calloc((size_t)report->horizon, sizeof(nadir_policy *));
+    nadir_status status =
+        policies == NULL ? NADIR_ERROR_MEMORY : cli_input_read(run, reading, &report->input, &model);
+    if (status == NADIR_OK) {
+        status = nadir_horizon_optimum(run->context, model, report->horizon, policies, &report->result);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_policy_write_steps(run->context, model, report->horizon,
+                                          (const nadir_policy *const *)policies, report->input.policy_name);
+    }
+    if (status == NADIR_OK) {
+        status = report_result(run, model, NULL, report);
+    }
+    cli_policies_free(policies, report->horizon);
+    cli_input_close(&report->input, model);
     return status;
 }
 
@@ -132,7 +165,7 @@ static int solve_main(cli_run *run, int argc, char **argv)
     nadir_optimum_settings settings;
     nadir_read_settings_default(&reading);
     nadir_optimum_settings_default(&settings);
-    solve_report report = {.result.size = sizeof report.result};
+    solve_report report = {.result.size = sizeof report.result, .horizon = -1};
     const cli_option own[] = {
         {"--out", CLI_TEXT, "POLICY", NULL, &report.input.policy_name,
          "where to write the policy (default: the first states are printed)"},
@@ -142,6 +175,9 @@ static int solve_main(cli_run *run, int argc, char **argv)
          "largest (default 1e-9)"},
         {"--iterations", CLI_INTEGER, "N", NULL, &settings.iterations_limit,
          "policies that may be tried (default 10000)"},
+        {"--horizon", CLI_INTEGER, "H", NULL, &report.horizon,
+         "the best policies for H steps, one for each, by backward induction, written\n"
+         "as .npy (H, S, A); --discount may be 1"},
         cli_backend_option(&settings.backend),
         {0},
     };
@@ -149,6 +185,12 @@ static int solve_main(cli_run *run, int argc, char **argv)
     if (!cli_parse_model_command(run, &cli_command_solve, argc, argv, own, NULL, 1, positionals, about,
                                  &reading, &exit)) {
         return exit;
+    }
+    static const char *const infinite[] = {"--backend", NULL};
+    const bool used[] = {settings.backend != NULL};
+    if (!cli_horizon_check(run, report.horizon, infinite, used) ||
+        (report.horizon > 0 && !cli_needed(run, "--out POLICY.npy", report.input.policy_name != NULL))) {
+        return CLI_EXIT_USAGE;
     }
     report.input.model_path = positionals[0];
     cli_files files = {0};
@@ -159,7 +201,8 @@ static int solve_main(cli_run *run, int argc, char **argv)
         status = cli_open(run);
     }
     if (status == NADIR_OK) {
-        status = solve(run, &reading, &settings, &report);
+        status = report.horizon > 0 ? solve_horizon(run, &reading, &report)
+                                    : solve(run, &reading, &settings, &report);
     }
     return cli_close(run, status);
 }

@@ -1,6 +1,7 @@
 /* command_sweep.c: nadir sweep: what a policy is worth as the ball of kernels grows. */
 #include "files.h"
 #include "gnuplot.h"
+#include "horizon.h"
 #include "sweep.h"
 
 #include <math.h>
@@ -147,9 +148,9 @@ static void look_at_curve(cli_run *run, const cli_sweep *sweep, cli_curve *curve
 }
 
 /* One curve; an empty one where no radius has a result on the free domain. */
-static nadir_status find_curve(cli_run *run, nadir_solver *solver, const nadir_ball *ball,
-                               const nadir_robust_settings *settings, const cli_sweep *sweep,
-                               const double *factors, cli_curve *curve)
+static nadir_status find_curve(cli_run *run, nadir_model *model, nadir_solver *solver, const nadir_ball *ball,
+                               const nadir_robust_settings *settings, cli_sweep *sweep, const double *factors,
+                               cli_curve *curve)
 {
     nadir_ball own = *ball;
     own.set = curve->set;
@@ -161,8 +162,12 @@ static nadir_status find_curve(cli_run *run, nadir_solver *solver, const nadir_b
     for (int64_t i = 0; i < sweep->radii.count; i++) {
         curve->results[i].size = sizeof *curve->results;
     }
-    const nadir_status status = nadir_solver_robust_many(run->context, solver, &own, settings,
-                                                         sweep->radii.count, factors, curve->results);
+    const nadir_status status = sweep->horizon > 0
+                                    ? cli_horizon_robust(run, model, sweep->horizon, sweep->input.policy_name,
+                                                         sweep->input.policy_digest, &own, settings,
+                                                         sweep->radii.count, factors, curve->results, NULL)
+                                    : nadir_solver_robust_many(run->context, solver, &own, settings,
+                                                               sweep->radii.count, factors, curve->results);
     if (status == NADIR_OK ||
         (status == NADIR_ERROR_NOT_CONVERGED && curve->results[0].stop_reason != NULL)) {
         look_at_curve(run, sweep, curve);
@@ -178,8 +183,9 @@ static nadir_status find_curve(cli_run *run, nadir_solver *solver, const nadir_b
 }
 
 /* All curves; NADIR_ERROR_NOT_CONVERGED when one of them is not. */
-static nadir_status find_curves(cli_run *run, nadir_solver *solver, const nadir_ball *ball,
-                                const nadir_robust_settings *settings, cli_sweep *sweep)
+static nadir_status find_curves(cli_run *run, nadir_model *model, nadir_solver *solver,
+                                const nadir_ball *ball, const nadir_robust_settings *settings,
+                                cli_sweep *sweep)
 {
     nadir_status status = NADIR_OK;
     bool converged = true;
@@ -193,7 +199,7 @@ static nadir_status find_curves(cli_run *run, nadir_solver *solver, const nadir_
     }
     for (int c = 0; c < sweep->curves_count && status == NADIR_OK; c++) {
         cli_curve *curve = &sweep->curves[c];
-        status = find_curve(run, solver, ball, settings, sweep, factors, curve);
+        status = find_curve(run, model, solver, ball, settings, sweep, factors, curve);
         if (status == NADIR_ERROR_NOT_CONVERGED && curve->count > 0) {
             converged = false;
             status = NADIR_OK;
@@ -242,12 +248,12 @@ static nadir_status solve(cli_run *run, nadir_model *model, cli_setup *setup, cl
     if (status == NADIR_OK) {
         status = cli_ball_get(run, model, &setup->ball, &ball);
     }
-    if (status == NADIR_OK) {
+    if (status == NADIR_OK && !(sweep->horizon > 0)) {
         status =
             cli_input_solver(run, model, input->policy_name, &setup->solver, input->policy_digest, &solver);
     }
     if (status == NADIR_OK) {
-        status = find_curves(run, solver, &ball, &setup->robust, sweep);
+        status = find_curves(run, model, solver, &ball, &setup->robust, sweep);
     }
     nadir_solver_free(solver);
     cli_ball_clear(run, &setup->ball);
@@ -314,7 +320,7 @@ static int sweep_main(cli_run *run, int argc, char **argv)
                        .ball.radius_help = "the first radius, the last one, and how many there are\n"
                                            "(default: 21 from 0 to the model's own)"};
     cli_setup_default(&setup);
-    cli_sweep sweep = {0};
+    cli_sweep sweep = {.horizon = -1};
     const cli_option own[] = {
         cli_policy_option(&sweep.input.policy_name),
         {"--plot", CLI_TEXT, "FILE", NULL, &sweep.plot_path, "draw the curves: .svg or .png (by gnuplot)"},
@@ -324,6 +330,7 @@ static int sweep_main(cli_run *run, int argc, char **argv)
          "several domains at once: some of simplex,support,free"},
         {"--optimistic", CLI_FLAG, NULL, NULL, &setup.robust.optimistic,
          "the best case instead of the worst"},
+        cli_horizon_option(&sweep.horizon),
         {"--certify", CLI_CHOICE, NULL, "off|auto|strict", &setup.certify,
          "how much work the proofs may cost: none, in proportion, or all there is\n"
          "(default: auto)"},
@@ -340,6 +347,11 @@ static int sweep_main(cli_run *run, int argc, char **argv)
         return exit;
     }
     if (!cli_needed(run, "--policy FILE|uniform|optimal", sweep.input.policy_name != NULL)) {
+        return CLI_EXIT_USAGE;
+    }
+    static const char *const infinite[] = {"--backend", "--engine", NULL};
+    const bool used[] = {setup.solver.backend != NULL, run->engine_name != NULL};
+    if (!cli_horizon_check(run, sweep.horizon, infinite, used)) {
         return CLI_EXIT_USAGE;
     }
     sweep.optimistic = setup.robust.optimistic;

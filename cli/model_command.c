@@ -93,7 +93,7 @@ bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc,
     }
     const cli_option of_model[] = {
         {"--discount", CLI_NUMBER, "GAMMA", NULL, &reading->discount,
-         "gives or overrides the discount factor, 0 <= GAMMA < 1"},
+         "gives or overrides the discount factor, 0 <= GAMMA < 1; 1 with --horizon"},
         {"--initial", CLI_TEXT, "MU", NULL, &reading->initial,
          "initial distribution: uniform, a state's number or name, or a file\n"
          "(default: the model's own, else uniform)"},

@@ -21,6 +21,7 @@ typedef struct cli_sweep {
     const char *plot_path;
     const char *csv_path;
     bool optimistic;
+    int64_t horizon; /* -1: none */
     cli_radii radii;
     int curves_count;
     cli_curve curves[CLI_SWEEP_CURVES];

@@ -45,6 +45,9 @@ void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep)
     cli_json_norm(&json, "norm", any->norm);
     cli_json_text(&json, "domain", nadir_domain_name(first->domain));
     cli_json_bool(&json, "optimistic", sweep->optimistic);
+    if (sweep->horizon > 0) {
+        cli_json_integer(&json, "horizon", sweep->horizon);
+    }
     cli_json_double(&json, "radius_first", sweep->radii.first);
     cli_json_double(&json, "radius_last", sweep->radii.last);
     cli_json_integer(&json, "radii", sweep->radii.count);

@@ -202,7 +202,7 @@ typedef struct nadir_model_data {
     int64_t states;              /* S, 1 or more and below 2^31 */
     int64_t rows;                /* the number of pairs (s, a) */
     int64_t nonzeros;            /* output: the number of transitions of positive probability */
-    double discount;             /* gamma in [0, 1); NaN: not known */
+    double discount;             /* gamma in [0, 1), or 1 for a horizon; NaN: not known */
     const int64_t *state_rows;   /* [states + 1] first row of each state; every state has at least one row */
     const int32_t *row_actions;  /* [rows] action numbers, rising within a state; NULL: 0, 1, 2, ... */
     const double *dense;         /* [rows * states] probabilities, row after row */
@@ -368,7 +368,7 @@ typedef struct nadir_read_settings {
     const char *labels;       /* companion file with labels (PRISM .lab): `init` gives mu */
     const char *reward_model; /* the reward model to take from a Storm file */
     const char *initial;      /* "uniform", a state's number or name, or a file; NULL: the model's own */
-    double discount;          /* gives or overrides gamma; NaN: the file's */
+    double discount;          /* gives or overrides gamma; NaN: the file's. 1: for a horizon alone */
     bool costs;               /* rewards are costs: negate them */
     nadir_layout layout;      /* of a dense NumPy kernel */
     bool frozen_rewards;      /* rewards of transitions are averaged into their row under the nominal kernel,
@@ -419,6 +419,15 @@ NADIR_API nadir_status nadir_policy_read(nadir_context *context, const nadir_mod
                                          nadir_policy **policy);
 NADIR_API nadir_status nadir_policy_write(nadir_context *context, const nadir_model *model,
                                           const nadir_policy *policy, const char *path);
+/* Policies by time step: .npy (H, S, A), or (H, rows). A file with one policy will do, for all steps: *count is then 1,
+ * and otherwise the horizon. policies: [horizon], the caller's to free; all NULL on failure. */
+NADIR_API nadir_status nadir_policy_read_steps(nadir_context *context, const nadir_model *model,
+                                               const char *path, int64_t horizon, nadir_policy **policies,
+                                               int64_t *count);
+/* path must end in .npy. */
+NADIR_API nadir_status nadir_policy_write_steps(nadir_context *context, const nadir_model *model,
+                                                int64_t count, const nadir_policy *const *policies,
+                                                const char *path);
 
 /* Writes 15, 16 or 17 digits, the fewest that read back to the same double, independently of the locale.
  * Returns the length. */
@@ -595,6 +604,12 @@ NADIR_API nadir_status nadir_optimum(nadir_context *context, nadir_model *model,
                                      const nadir_optimum_settings *settings, nadir_policy **policy,
                                      nadir_optimum_result *result);
 
+/* The best policies for H steps, one for each, by backward induction: the sum over n < H of gamma^n times the reward
+ * of step n, 0 <= gamma <= 1. policies: [horizon], the caller's to free; all NULL on failure. result->size must be
+ * set; residual is 0, and sweeps is the horizon. */
+NADIR_API nadir_status nadir_horizon_optimum(nadir_context *context, nadir_model *model, int64_t horizon,
+                                             nadir_policy **policies, nadir_optimum_result *result);
+
 /* ---------------------------------------------------------------------------------------------------------
  * Robust evaluation: the worst return of a policy over all kernels of a ball around the nominal one
  *
@@ -695,6 +710,23 @@ NADIR_API nadir_status nadir_solver_robust(nadir_context *context, nadir_solver 
 NADIR_API nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver,
                                                 const nadir_ball *ball, const nadir_robust_settings *settings,
                                                 int64_t count, const double *factors, nadir_robust *results);
+
+/*
+ * A finite horizon: the worst return of H steps, the sum over n < H of gamma^n times the reward of step n, over
+ * the ball; 0 <= gamma <= 1. The adversary chooses one kernel for all steps, on every set: robust dynamic
+ * programming, which may choose another in every step, is only a lower bound, also for sets s and sa.
+ * policies: [policies_count], one for each step, or one for all. Domains simplex, with rows * states of at most
+ * 5e7, and support; one process; the processor alone.
+ *
+ * results: [count], one for each factor of the radius, each with its size set; bound is "second-order" (the
+ * kernel found is the worst: kappa at most 1/2), "lagrangian" or "bellman". *worst, unless NULL (one factor): the
+ * model with the kernel found.
+ */
+NADIR_API nadir_status nadir_horizon_robust(nadir_context *context, nadir_model *model, int64_t horizon,
+                                            int64_t policies_count, const nadir_policy *const *policies,
+                                            const nadir_ball *ball, const nadir_robust_settings *settings,
+                                            int64_t count, const double *factors, nadir_robust *results,
+                                            nadir_model **worst);
 
 /*
  * Two policies under the same kernel: the worst case, over the ball, of the return of A less that of B. It is

@@ -8,6 +8,8 @@
  *     .npy   (rows) probabilities            one for each row of the model
  *     .npy   (S) integers                    action numbers
  *
+ *     .npy   (H, S, A), (H, rows)            policies by time step: nadir_policy_read_steps
+ *
  * The content decides which. Written are CSV without zeros or, for the ending .npy, (S, A) where
  * all states have the actions 0 .. A - 1, else one probability for each row.
  *
@@ -22,6 +24,7 @@
 #include "model/policy.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef nadir_state_numbers reader; /* by row */
 
@@ -178,6 +181,99 @@ cleanup:
     return status;
 }
 
+/* Policies by time step from (H, S, A) or (H, rows). */
+static nadir_status take_steps(reader *self, nadir_npy *npy, int64_t horizon, nadir_policy **policies)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_npy_header *header = &npy->header;
+    const nadir_model *model = self->model;
+    const int64_t actions = count_actions(self);
+    const bool table = header->dimensions == 3;
+    const int64_t each = table ? model->states * actions : model->rows;
+    const nadir_npy_slice all = {0, 0, horizon};
+    double *items = NULL;
+    if (header->shape[0] != horizon ||
+        (table ? header->shape[1] != model->states || header->shape[2] != actions
+               : header->shape[1] != model->rows)) {
+        char shape[NADIR_NPY_SHAPE_LENGTH];
+        return nadir_fail(
+            self->context, NADIR_ERROR_POLICY,
+            "%s: the array has shape %s; expected, for %lld steps, (%lld, %lld, %lld) or (%lld, "
+            "%lld)",
+            self->path, nadir_npy_shape_text(header->dimensions, header->shape, shape), (long long)horizon,
+            (long long)horizon, (long long)model->states, (long long)actions, (long long)horizon,
+            (long long)model->rows);
+    }
+    NADIR_NEW(self->context, items, horizon * each);
+    NADIR_CHECK(nadir_npy_place(npy, &all, NULL, items));
+    for (int64_t step = 0; step < horizon; step++) {
+        memset(self->numbers, 0, (size_t)model->rows * sizeof *self->numbers);
+        if (table) {
+            NADIR_CHECK(take_table(self, actions, items + step * each));
+        } else {
+            memcpy(self->numbers, items + step * each, (size_t)each * sizeof *items);
+        }
+        NADIR_CHECK(check(self));
+        NADIR_CHECK(nadir_policy_create(self->context, model, self->numbers, &policies[step]));
+    }
+cleanup:
+    nadir_release(self->context, items);
+    return status;
+}
+
+/* *steps: whether the file has policies by time step, which are read then. */
+static nadir_status read_steps(reader *self, int64_t horizon, nadir_policy **policies, bool *steps)
+{
+    nadir_status status = NADIR_OK;
+    nadir_npy npy = {0};
+    nadir_npy_file file;
+    nadir_npy_source source;
+    const int64_t actions = count_actions(self);
+    NADIR_CHECK(nadir_npy_file_open(self->context, self->path, &file, &source));
+    NADIR_CHECK(nadir_npy_open(self->context, &source, NULL, &npy));
+    const nadir_npy_header *header = &npy.header;
+    const bool stationary =
+        header->dimensions == 1 ||
+        (header->dimensions == 2 && header->shape[0] == self->model->states && header->shape[1] == actions);
+    *steps = !stationary && (header->dimensions == 2 || header->dimensions == 3);
+    if (*steps) {
+        NADIR_NEW(self->context, self->numbers, self->model->rows);
+        NADIR_CHECK(take_steps(self, &npy, horizon, policies));
+    }
+cleanup:
+    nadir_npy_close(&npy);
+    nadir_input_close(&file.input);
+    return status;
+}
+
+nadir_status nadir_policy_read_steps(nadir_context *context, const nadir_model *model, const char *path,
+                                     int64_t horizon, nadir_policy **policies, int64_t *count)
+{
+    nadir_status status = NADIR_OK;
+    reader self = {context, model, path, NADIR_ERROR_POLICY, .by_row = true};
+    bool steps = false;
+    bool npy = false;
+    for (int64_t step = 0; step < horizon; step++) {
+        policies[step] = NULL;
+    }
+    NADIR_CHECK(nadir_model_check_one_process(context, model, "a horizon"));
+    NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
+    if (npy) {
+        NADIR_CHECK(read_steps(&self, horizon, policies, &steps));
+    }
+    if (!steps && horizon > 0) {
+        NADIR_CHECK(nadir_policy_read(context, model, path, &policies[0]));
+    }
+    *count = steps ? horizon : 1;
+cleanup:
+    for (int64_t step = 0; status != NADIR_OK && step < horizon; step++) {
+        nadir_policy_free(policies[step]);
+        policies[step] = NULL;
+    }
+    nadir_release(context, self.numbers);
+    return status;
+}
+
 /* What is written: the numbers of all rows, with their states and actions where the model does not have them
  * all. Only process 0 has the arrays. */
 typedef struct table {
@@ -288,4 +384,29 @@ nadir_status nadir_policy_write(nadir_context *context, const nadir_model *model
                           (long long)model->rows);
     }
     return nadir_row_numbers_write(context, model, "probability", policy->probabilities, false, path);
+}
+
+nadir_status nadir_policy_write_steps(nadir_context *context, const nadir_model *model, int64_t count,
+                                      const nadir_policy *const *policies, const char *path)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t actions = common_actions(context, model);
+    const int64_t table_shape[] = {count, model->states, actions};
+    const int64_t rows_shape[] = {count, model->rows};
+    double *numbers = NULL;
+    NADIR_TRY(nadir_model_check_one_process(context, model, "a horizon"));
+    if (!nadir_npy_is_name(path)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "%s: policies by time step are written as .npy: give a name that ends so", path);
+    }
+    NADIR_NEW(context, numbers, count * model->rows);
+    for (int64_t step = 0; step < count; step++) {
+        memcpy(numbers + step * model->rows, policies[step]->probabilities,
+               (size_t)model->rows * sizeof *numbers);
+    }
+    status = actions > 0 ? nadir_npy_write(context, path, 3, table_shape, numbers)
+                         : nadir_npy_write(context, path, 2, rows_shape, numbers);
+cleanup:
+    nadir_release(context, numbers);
+    return status;
 }

@@ -203,9 +203,10 @@ nadir_status nadir_model_read(nadir_context *context, const char *path, const na
     if (settings != NULL && !nadir_settings_copy(&use, sizeof use, settings)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the read settings is not set");
     }
-    if (!isnan(use.discount) && !(use.discount >= 0 && use.discount < 1)) {
+    if (!isnan(use.discount) && !(use.discount >= 0 && use.discount <= 1)) {
         return nadir_fail(context, NADIR_ERROR_ILL_POSED,
-                          "the discount is %.10g; expected 0 <= discount < 1: otherwise returns are infinite",
+                          "the discount is %.10g; expected 0 <= discount < 1, or 1 with a horizon: otherwise "
+                          "returns are infinite",
                           use.discount);
     }
     NADIR_CHECK(find_format(context, path, &format));

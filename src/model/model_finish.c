@@ -434,9 +434,9 @@ cleanup:
 
 nadir_status nadir_model_check_discount(nadir_context *context, const nadir_model *model, const char *path)
 {
-    if (!isnan(model->discount) && !(model->discount >= 0 && model->discount < 1)) {
+    if (!isnan(model->discount) && !(model->discount >= 0 && model->discount <= 1)) {
         return nadir_fail(context, NADIR_ERROR_MODEL,
-                          "%s: the discount is %.10g; expected 0 <= discount < 1 (--discount overrides it)",
+                          "%s: the discount is %.10g; expected 0 <= discount <= 1 (--discount overrides it)",
                           path, model->discount);
     }
     return NADIR_OK;

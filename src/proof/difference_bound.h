@@ -176,6 +176,10 @@ nadir_status nadir_difference_first_order(nadir_context *context, const nadir_pr
 nadir_status nadir_difference_slack(nadir_context *context, const nadir_lmo_row_costs *costs,
                                     const nadir_kernel *kernel, double tau, double *slack);
 
+/* At least the largest eigenvalue of (M + M^T) / 2, M >= 0 of order n: for every z > 0 the largest quotient
+ * of (M + M^T) z / 2 and z bounds it (Collatz, Wielandt). z, next: [n] */
+double nadir_symmetric_part_bound(int64_t n, const double *matrix, double *z, double *next);
+
 /* The second-order bound, rounding included; -infinity: nothing is proven. *kappa: NaN where there is none.
  * costs: of the set; set here. */
 nadir_status nadir_difference_second_order(nadir_context *context, const nadir_problem problem[2],

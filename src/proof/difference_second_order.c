@@ -230,9 +230,8 @@ static nadir_status add_matrix(nadir_context *context, const nadir_problem *prob
     return NADIR_OK;
 }
 
-/* At least the largest eigenvalue of (M + M^T) / 2, M >= 0 of order n: for every z > 0 the largest quotient
- * of (M + M^T) z / 2 and z bounds it (Collatz, Wielandt). z comes from power steps. z, next: [n] */
-static double bound_eigenvalue(int64_t n, const double *matrix, double *z, double *next)
+/* z comes from power steps. */
+double nadir_symmetric_part_bound(int64_t n, const double *matrix, double *z, double *next)
 {
     double best = INFINITY;
     for (int64_t s = 0; s < n; s++) {
@@ -280,7 +279,7 @@ static nadir_status curvature_by_columns(nadir_context *context, const nadir_pro
     for (int i = 0; i < 2; i++) {
         NADIR_CHECK(add_matrix(context, &problem[i], witness, facts, i, responses, matrix, work));
     }
-    *C = bound_eigenvalue(n, matrix, work, work + n);
+    *C = nadir_symmetric_part_bound(n, matrix, work, work + n);
 cleanup:
     nadir_release(context, matrix);
     nadir_release(context, responses);

@@ -68,9 +68,8 @@ void nadir_robust_settings_fill(nadir_robust_settings *settings, size_t size)
     nadir_settings_give(settings, size, &made, sizeof made);
 }
 
-/* The settings to use; *evaluator: of a further method that they name, or NULL. */
-static nadir_status settle_settings(nadir_context *context, const nadir_robust_settings *settings,
-                                    nadir_robust_settings *use, nadir_evaluator **evaluator)
+nadir_status nadir_robust_settle(nadir_context *context, const nadir_robust_settings *settings,
+                                 nadir_robust_settings *use, nadir_evaluator **evaluator)
 {
     *evaluator = NULL;
     nadir_robust_settings_default(use);
@@ -323,7 +322,7 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
     nadir_setup setup = {0};
     nadir_robust_settings use;
     nadir_evaluator *further;
-    NADIR_CHECK(settle_settings(context, settings, &use, &further));
+    NADIR_CHECK(nadir_robust_settle(context, settings, &use, &further));
     NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
     NADIR_CHECK(check_spread(context, &setup.problem, further != NULL));
     NADIR_CHECK(check_factors(context, setup.uncertainty.radius, count, factors));
@@ -363,7 +362,7 @@ nadir_status nadir_robust_warm(nadir_context *context, nadir_solver *solver, con
     nadir_robust_settings use;
     nadir_evaluator *further;
     const double factor = 1;
-    NADIR_CHECK(settle_settings(context, settings, &use, &further));
+    NADIR_CHECK(nadir_robust_settle(context, settings, &use, &further));
     NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
     NADIR_CHECK(check_spread(context, &setup.problem, further != NULL));
     nadir_radius_evaluator *evaluate = nadir_evaluator_for(&setup.uncertainty, factor);

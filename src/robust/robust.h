@@ -22,6 +22,10 @@ extern const nadir_method *const nadir_further_methods[];
 /* NULL: there is none of this name. */
 const nadir_method *nadir_method_find(const char *name);
 
+/* The settings to use; *evaluator: of a further method that they name, or NULL. NADIR_ERROR_ARGUMENT. */
+nadir_status nadir_robust_settle(nadir_context *context, const nadir_robust_settings *settings,
+                                 nadir_robust_settings *use, nadir_evaluator **evaluator);
+
 /* nadir_solver_robust from a warm start, NULL: none. Further methods know nothing of it. */
 nadir_status nadir_robust_warm(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
                                const nadir_robust_settings *settings, const nadir_warm_start *warm_start,

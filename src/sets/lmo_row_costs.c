@@ -22,18 +22,18 @@ nadir_status nadir_lmo_row_costs_make(nadir_context *context, nadir_model *model
     if (set->domain != NADIR_DOMAIN_SUPPORT && model->rows > NADIR_LMO_ROW_COSTS_LIMIT / model->states) {
         return nadir_fail(
             context, NADIR_ERROR_UNSUPPORTED,
-            "the difference of two policies on domain %s writes out rows of the kernel: %lld rows "
-            "of %lld states are more than %d entries; take domain support",
+            "rows of the kernel are written out on domain %s: %lld rows of %lld states are more than %d "
+            "entries; take domain support",
             nadir_domain_name(set->domain), (long long)model->rows, (long long)model->states,
             NADIR_LMO_ROW_COSTS_LIMIT);
     }
     costs->model = model;
     costs->set = set;
     costs->order.states = model->states;
-    NADIR_NEW(context, costs->a, model->rows);
-    NADIR_NEW(context, costs->b, model->rows);
-    NADIR_NEW(context, costs->x, model->states);
-    NADIR_NEW(context, costs->y, model->states);
+    NADIR_NEW_ZERO(context, costs->a, model->rows);
+    NADIR_NEW_ZERO(context, costs->b, model->rows);
+    NADIR_NEW_ZERO(context, costs->x, model->states);
+    NADIR_NEW_ZERO(context, costs->y, model->states);
     NADIR_NEW(context, costs->weights, model->rows);
     NADIR_NEW_ZERO(context, costs->solutions, model->rows);
     NADIR_NEW(context, costs->columns, model->states);
@@ -77,6 +77,19 @@ static double subtract_smallest(int64_t count, const double *v, double *x)
     return high - low;
 }
 
+/* The range of costs of every row that can move. */
+static void weigh_rows(nadir_lmo_row_costs *costs)
+{
+    for (int64_t row = 0; row < costs->model->rows; row++) {
+        const bool matters = costs->given != NULL || costs->a[row] != 0 || costs->b[row] != 0;
+        costs->weights[row] = 0; /* for the view: costs as they are */
+        if (matters && nadir_uncertainty_scale(costs->set, row) > 0) {
+            const nadir_lmo_row_view view = nadir_lmo_row_costs_view(costs, row, costs->work);
+            costs->weights[row] = nadir_vector_largest(view.count, view.x);
+        }
+    }
+}
+
 nadir_status nadir_lmo_row_costs_set(nadir_context *context, nadir_lmo_row_costs *costs, double gamma,
                                      double landing, const double *d_a, const double *pi_a, const double *v_a,
                                      const double *d_b, const double *pi_b, const double *v_b)
@@ -84,6 +97,7 @@ nadir_status nadir_lmo_row_costs_set(nadir_context *context, nadir_lmo_row_costs
     const nadir_model *model = costs->model;
     const double range_a = subtract_smallest(model->states, v_a, costs->x);
     const double range_b = subtract_smallest(model->states, v_b, costs->y);
+    costs->given = NULL;
     costs->scale = fmax(range_a, range_b);
     if (landing != 0) {
         costs->scale = fmax(costs->scale, fabs(landing) * nadir_landing_largest(model));
@@ -104,16 +118,26 @@ nadir_status nadir_lmo_row_costs_set(nadir_context *context, nadir_lmo_row_costs
         return nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
                           "values or occupancies of a policy are beyond the range of numbers");
     }
-    for (int64_t row = 0; row < model->rows; row++) {
-        const bool matters = costs->a[row] != 0 || costs->b[row] != 0;
-        const double alpha = nadir_uncertainty_scale(costs->set, row);
-        costs->weights[row] = 0; /* for the view: costs as they are */
-        if (matters && alpha > 0) {
-            const nadir_lmo_row_view view = nadir_lmo_row_costs_view(costs, row, costs->work);
-            for (int64_t i = 0; i < view.count; i++) {
-                costs->weights[row] = fmax(costs->weights[row], view.x[i]);
-            }
-        }
+    weigh_rows(costs);
+    return NADIR_OK;
+}
+
+nadir_status nadir_lmo_row_costs_give(nadir_context *context, nadir_lmo_row_costs *costs,
+                                      const int64_t *starts, const double *given)
+{
+    const nadir_model *model = costs->model;
+    costs->given = given;
+    costs->starts = starts;
+    costs->scale = 1; /* for the view: costs as they are */
+    weigh_rows(costs);
+    costs->scale = nadir_vector_largest(model->rows, costs->weights);
+    if (!isfinite(costs->scale)) {
+        return nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
+                          "values or occupancies of a policy are beyond the range of numbers");
+    }
+    costs->order.range = costs->scale;
+    for (int64_t row = 0; costs->scale > 0 && row < model->rows; row++) {
+        costs->weights[row] /= costs->scale;
     }
     return NADIR_OK;
 }
@@ -146,7 +170,12 @@ nadir_lmo_row_view nadir_lmo_row_costs_view(const nadir_lmo_row_costs *costs, in
             phat[count++] = nominal.values[i];
         }
     }
-    if (costs->landing != 0) {
+    if (costs->given != NULL) {
+        for (int64_t i = 0; i < count; i++) {
+            work[i] = costs->given[costs->starts[row] + i] / costs->scale;
+        }
+        lowest = nadir_vector_smallest(count, work);
+    } else if (costs->landing != 0) {
         nadir_landing_add(costs->model, row, (a - b) * costs->landing, support, work);
         lowest = nadir_vector_smallest(count, work);
     }

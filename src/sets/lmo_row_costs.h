@@ -9,6 +9,8 @@
  * weight w_r = max c_r - min c_r, solved by the oracle there. Each is read in full: O(states) for a row on the
  * domains simplex and free, O(nominal successors) on support. p = infinity: as much as radius and domain
  * allow, cheapest successors first. On the free domain X has a closed form.
+ *
+ * Or c_r are any numbers at all: nadir_lmo_row_costs_give.
  */
 #ifndef NADIR_SETS_LMO_ROW_COSTS_H
 #define NADIR_SETS_LMO_ROW_COSTS_H
@@ -26,6 +28,8 @@ typedef struct nadir_lmo_row_costs {
     double *x, *y;           /* [states] values less their smallest, over `scale` */
     double scale;            /* 0: all are constant */
     double landing;          /* factor of e, over `scale`: at most 1 in size with any e; 0: there is none */
+    const double *given;     /* [entries] costs, used instead of a, b, x, y; NULL: none */
+    const int64_t *starts;   /* [rows] where those of a row start */
     double *weights;         /* [rows] w; 0: the row cannot move, or its costs are all equal */
     nadir_value_order order; /* of the oracle; only its range, `scale`, is there */
     /* Of the last solution: */
@@ -47,6 +51,11 @@ void nadir_lmo_row_costs_clear(nadir_context *context, nadir_lmo_row_costs *cost
 nadir_status nadir_lmo_row_costs_set(nadir_context *context, nadir_lmo_row_costs *costs, double gamma,
                                      double landing, const double *d_a, const double *pi_a, const double *v_a,
                                      const double *d_b, const double *pi_b, const double *v_b);
+
+/* Costs c of any form: those of row r are given[starts[r]] and so on, one for each allowed successor (support:
+ * of positive nominal probability; else all states). Both arrays are kept, not copied. Not for bounds. */
+nadir_status nadir_lmo_row_costs_give(nadir_context *context, nadir_lmo_row_costs *costs,
+                                      const int64_t *starts, const double *given);
 
 /* The linear step. Rows without costs become nominal. */
 nadir_status nadir_lmo_row_costs_solve(nadir_context *context, nadir_lmo_row_costs *costs);

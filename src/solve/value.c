@@ -15,7 +15,7 @@ void nadir_value_clear(nadir_context *context, nadir_value *value)
     *value = (nadir_value){0};
 }
 
-nadir_status nadir_value_check_model(nadir_context *context, const nadir_model *model)
+nadir_status nadir_value_check_given(nadir_context *context, const nadir_model *model)
 {
     if (isnan(model->discount)) {
         return nadir_fail(context, NADIR_ERROR_MODEL,
@@ -27,6 +27,17 @@ nadir_status nadir_value_check_model(nadir_context *context, const nadir_model *
                           "own, --rewards (nadir_read_settings)");
     }
     return NADIR_OK;
+}
+
+nadir_status nadir_value_check_model(nadir_context *context, const nadir_model *model)
+{
+    NADIR_TRY(nadir_value_check_given(context, model));
+    return model->discount < 1
+               ? NADIR_OK
+               : nadir_fail(
+                     context, NADIR_ERROR_ILL_POSED,
+                     "the discount is 1: without a horizon returns are infinite; give a discount below "
+                     "1, or a number of steps (--horizon of evaluate, sweep and solve)");
 }
 
 /* |x|_1, rounded up. */

@@ -33,7 +33,9 @@ void nadir_value_clear(nadir_context *context, nadir_value *value);
 void nadir_value_q(const nadir_context *context, const nadir_kernel *kernel, double gamma, const double *v,
                    double *q);
 
-/* NADIR_ERROR_MODEL, with a sentence that tells what to do, unless the model has rewards and a discount. */
+/* NADIR_ERROR_MODEL, with a sentence that tells what to do, unless the model has rewards and a discount, which may be 1. */
+nadir_status nadir_value_check_given(nadir_context *context, const nadir_model *model);
+/* The same; and NADIR_ERROR_ILL_POSED unless the discount is less than 1. */
 nadir_status nadir_value_check_model(nadir_context *context, const nadir_model *model);
 
 /*

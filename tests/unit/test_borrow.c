@@ -261,9 +261,9 @@ static void test_wrong_models_are_refused(void **state)
     assert_fails(context, nadir_model_borrow(context, &made.data, count_release, &made.released, &model),
                  NADIR_ERROR_MODEL, "state 3, action 0: the reward is nan");
     set_loan(&made, true);
-    made.data.discount = 1;
+    made.data.discount = 1.5;
     assert_fails(context, nadir_model_borrow(context, &made.data, count_release, &made.released, &model),
-                 NADIR_ERROR_MODEL, "the discount is 1");
+                 NADIR_ERROR_MODEL, "the discount is 1.5");
     made.data.size = 3;
     assert_fails(context, nadir_model_borrow(context, &made.data, count_release, &made.released, &model),
                  NADIR_ERROR_ARGUMENT, "size");

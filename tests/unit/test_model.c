@@ -38,7 +38,7 @@ static void test_numbers_that_are_refused(void **state)
         {&small.initial[1], 0.6, "the initial distribution sums to 1.1"},
         {&small.scales[0], -2, "state 0, action 0: the scale is -2"},
         {&small.scales[0], INFINITY, "the scale is inf"},
-        {&small.data.discount, 1, "the discount is 1; expected 0 <= discount < 1"},
+        {&small.data.discount, 1.5, "the discount is 1.5; expected 0 <= discount <= 1"},
         {&small.data.discount, -0.1, "the discount is -0.1"},
         {&small.data.norm, 0.5, "the norm is 0.5"},
     };

@@ -136,7 +136,7 @@ static void test_settings_that_are_wrong(void **state)
     reading.size = 0;
     assert_fails(context, nadir_model_read(context, "model.csv", &reading, &model), NADIR_ERROR_ARGUMENT,
                  "size of the read settings");
-    const double wrong[] = {1, -0.5, INFINITY, 2};
+    const double wrong[] = {1.5, -0.5, INFINITY, 2};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         nadir_read_settings_default(&reading);
         reading.discount = wrong[i];
