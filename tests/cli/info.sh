@@ -73,17 +73,17 @@ expect_failure 2 "no use for --labels" info model.csv --labels model.csv
 expect_failure 2 "no use for --layout" info model.csv --layout sas
 expect_failure 2 "no use for --reward-model" info model.csv --reward-model r
 
-# A discount outside [0, 1): in the request it is ill-posed, in a file the file is bad.
+# A discount outside [0, 1]: in the request it is ill-posed, in a file the file is bad.
 expect_failure 4 "expected 0 <= discount < 1" info model.csv --discount 1.5
 expect_failure 4 "expected 0 <= discount < 1" info model.csv --discount -0.1
 cat >bad.MDP <<'END'
-discount: 1.0
+discount: 1.5
 values: reward
 states: 1
 actions: 1
 T: 0 identity
 END
-expect_failure 3 "bad.MDP: the discount is 1" info bad.MDP
+expect_failure 3 "bad.MDP: the discount is 1.5" info bad.MDP
 run info bad.MDP --discount 0.9 --json --quiet
 expect_status 0
 

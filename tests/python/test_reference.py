@@ -185,3 +185,35 @@ def test_difference_of_two_policies():
     nominal = reference_return(P, R, pi, GAMMA) - reference_return(P, R, other, GAMMA)
     assert found.nominal == pytest.approx(nominal, rel=1e-10)
     assert found.lower_bound <= found.worst <= found.upper_bound < nominal
+
+
+def horizon_return(P, R, pi, gamma, steps):
+    """The return of so many steps; pi: (steps, S, A)."""
+    d = np.full(len(P), 1 / len(P))
+    total = 0.0
+    for n in range(steps):
+        total += gamma**n * np.einsum("s,sa,sat,sat->", d, pi[n], P, R)
+        d = np.einsum("s,sa,sat->t", d, pi[n], P)
+    return total
+
+
+def test_horizon():
+    P, _, _ = random_mdp(5)
+    rng = np.random.default_rng(5)
+    R = rng.normal(size=P.shape)
+    pi = rng.random((4, *P.shape[:2]))
+    pi /= pi.sum(axis=2, keepdims=True)
+    found = nadir.evaluate(P, R, pi, gamma=1.0, radius=0.05, horizon=4)
+    assert found.nominal_return == pytest.approx(horizon_return(P, R, pi, 1.0, 4), rel=1e-12)
+    assert found.robust_return == pytest.approx(horizon_return(found.kernel(), R, pi, 1.0, 4), rel=1e-12)
+    assert found.lower_bound <= found.robust_return <= found.upper_bound
+    assert found.certified
+    assert distance(found.kernel(), P) == pytest.approx(0.05, rel=1e-9)
+    same = nadir.evaluate(P, R, pi[0], gamma=0.9, radius=0.05, horizon=4)
+    assert same.nominal_return == pytest.approx(horizon_return(P, R, np.stack([pi[0]] * 4), 0.9, 4), rel=1e-12)
+    best = nadir.evaluate(P, R, "optimal", gamma=1.0, radius=0.05, horizon=4)
+    assert best.nominal_return > found.nominal_return
+    with pytest.raises(nadir.UsageError):
+        nadir.evaluate(P, R, pi, gamma=1.0, radius=0.05, horizon=5)
+    with pytest.raises(nadir.UsageError):
+        nadir.evaluate(P, R, pi[0], gamma=1.0, radius=0.05, horizon=0)

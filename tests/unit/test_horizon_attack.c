@@ -5,11 +5,15 @@
  * ones, mixtures, and transfers of mass that are pulled back into the set. There is none; and the kernel reported has
  * the return reported. Returns are those of the definition, forward in time, in long double.
  *
+ * Results cut bounds off at what is attained. So proofs are attacked by themselves, too: with any multiplier, and around
+ * kernels that are not the worst, their bounds hold, and no kernel visits a state more often than they say.
+ *
  * NADIR_ATTACKS=10 attacks 10 times as many problems.
  */
 #include "support/support.h"
 
 #include "model/policy.h"
+#include "proof/horizon_bound.h"
 #include "support/families.h"
 #include "support/miniature.h"
 #include "support/oracle.h"
@@ -181,6 +185,127 @@ static double attack(const fight *made, const double *reported)
     return all;
 }
 
+/* ------------------------------------------------------------------------------------------ proofs */
+
+/* A kernel of the oracle, [rows * states], as one of the proofs; with values and occupancies. */
+static void take_kernel(const fight *made, const nadir_horizon *horizon, const double *kernel,
+                        nadir_horizon_point *point)
+{
+    double lower;
+    double upper;
+    double minimum;
+    nadir_kernel *checked = NULL;
+    for (int64_t row = 0; row < horizon->rows; row++) {
+        for (int64_t i = horizon->starts[row]; i < horizon->starts[row + 1]; i++) {
+            point->P[i] = kernel[row * horizon->states + horizon->columns[i]];
+        }
+    }
+    assert_ok(made->context,
+              nadir_horizon_check(made->context, horizon, point, &lower, &upper, &minimum, &checked));
+    const double J = return_of(made, kernel);
+    assert_that(lower <= J && J <= upper, "the return %.17g is not between %.17g and %.17g", J, lower, upper);
+    nadir_kernel_free(checked);
+}
+
+/* No kernel of the set visits a state more often in a step. */
+static void attack_occupancies(const fight *made, const nadir_horizon *horizon,
+                               const nadir_horizon_bounds *bounds, nadir_horizon_point *point, double *kernel)
+{
+    for (int k = 0; k < 20; k++) {
+        double discount = 1;
+        test_oracle_random(&made->oracle, made->random, kernel);
+        take_kernel(made, horizon, kernel, point);
+        for (int64_t i = 0; i < made->steps * horizon->states; i++) {
+            discount *= i > 0 && i % horizon->states == 0 ? horizon->gamma : 1;
+            assert_that(point->d[i] <= discount * bounds->high[i] * (1 + 1e-14),
+                        "step %d, state %d: %.17g visits, at most %.17g", (int)(i / horizon->states),
+                        (int)(i % horizon->states), point->d[i] / discount, bounds->high[i]);
+        }
+    }
+}
+
+/* |J_P - J_Q - <G_Q, P - Q>| <= curvature |P - Q|^2 for kernels P of the set, norms over 1 / alpha. kernel: Q; other: work */
+static void attack_curvature(const fight *made, const nadir_horizon *horizon,
+                             const nadir_horizon_point *point, double curvature, const double *kernel,
+                             double scale, double *other)
+{
+    const test_oracle *oracle = &made->oracle;
+    double *G = test_new(horizon->entries, sizeof *G);
+    nadir_horizon_gradient(horizon, point, false, G);
+    for (int k = 0; k < 20; k++) {
+        double slope = 0;
+        double square = 0;
+        test_oracle_random(oracle, made->random, other);
+        for (int64_t row = 0; row < horizon->rows; row++) {
+            for (int64_t i = horizon->starts[row];
+                 i < horizon->starts[row + 1] && oracle->row_balls[row] >= 0; i++) {
+                const int64_t j = row * horizon->states + horizon->columns[i];
+                const double change = (other[j] - kernel[j]) / oracle->scales[row];
+                slope += G[i] * (other[j] - kernel[j]);
+                square += change * change;
+            }
+        }
+        const double rest = fabs(return_of(made, other) - return_of(made, kernel) - slope);
+        assert_that(rest <= curvature * square + 1e-12 * scale, "of second order is %g, at most %g", rest,
+                    curvature * square);
+    }
+    free(G);
+}
+
+/* lowest: a return that a kernel of the set has. */
+static void attack_proofs(const fight *made, const double *reported, double lowest, double scale)
+{
+    const test_oracle *oracle = &made->oracle;
+    const bool second = oracle->p == 2 && made->ball.set == NADIR_SET_NONRECT;
+    nadir_context *context = made->context;
+    nadir_uncertainty set = {0};
+    nadir_horizon horizon = {0};
+    nadir_horizon_bounds bounds = {0};
+    nadir_horizon_point point = {0};
+    double *kernel = test_new(oracle->rows * oracle->states, sizeof *kernel);
+    double *other = test_new(oracle->rows * oracle->states, sizeof *other);
+    const double size = return_of(made, oracle->nominal) - lowest;
+    assert_ok(context, nadir_uncertainty_make(context, made->model, made->policies[0], &made->ball, &set));
+    assert_ok(context,
+              nadir_horizon_make(context, made->model, &set, made->steps, made->count,
+                                 (const nadir_policy *const *)made->policies, made->optimistic, &horizon));
+    assert_ok(context, nadir_horizon_point_make(context, &horizon, &point));
+    assert_ok(context, nadir_horizon_bounds_make(context, &horizon, &bounds));
+    for (int k = 0; k < 4; k++) {
+        double curvature;
+        double lower;
+        const double tau = k == 0
+                               ? 0
+                               : (size + 1e-3 * scale) * pow(10, 2 * nadir_random_uniform(made->random) - 1) /
+                                     pow(fmin(set.radius, 1), isinf(set.p) ? 1 : set.p);
+        memcpy(kernel, k == 0 ? oracle->nominal : reported,
+               (size_t)(oracle->rows * oracle->states) * sizeof *kernel);
+        if (k > 1) {
+            test_oracle_random(oracle, made->random, kernel);
+        }
+        take_kernel(made, &horizon, kernel, &point);
+        assert_ok(context, nadir_horizon_bounds_tighten(context, &horizon, &point, k == 0, &bounds,
+                                                        second ? &curvature : NULL));
+        assert_ok(context, nadir_horizon_bellman(context, &horizon, bounds.d_bar, tau, &lower));
+        assert_that(lower <= lowest + 1e-15 * scale,
+                    "the programme proves %.15g of tau %g, but %.15g is attained", lower, tau, lowest);
+        if (second) {
+            assert_ok(context, nadir_horizon_second_order(context, &horizon, &point, tau, curvature, &lower));
+            assert_that(lower <= lowest + 1e-15 * scale,
+                        "second order proves %.15g of tau %g, curvature %g, but %.15g is attained", lower,
+                        tau, curvature, lowest);
+            attack_curvature(made, &horizon, &point, curvature, kernel, scale, other);
+        }
+        attack_occupancies(made, &horizon, &bounds, &point, kernel);
+    }
+    free(kernel);
+    free(other);
+    nadir_horizon_bounds_clear(context, &bounds);
+    nadir_horizon_point_clear(context, &point);
+    nadir_horizon_clear(context, &horizon);
+    nadir_uncertainty_clear(context, &set);
+}
+
 static void fight_one(const fight *made, tally *seen)
 {
     const double whole = 1;
@@ -215,6 +340,7 @@ static void fight_one(const fight *made, tally *seen)
     const double lowest = attack(made, kernel);
     assert_that(lowest >= lower - 1e-15 * scale, "%.15g is below the lower bound %.15g (%s, kappa %g)",
                 lowest, lower, result.bound, result.kappa);
+    attack_proofs(made, kernel, lowest, scale);
     seen->problems++;
     seen->certified += result.certified;
     seen->second += strcmp(result.bound, "second-order") == 0;

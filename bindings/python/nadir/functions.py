@@ -29,7 +29,7 @@ from .results import (
     _fields,
     fit_result,
 )
-from .solver import CERTIFY, Ball, Solver
+from .solver import CERTIFY, Ball, Solver, evaluate_horizon
 
 _MODEL_OPTIONS = ("mu", "layout", "state_rows", "costs", "frozen_rewards", "unseen")
 _READ_OPTIONS = ("layout", "costs", "frozen_rewards", "unseen")
@@ -78,6 +78,7 @@ def evaluate(
     norm: float | str | None = None,
     set: str | None = None,
     domain: str | None = None,
+    horizon: int | None = None,
     **options: Any,
 ) -> Evaluation:
     """The worst return of a policy when the kernel may be any of a ball around the nominal one.
@@ -97,6 +98,10 @@ def evaluate(
 
     Rewards of transitions are paid where one lands, under the kernel that moves; see `nadir.Model`.
 
+    `horizon=H` asks for the return of H steps, Σ_{n<H} γⁿ r_n, with one kernel for all of them and γ from 0 to 1. `policy` may
+    then be (H, S, A), one for each step; "optimal" is the best for H steps. Domains "simplex" and "support"; no `method`,
+    no `backend`. The kernel found is `kernel_model()`.
+
     Further options: `scales` (α, 0 pins a row), `mu`, `layout`, `state_rows`, `costs`, `frozen_rewards`, `unseen`
     of the model;
     `method` (see docs/methods.md), `certify` ("off", "auto", "strict"), `tolerance` (of the value, relative
@@ -110,6 +115,9 @@ def evaluate(
     >>> round(found.robust_return, 4), found.certified
     (461.3574, True)
     """
+    if horizon is not None:
+        model, policy = _subject(P, R, policy, gamma, options)
+        return evaluate_horizon(model, policy, horizon, radius, norm=norm, set=set, domain=domain, **options)
     solver = _solver(P, R, policy, gamma, options)
     return solver.evaluate(radius, norm=norm, set=set, domain=domain, **options)
 

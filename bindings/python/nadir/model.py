@@ -91,7 +91,7 @@ def view(owner: Any, address: Any, count: int, kind: str) -> np.ndarray | None:
 class Model:
     """A Markov decision process: S states, rows (pairs of a state and an action), kernel, rewards, discount.
 
-    P̂(·|s, a) is the nominal kernel and R(s, a) the reward of each row; γ in [0, 1) discounts, μ is the
+    P̂(·|s, a) is the nominal kernel and R(s, a) the reward of each row; γ in [0, 1), or 1 with a horizon, discounts, μ is the
     initial distribution (uniform unless given). A model never changes, and can be used by any thread.
 
     `P` is one of

@@ -291,6 +291,7 @@ class Evaluation(Result):
     optimistic: bool = False
     _solver: Any = field(default=None, compare=False)
     _worst: Any = field(default=None, compare=False)
+    _kernel_model: Any = field(default=None, compare=False)  # of a horizon
 
     _shown = (
         "nominal_return",
@@ -322,7 +323,10 @@ class Evaluation(Result):
 
     def _kept(self) -> tuple["Solver", Any]:
         if self._worst is None:
-            raise UsageError("this evaluation has not kept its kernel (no sweep does): evaluate one radius")
+            raise UsageError(
+                "this evaluation has not kept its kernel (no sweep does, and with a horizon there is kernel_model() and "
+                "kernel() alone): evaluate one radius"
+            )
         return self._solver, self._worst
 
     @property
@@ -347,6 +351,8 @@ class Evaluation(Result):
         """The model with this kernel in place of the nominal one; the kernel must have no negative entry."""
         from .model import Model
 
+        if self._kernel_model is not None:
+            return self._kernel_model
         solver, worst = self._kept()
         made = place("model")
         solver._context.call(lib.nadir_worst_model, worst, made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Sequence
 
 import numpy as np
@@ -295,3 +296,64 @@ class Solver:
 
     def __repr__(self) -> str:
         return f"Solver({self.model!r}, {self.policy!r}, threads={self.threads})"
+
+
+def _policies_by_step(context: Any, model: Model, policy: Any, horizon: int) -> list[Policy]:
+    """One policy, or one for each step."""
+    if isinstance(policy, (str, os.PathLike)) and policy != "uniform":
+        made = ffi.new("nadir_policy *[]", horizon)
+        if policy == "optimal":
+            context.call(lib.nadir_horizon_optimum, model._handle, horizon, made, result("optimum_result"))
+            count = horizon
+        else:
+            counted = ffi.new("int64_t *")
+            name = encoded(os.fspath(policy))
+            context.call(lib.nadir_policy_read_steps, model._handle, name, horizon, made, counted)
+            count = counted[0]
+        return [Policy._from_handle(model, made[step]) for step in range(count)]
+    if not isinstance(policy, (str, Policy)) and np.ndim(policy) == 3:
+        if len(policy) != horizon:
+            raise UsageError(f"there are policies for {len(policy)} steps; expected {horizon}, or one for all")
+        return [model.policy(one) for one in policy]
+    return [model.policy(policy)]
+
+
+def evaluate_horizon(
+    model: Model,
+    policy: Any,
+    horizon: int,
+    radius: Any = None,
+    *,
+    norm: float | str | None = None,
+    set: str | None = None,
+    domain: str | None = None,
+    scales: Any = None,
+    certify: str = "auto",
+    tolerance: float | None = None,
+    width: float | None = None,
+    iterations_limit: int | None = None,
+    optimistic: bool = False,
+    threads: int | None = None,
+    progress: Any = None,
+) -> Evaluation:
+    """The worst return of `horizon` steps; see `nadir.evaluate`."""
+    if not 1 <= horizon <= 10_000_000:
+        raise UsageError(f"the horizon is {horizon}; expected 1 to 10000000 steps")
+    context = shared(threads, 0, progress)
+    ball = Ball(model, radius, norm, set, domain, scales)
+    settings, _kept = robust_settings(None, certify, tolerance, width, iterations_limit, optimistic)
+    policies = _policies_by_step(context, model, policy, horizon)
+    handles = ffi.new("nadir_policy *[]", [one._handle for one in policies])
+    found = result("robust")
+    worst = place("model")
+    with context.lock:
+        status = lib.nadir_horizon_robust(
+            context.handle, model._handle, horizon, len(policies), handles, ball.struct, settings,
+            1, ffi.new("double[]", [1.0]), found, worst,
+        )  # fmt: skip
+        made = None
+        if found.stop_reason:
+            kernel = Model._from_handle(worst[0]) if worst[0] else None
+            made = Evaluation(**_fields(found, "nadir_robust"), optimistic=optimistic, _kernel_model=kernel)
+        context.check(status, made)
+    return made  # type: ignore[return-value]
