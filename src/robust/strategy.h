@@ -61,9 +61,10 @@ static inline bool nadir_has_further_starts(const nadir_problem *problem)
 /* ------------------------------------------------------------------------------------ free domain */
 
 /* The proven breakdown radius depends a little on the backend, more so where solves are iterations. Reports
- * give this share of it, which every backend can prove: by trial. */
+ * give this share of it, which every backend can prove: by trial; of 5000 small models one lost 0.7 % where solves are
+ * iterations (tests/unit/test_trust_attack.c, seed 77701). */
 #define NADIR_BREAKDOWN_SHOWN          (1 - 1e-7)
-#define NADIR_BREAKDOWN_SHOWN_ITERATED 0.995
+#define NADIR_BREAKDOWN_SHOWN_ITERATED 0.99
 
 /* ---------------------------------------------------------------------------------------- results */
 

@@ -127,20 +127,31 @@ static bool are_close(const multistart *self, const nadir_candidate *a, const na
     return apart * (1 - self->problem->gamma) <= APART;
 }
 
-/* Searches on to the end from a racer that is worse than the candidate, and makes it the candidate. */
+/* Searches on to the end from a racer that is worse than the candidate, and makes it the candidate. Steps of a race
+ * may be inexact: its return is computed anew first. */
 static nadir_status finish(multistart *self, nadir_candidate *racer)
 {
+    nadir_status status = NADIR_OK;
+    const bool rough = self->search->rough;
+    nadir_frank_wolfe_point exact = {racer->kernel, racer->v, racer->d, racer->J};
+    self->search->rough = false;
     self->search->vertices = false;
-    racer->iterations = self->candidate->iterations;
-    NADIR_TRY(nadir_frank_wolfe_continue(self->context, self->search, self->beta, self->tolerance,
-                                         self->candidate->iterations + self->iterations_limit, racer));
+    NADIR_CHECK(rough ? nadir_frank_wolfe_evaluate(self->context, self->search, NULL, &exact) : NADIR_OK);
+    racer->J = exact.J;
+    if (is_worse(self->context, self->problem, self->tolerance, racer, self->candidate)) {
+        racer->iterations = self->candidate->iterations;
+        NADIR_CHECK(nadir_frank_wolfe_continue(self->context, self->search, self->beta, self->tolerance,
+                                               self->candidate->iterations + self->iterations_limit, racer));
+        nadir_candidate_clear(self->context, self->candidate);
+        *self->candidate = *racer;
+        *racer = (nadir_candidate){0};
+        self->better = true;
+        self->idle = 0;
+    }
+cleanup:
+    self->search->rough = rough;
     self->search->vertices = true;
-    nadir_candidate_clear(self->context, self->candidate);
-    *self->candidate = *racer;
-    *racer = (nadir_candidate){0};
-    self->better = true;
-    self->idle = 0;
-    return NADIR_OK;
+    return status;
 }
 
 /* Puts a racer in its place, for one that is like it and behind it, or for the last one if there is no room. */
