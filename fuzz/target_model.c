@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const endings[] = {".csv", ".npz", ".tra", ".drn", ".MDP", ".pomdp", ".bin", ".txt"};
+static const char *const endings[] = {".csv",   ".npz", ".tra", ".drn", ".MDP",
+                                      ".pomdp", ".bin", ".txt", ".umb"};
 enum { ENDINGS = sizeof endings / sizeof endings[0] };
 
 /* What a reader accepted is a model: rows are distributions, and it survives being written. */

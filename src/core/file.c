@@ -3,8 +3,8 @@
 #include "core/file.h"
 
 #include "core/context.h"
-#include "core/decompress.h"
 #include "core/number.h"
+#include "core/packed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +77,7 @@ nadir_status nadir_input_open(nadir_context *context, const char *path, nadir_in
 {
     nadir_status status = nadir_input_open_packed(context, path, input);
     if (status == NADIR_OK) {
-        status = nadir_decompress(context, input);
+        status = nadir_unpack(context, input);
     }
     if (status != NADIR_OK) {
         nadir_input_close(input);
@@ -210,6 +210,7 @@ nadir_status nadir_output_open(nadir_context *context, const char *path, nadir_o
             nadir_fail(context, NADIR_ERROR_IO, "%s: cannot write the file: %s", path, strerror(errno)));
     }
     output->temporary = temporary;
+    output->packing = nadir_packing_of_name(path);
     return NADIR_OK;
 cleanup:
     nadir_release(context, temporary);
@@ -332,9 +333,49 @@ static int sync_and_close(nadir_output *output)
     return synced != 0 ? synced : closed;
 }
 
+/* Replaces the temporary file by a packed one. */
+static nadir_status pack_output(nadir_context *context, nadir_output *output)
+{
+    nadir_status status = NADIR_OK;
+    const size_t capacity = strlen(output->path) + 64;
+    char *packed = NULL;
+    int into = -1;
+    const int from = open_file(output->temporary, O_RDONLY | O_CLOEXEC);
+    NADIR_NEW(context, packed, capacity);
+    into = from >= 0 ? create_temporary(packed, capacity, output->path) : -1;
+    if (into < 0) {
+        NADIR_CHECK(
+            nadir_fail(context, NADIR_ERROR_IO, "%s: writing failed: %s", output->path, strerror(errno)));
+    }
+    status = nadir_pack(context, output->packing, output->path, from, into);
+    if (status != NADIR_OK) {
+        (void)unlink(packed);
+        goto cleanup;
+    }
+    (void)unlink(output->temporary);
+    (void)close_file(output->descriptor);
+    nadir_release(context, output->temporary);
+    output->temporary = packed;
+    output->descriptor = into;
+    packed = NULL;
+    into = -1;
+cleanup:
+    if (from >= 0) {
+        (void)close_file(from);
+    }
+    if (into >= 0) {
+        (void)close_file(into);
+    }
+    nadir_release(context, packed);
+    return status;
+}
+
 nadir_status nadir_output_commit(nadir_context *context, nadir_output *output)
 {
     nadir_output_flush(output);
+    if (!output->failed && output->packing != NADIR_PACKING_NONE) {
+        NADIR_TRY(pack_output(context, output));
+    }
     int error = output->failed ? output->error : sync_and_close(output);
     if (error == 0 && rename(output->temporary, output->path) != 0) {
         error = errno;

@@ -28,7 +28,7 @@ typedef struct nadir_input {
     }
 
 /* NADIR_ERROR_FILE when there is no such file, no permission, or it is a directory, pipe or device. A file packed by
- * gzip or xz is unpacked first (decompress.h): what is read, and `bytes`, is its content. */
+ * gzip or xz is unpacked first (packed.h): what is read, and `bytes`, is its content. */
 nadir_status nadir_input_open(nadir_context *context, const char *path, nadir_input *input);
 /* The same without unpacking: the bytes as they are on the disk. */
 nadir_status nadir_input_open_packed(nadir_context *context, const char *path, nadir_input *input);
@@ -51,6 +51,8 @@ nadir_status nadir_input_seek(nadir_context *context, nadir_input *input, int64_
 nadir_status nadir_input_read_all(nadir_context *context, nadir_input *input, void *buffer, size_t size,
                                   const char *what);
 
+typedef enum nadir_packing { NADIR_PACKING_NONE, NADIR_PACKING_GZIP, NADIR_PACKING_XZ } nadir_packing;
+
 /* A file being written. */
 typedef struct nadir_output {
     char *path;      /* the final name */
@@ -58,16 +60,18 @@ typedef struct nadir_output {
     int descriptor;  /* of the temporary file; -1: closed */
     char *buffer;
     size_t used;
-    int64_t written; /* bytes so far */
-    bool failed;     /* an earlier write failed; commit will say so */
-    int error;       /* errno of it */
+    int64_t written;       /* bytes so far */
+    bool failed;           /* an earlier write failed; commit will say so */
+    int error;             /* errno of it */
+    nadir_packing packing; /* what a commit does first; chosen by the ending of the final name */
 } nadir_output;
 
 #define NADIR_OUTPUT_CLOSED                                                                                  \
     {                                                                                                        \
-        NULL, NULL, -1, NULL, 0, 0, false, 0                                                                 \
+        NULL, NULL, -1, NULL, 0, 0, false, 0, NADIR_PACKING_NONE                                             \
     }
 
+/* A name that ends in .gz or .xz: the file is packed when it is committed. */
 nadir_status nadir_output_open(nadir_context *context, const char *path, nadir_output *output);
 
 /* Errors are kept until the commit, so that writers need not check every line. */

@@ -72,6 +72,7 @@ extern const nadir_format nadir_format_prism;
 extern const nadir_format nadir_format_drn;
 extern const nadir_format nadir_format_cassandra;
 extern const nadir_format nadir_format_petsc;
+extern const nadir_format nadir_format_umb;
 
 /* As many actions as every state has; 0: they differ. */
 int64_t nadir_model_common_actions(const nadir_model *model);

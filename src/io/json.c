@@ -68,22 +68,31 @@ nadir_status nadir_json_open(nadir_context *context, const char *path, int64_t l
 {
     nadir_status status = NADIR_OK;
     nadir_input input = NADIR_INPUT_CLOSED;
+    char *text = NULL;
     *json = (nadir_json){.context = context, .path = path};
     NADIR_CHECK(nadir_input_open(context, path, &input));
     if (input.bytes > limit) {
         NADIR_CHECK(nadir_fail(context, NADIR_ERROR_FORMAT, "%s: has %lld bytes; expected at most %lld", path,
                                (long long)input.bytes, (long long)limit));
     }
-    NADIR_NEW(context, json->text, input.bytes);
-    json->at = json->text;
-    json->end = json->text + input.bytes;
-    NADIR_CHECK(nadir_input_read_all(context, &input, json->text, (size_t)input.bytes, "the object"));
-    if (!take(json, '{')) {
-        status = expect_fail(json, "a JSON object");
+    NADIR_NEW(context, text, input.bytes);
+    status = nadir_input_read_all(context, &input, text, (size_t)input.bytes, "the object");
+    if (status == NADIR_OK) {
+        status = nadir_json_open_text(context, path, text, input.bytes, json);
+    } else {
+        nadir_release(context, text);
     }
 cleanup:
     nadir_input_close(&input);
     return status;
+}
+
+nadir_status nadir_json_open_text(nadir_context *context, const char *path, char *text, int64_t length,
+                                  nadir_json *json)
+{
+    *json = (nadir_json){
+        .context = context, .path = path, .text = text, .at = text, .end = text + length, .fresh = true};
+    return take(json, '{') ? NADIR_OK : expect_fail(json, "a JSON object");
 }
 
 void nadir_json_close(nadir_json *json)
@@ -188,12 +197,16 @@ nadir_status nadir_json_next(nadir_json *json, bool *more)
     json->name[0] = '\0';
     *more = !take(json, '}');
     if (!*more) {
+        json->fresh = false;
         skip_blanks(json);
-        return json->at < json->end ? expect_fail(json, "nothing after the object") : NADIR_OK;
+        return json->depth-- == 0 && json->at < json->end ? expect_fail(json, "nothing after the object")
+                                                          : NADIR_OK;
     }
-    if (json->members++ > 0 && !take(json, ',')) {
+    if (!json->fresh && !take(json, ',')) {
         return expect_fail(json, "`,` or `}` after a member");
     }
+    json->fresh = false;
+    json->members++;
     char name[NADIR_JSON_NAME_LENGTH];
     NADIR_TRY(take_string(json, sizeof name, name, "the name of a member, in quotes"));
     if (!take(json, ':')) {
@@ -297,6 +310,35 @@ nadir_status nadir_json_numbers(nadir_json *json, int64_t capacity, double *into
         return expect_fail(json, "`,` or `]` after a number");
     }
     return NADIR_OK;
+}
+
+nadir_status nadir_json_enter(nadir_json *json)
+{
+    if (!take(json, '{')) {
+        return expect_fail(json, "an object");
+    }
+    json->depth++;
+    json->fresh = true;
+    return NADIR_OK;
+}
+
+nadir_status nadir_json_words(nadir_json *json, int count, const char *const words[], unsigned *bits)
+{
+    char word[NADIR_JSON_NAME_LENGTH];
+    *bits = 0;
+    if (!take(json, '[')) {
+        return expect_fail(json, "an array of strings");
+    }
+    if (take(json, ']')) {
+        return NADIR_OK;
+    }
+    do {
+        NADIR_TRY(nadir_json_string(json, sizeof word, word));
+        for (int i = 0; i < count; i++) {
+            *bits |= strcmp(word, words[i]) == 0 ? 1U << i : 0;
+        }
+    } while (take(json, ','));
+    return take(json, ']') ? NADIR_OK : expect_fail(json, "`,` or `]` after a string");
 }
 
 static nadir_status skip_value(nadir_json *json, int depth);

@@ -21,6 +21,8 @@ typedef struct nadir_json {
     char *text;           /* all of it */
     const char *at, *end; /* what is left */
     int64_t members;      /* names read so far */
+    int depth;            /* of the object whose members are read; the file's is 0 */
+    bool fresh;           /* no member of it was read yet */
     char name[NADIR_JSON_NAME_LENGTH];
 } nadir_json;
 
@@ -37,10 +39,13 @@ typedef enum nadir_json_kind {
 /* Reads a file of at most `limit` bytes and enters its object. path is kept, not copied; nadir_json_close is
  * legal afterwards in any case. */
 nadir_status nadir_json_open(nadir_context *context, const char *path, int64_t limit, nadir_json *json);
+/* The same of text[length] from nadir_allocate, which is the json's from then on; path is for messages. */
+nadir_status nadir_json_open_text(nadir_context *context, const char *path, char *text, int64_t length,
+                                  nadir_json *json);
 void nadir_json_close(nadir_json *json);
 
-/* The name of the next member into json->name. *more is false at the end of the object, which must be the end
- * of the file. The value must be taken by one of the functions below before the next member. */
+/* The name of the next member into json->name. *more is false at the end of the object; that of the file must be the
+ * end of the file. The value must be taken by one of the functions below before the next member. */
 nadir_status nadir_json_next(nadir_json *json, bool *more);
 
 /* What the value looks like from its first character. */
@@ -54,6 +59,11 @@ nadir_status nadir_json_number(nadir_json *json, double *value); /* finite */
 nadir_status nadir_json_string(nadir_json *json, size_t capacity, char *into);
 /* An array of at most `capacity` finite numbers. */
 nadir_status nadir_json_numbers(nadir_json *json, int64_t capacity, double *into, int64_t *count);
+/* Enters a value that is an object: nadir_json_next gives its members, and after its end those of the object around
+ * it. */
+nadir_status nadir_json_enter(nadir_json *json);
+/* An array of strings: *bits has bit i where words[i], [count <= 32], is among them. */
+nadir_status nadir_json_words(nadir_json *json, int count, const char *const words[], unsigned *bits);
 /* Any value. */
 nadir_status nadir_json_skip(nadir_json *json);
 

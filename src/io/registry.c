@@ -1,6 +1,7 @@
 /* registry.c: the list of formats: which one a file is, and what surrounds reading and writing in all of
  * them. */
 #include "core/file.h"
+#include "core/packed.h"
 #include "io/format.h"
 #include "io/labels.h"
 #include "model/landing.h"
@@ -9,11 +10,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* In the order in which they are asked; the ones with a magic number first. */
 static const nadir_format *const formats[] = {
-    &nadir_format_npz, &nadir_format_petsc,     &nadir_format_drn,
+    &nadir_format_npz, &nadir_format_umb,       &nadir_format_petsc, &nadir_format_drn,
     &nadir_format_csv, &nadir_format_cassandra, &nadir_format_prism,
 };
 
@@ -81,9 +81,7 @@ static const nadir_format *format_by_ending(const char *path, size_t length)
 /* How much of a path stands before the ending of a packed file: all of it where it has none. */
 static size_t unpacked_length(const char *path)
 {
-    const size_t length = strlen(path);
-    const char *ending = length > 3 ? path + length - 3 : "";
-    return strcasecmp(ending, ".gz") == 0 || strcasecmp(ending, ".xz") == 0 ? length - 3 : length;
+    return strlen(path) - (nadir_packing_of_name(path) != NADIR_PACKING_NONE ? 3 : 0);
 }
 
 /* "npz, petsc, drn, ..." with their endings, for messages. */
@@ -303,7 +301,7 @@ static void say_losses(nadir_context *context, const nadir_format *format, unsig
 static nadir_status find_write_format(nadir_context *context, const char *path, const nadir_format **format)
 {
     char list[512];
-    *format = format_by_ending(path, strlen(path));
+    *format = format_by_ending(path, unpacked_length(path));
     return *format != NULL ? NADIR_OK
                            : nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                                         "%s: the ending does not tell the format to write; known are %s",

@@ -1,5 +1,5 @@
-/* decompress.c: gzip by zlib, xz by liblzma; see decompress.h. */
-#include "core/decompress.h"
+/* packed.c: gzip by zlib, xz by liblzma; see packed.h. */
+#include "core/packed.h"
 
 #include "core/context.h"
 
@@ -8,6 +8,7 @@
 #include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -16,31 +17,29 @@ enum { CHUNK = 1 << 16, MAGIC = 6 };
 /* xz files say how much memory their dictionary takes; `xz -9` needs 65 MiB. More than this is refused. */
 #define DICTIONARY_BYTES ((uint64_t)1 << 29)
 
-typedef enum packing { PLAIN, GZIP, XZ } packing;
-
 /* What a step of the decoder ended in. */
 typedef enum outcome { MORE, END, DAMAGED, TOO_LARGE, NO_MEMORY } outcome;
 
-/* A decoder of either kind; a struct of zeros, with its kind, is not started. */
+/* A decoder or encoder of either kind; a struct of zeros, with its kind, is not started. */
 typedef struct decoder {
-    packing kind;
+    nadir_packing kind;
     z_stream gzip;
     lzma_stream xz;
     bool between; /* gzip: a member has ended; another may follow */
 } decoder;
 
-static packing packing_of(const unsigned char head[MAGIC], size_t length)
+static nadir_packing packing_of(const unsigned char head[MAGIC], size_t length)
 {
     static const unsigned char xz[MAGIC] = {0xFD, '7', 'z', 'X', 'Z', 0};
     if (length >= 3 && head[0] == 0x1F && head[1] == 0x8B && head[2] == 8) {
-        return GZIP;
+        return NADIR_PACKING_GZIP;
     }
-    return length == MAGIC && memcmp(head, xz, MAGIC) == 0 ? XZ : PLAIN;
+    return length == MAGIC && memcmp(head, xz, MAGIC) == 0 ? NADIR_PACKING_XZ : NADIR_PACKING_NONE;
 }
 
 static bool start(decoder *self)
 {
-    if (self->kind == GZIP) {
+    if (self->kind == NADIR_PACKING_GZIP) {
         return inflateInit2(&self->gzip, 15 + 16) == Z_OK; /* 16: with the header of gzip */
     }
     self->xz = (lzma_stream)LZMA_STREAM_INIT;
@@ -49,7 +48,7 @@ static bool start(decoder *self)
 
 static void stop(decoder *self)
 {
-    if (self->kind == GZIP) {
+    if (self->kind == NADIR_PACKING_GZIP) {
         (void)inflateEnd(&self->gzip);
     } else {
         lzma_end(&self->xz);
@@ -135,7 +134,7 @@ static int open_unnamed(void)
 
 static nadir_status fail(nadir_context *context, const char *path, const decoder *self, outcome result)
 {
-    const char *name = self->kind == GZIP ? "gzip" : "xz";
+    const char *name = self->kind == NADIR_PACKING_GZIP ? "gzip" : "xz";
     if (result == NO_MEMORY) {
         return nadir_fail(context, NADIR_ERROR_MEMORY, "%s: out of memory while unpacking", path);
     }
@@ -160,8 +159,8 @@ static nadir_status put(nadir_context *context, const char *path, int descriptor
         }
         if (written <= 0) {
             return nadir_fail(context, NADIR_ERROR_IO,
-                              "%s: unpacking into a temporary file failed: %s; TMPDIR names another folder",
-                              path, strerror(written < 0 ? errno : ENOSPC));
+                              "%s: writing a temporary file failed: %s; TMPDIR names another folder", path,
+                              strerror(written < 0 ? errno : ENOSPC));
         }
         bytes += written;
         count -= (size_t)written;
@@ -189,8 +188,8 @@ static nadir_status unpack(nadir_context *context, nadir_input *input, decoder *
             NADIR_TRY(nadir_input_read(context, input, buffer, CHUNK, &left));
             last = left < CHUNK;
         }
-        result = self->kind == GZIP ? step_gzip(self, &next, &left, last, out, &made)
-                                    : step_xz(self, &next, &left, last, out, &made);
+        result = self->kind == NADIR_PACKING_GZIP ? step_gzip(self, &next, &left, last, out, &made)
+                                                  : step_xz(self, &next, &left, last, out, &made);
         *bytes += (int64_t)made;
         if (*bytes > limit) {
             return nadir_fail(context, NADIR_ERROR_FORMAT,
@@ -203,7 +202,7 @@ static nadir_status unpack(nadir_context *context, nadir_input *input, decoder *
     return result == END ? NADIR_OK : fail(context, input->path, self, result);
 }
 
-nadir_status nadir_decompress(nadir_context *context, nadir_input *input)
+nadir_status nadir_unpack(nadir_context *context, nadir_input *input)
 {
     nadir_status status = NADIR_OK;
     unsigned char head[MAGIC];
@@ -213,7 +212,7 @@ nadir_status nadir_decompress(nadir_context *context, nadir_input *input)
     int64_t bytes;
     NADIR_TRY(nadir_input_read_at(context, input, 0, head, sizeof head, &length));
     decoder self = {.kind = packing_of(head, length)};
-    if (self.kind == PLAIN) {
+    if (self.kind == NADIR_PACKING_NONE) {
         return NADIR_OK;
     }
     if (!start(&self)) {
@@ -238,6 +237,75 @@ cleanup:
     stop(&self);
     if (descriptor >= 0) {
         (void)close(descriptor);
+    }
+    nadir_release(context, buffer);
+    return status;
+}
+
+/* ---- Packing ----------------------------------------------------------------------------------------- */
+
+nadir_packing nadir_packing_of_name(const char *path)
+{
+    const size_t length = strlen(path);
+    const char *ending = length > 3 ? path + length - 3 : "";
+    return strcasecmp(ending, ".gz") == 0   ? NADIR_PACKING_GZIP
+           : strcasecmp(ending, ".xz") == 0 ? NADIR_PACKING_XZ
+                                            : NADIR_PACKING_NONE;
+}
+
+/* Packs next[left], the last bytes or not, as far as out[CHUNK] has room; END: all is out. */
+static outcome pack_gzip(decoder *self, const unsigned char **next, size_t *left, bool last,
+                         unsigned char *out, size_t *made)
+{
+    self->gzip.next_in = (unsigned char *)(uintptr_t)*next; /* zlib does not write there */
+    self->gzip.avail_in = (unsigned)*left;
+    self->gzip.next_out = out;
+    self->gzip.avail_out = CHUNK;
+    const int result = deflate(&self->gzip, last ? Z_FINISH : Z_NO_FLUSH);
+    *next += *left - self->gzip.avail_in;
+    *left = self->gzip.avail_in;
+    *made = CHUNK - self->gzip.avail_out;
+    return result == Z_STREAM_END ? END : MORE;
+}
+
+nadir_status nadir_pack(nadir_context *context, nadir_packing packing, const char *path, int from, int into)
+{
+    nadir_status status = NADIR_OK;
+    nadir_input input = {path, from, 0, 0}; /* a size of 0 is never fallen short of */
+    decoder self = {.kind = packing, .xz = LZMA_STREAM_INIT};
+    unsigned char *buffer = NULL;
+    const unsigned char *next = NULL;
+    size_t left = 0;
+    size_t made;
+    bool last = false;
+    outcome result = MORE;
+    const bool started = packing == NADIR_PACKING_GZIP
+                             ? deflateInit2(&self.gzip, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK
+                             : lzma_easy_encoder(&self.xz, 6, LZMA_CHECK_CRC64) == LZMA_OK;
+    if (!started) {
+        status = nadir_fail(context, NADIR_ERROR_MEMORY, "%s: out of memory while packing", path);
+        goto cleanup;
+    }
+    NADIR_NEW(context, buffer, 2 * CHUNK);
+    while (result == MORE) {
+        if (left == 0 && !last) {
+            next = buffer;
+            NADIR_CHECK(nadir_input_read(context, &input, buffer, CHUNK, &left));
+            last = left < CHUNK;
+        }
+        result = packing == NADIR_PACKING_GZIP ? pack_gzip(&self, &next, &left, last, buffer + CHUNK, &made)
+                                               : step_xz(&self, &next, &left, last, buffer + CHUNK, &made);
+        NADIR_CHECK(put(context, path, into, buffer + CHUNK, made));
+        NADIR_CHECK(nadir_progress(context, "packing", -1));
+    }
+    if (result != END) {
+        status = nadir_fail(context, NADIR_ERROR_MEMORY, "%s: out of memory while packing", path);
+    }
+cleanup:
+    if (packing == NADIR_PACKING_GZIP) {
+        (void)deflateEnd(&self.gzip);
+    } else {
+        lzma_end(&self.xz);
     }
     nadir_release(context, buffer);
     return status;

@@ -1,4 +1,4 @@
-/* test_decompress.c: files packed by gzip and xz are read as their content; damaged ones are refused. */
+/* test_packed.c: files packed by gzip and xz are read as their content, and written; damaged ones are refused. */
 #include "support/support.h"
 
 #include "core/context.h"
