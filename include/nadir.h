@@ -958,9 +958,6 @@ typedef struct nadir_fit_settings {
         guarantee; /* what is promised: "return", of the policy that is chosen or given; "posterior", the same
                               if the prior is right; "kernel": the ball holds the true one. NULL: "return", or "kernel"
                               where method, scales or set are given, for posterior samples, and without rewards or discount */
-    const char
-        *columns; /* what the columns of the data are called: "state=s,action=a,reward=r,next=t"; also done,
-                              truncated, episode, step, count. NULL: by common names */
 } nadir_fit_settings;
 
 NADIR_API void nadir_fit_settings_fill(nadir_fit_settings *settings, size_t size);
@@ -1019,9 +1016,6 @@ typedef struct nadir_fit_result {
     nadir_fit_guarantee sets[3]; /* nonrect (the chosen one), s, sa, at the same confidence */
     double seconds_radii;
     double seconds_guarantees;
-    int64_t dropped; /* steps whose outcome is not said, and which are not counted */
-    int64_t
-        finished; /* transitions marked as done: they lead to the last state, which is terminal and pays 0 */
 } nadir_fit_result;
 
 /* What the data are: the members of the result down to `norm` but for samples; the others are 0. */

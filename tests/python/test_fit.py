@@ -52,7 +52,7 @@ def test_the_same_as_the_command(log, command, tmp_path):
     steps, _, _ = log
     np.save(tmp_path / "log.npy", steps)
     for words, asked in (
-        ([], {}),
+        (["--guarantee", "kernel"], {}),
         (["--scales", "ones", "--seed", 5], {"scales": "ones", "seed": 5}),
         (["--method", "bootstrap", "--policy", "uniform"], {"method": "bootstrap", "policy": "uniform"}),
         (["--method", "distribution-free", "--set", "sa"], {"method": "distribution-free", "set": "sa"}),
@@ -94,3 +94,36 @@ def test_wrong_data(tmp_path):
         nadir.fit(np.array([[0, 0, 0]]), confidence=1.5)
     with pytest.raises(nadir.UsageError, match="set is 'both'"):
         nadir.fit(np.array([[0, 0, 0]]), set="both")
+
+
+def test_a_guarantee_of_the_return(log, command, tmp_path):
+    steps, P, R = log
+    np.save(tmp_path / "log.npy", steps)
+    printed = command("fit", tmp_path / "log.npy", "--discount", 0.9, "--out", tmp_path / "model.npz")
+    found = nadir.fit_return(steps, gamma=0.9)
+    assert found.guaranteed == printed["guaranteed"] and found.ties == printed["ties"]
+    assert found.radius == printed["radius"] and found.model.sha256 == printed["model_sha256"]
+    assert found.guaranteed <= found.posterior_bound < found.nominal_return
+    true = nadir.evaluate(nadir.Model(P, R, 0.9), found.policy.table, radius=0).nominal_return
+    assert true >= found.guaranteed
+    given = nadir.fit_return(steps, gamma=0.9, policy="uniform")
+    assert given.guaranteed == given.posterior_bound and np.isnan(given.weight)
+
+
+class Frame(dict):
+    """As much of a frame as is asked for."""
+
+    columns = property(lambda self: list(self))
+
+    def __len__(self):
+        return len(next(iter(self.values())))
+
+
+def test_frames_count_by_name(log):
+    steps, _, _ = log
+    named = {"reward": steps[:, 3], "next_state": steps[:, 2], "action": steps[:, 1], "state": steps[:, 0]}
+    assert nadir.fit_return(Frame(named), gamma=0.9).guaranteed == nadir.fit_return(steps, gamma=0.9).guaranteed
+    with pytest.raises(nadir.FormatError):
+        nadir.fit_return(Frame({f"column {i}": steps[:, i] for i in range(4)}), gamma=0.9)
+    with pytest.raises(nadir.UsageError, match="does not hold numbers"):
+        nadir.fit_return(Frame({**named, "state": np.array(["a"] * len(steps))}), gamma=0.9)

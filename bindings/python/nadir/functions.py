@@ -19,6 +19,7 @@ from .results import (
     Difference,
     Evaluation,
     Fit,
+    FitReturn,
     Gradient,
     Optimization,
     Optimum,
@@ -543,6 +544,60 @@ def fit(
     return fit_result(found, Model._from_handle(made[0]), nominal)
 
 
+def fit_return(
+    data: Any,
+    *,
+    gamma: float,
+    confidence: float | None = None,
+    guarantee: str = "return",
+    policy: Any = None,
+    prior: float | None = None,
+    successors: Any = None,
+    unvisited: str | None = None,
+    initial: Any = None,
+    costs: bool = False,
+    states: int | None = None,
+    actions: int | None = None,
+    ragged: bool = False,
+    samples: int | None = None,
+    frozen_rewards: bool = False,
+    unseen: Any = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> FitReturn:
+    """What logged data promise of the return of one policy, with a given confidence (0.95).
+
+    A policy is chosen on the data (`policy`: one made elsewhere) whose return is high and well known, and
+    `guaranteed` is a lower bound on its true return: first order, measured, no theorem. guarantee="posterior"
+    is the bound if the prior is right. `data` and the other arguments are those of `nadir.fit`; frames of
+    pandas and polars count by the names of their columns. The model that comes back has the ball whose worst
+    return is the guarantee: it explains the guarantee and does not hold the true kernel.
+    """
+    context = Context(threads, seed, progress)  # of its own: draws use up its random stream
+    settings = filled("fit_settings")
+    start = None if initial is None else (initial if isinstance(initial, os.PathLike) else str(initial))
+    words = [encoded(word) for word in (successors, unvisited, start, guarantee)]
+    settings.successors, settings.unvisited, settings.initial, settings.guarantee = words
+    numbers = {"confidence": confidence, "discount": gamma, "prior": prior}
+    numbers |= {"states": states, "actions": actions, "samples": samples}
+    for name, value in numbers.items():
+        if value is not None:
+            setattr(settings, name, value)
+    settings.costs, settings.ragged = costs, ragged
+    take_unseen(settings, unseen, frozen_rewards)
+    handle = place("fit")
+    with _as_file(data) as path:
+        context.call(lib.nadir_fit_read, encoded(path), settings, handle)
+    owned = ffi.gc(handle[0], lib.nadir_fit_free)
+    nominal = Model._from_handle(lib.nadir_model_retain(lib.nadir_fit_nominal(owned)))
+    given = None if policy is None else nominal.policy(policy, threads=threads)
+    found, chosen, made = result("fit_return_result"), place("policy"), place("model")
+    context.call(lib.nadir_fit_return, owned, NULL if given is None else given._handle, found, chosen, made)
+    own = Policy._from_handle(nominal, chosen[0])
+    return FitReturn(own, Model._from_handle(made[0]), **_fields(found, "nadir_fit_return_result"))
+
+
 @contextlib.contextmanager
 def _as_file(data: Any) -> Iterator[Any]:
     if isinstance(data, (str, os.PathLike)):
@@ -550,8 +605,20 @@ def _as_file(data: Any) -> Iterator[Any]:
         return
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "data.npy")
-        np.save(path, np.asarray(data))
+        np.save(path, _records(data) if hasattr(data, "columns") else np.asarray(data))
         yield path
+
+
+def _records(frame: Any) -> np.ndarray:
+    """A frame of pandas or polars: columns count by their names, never by their places."""
+    columns = {str(name): np.asarray(frame[name]) for name in frame.columns}
+    for name, column in columns.items():
+        if column.dtype.kind not in "iufb":
+            raise UsageError(f"column {name!r} of the frame does not hold numbers")
+    records = np.empty(len(frame), dtype=[(name, column.dtype) for name, column in columns.items()])
+    for name, column in columns.items():
+        records[name] = column
+    return records
 
 
 def _nothing_left(options: dict[str, Any]) -> None:

@@ -755,6 +755,35 @@ class Fit(Result):
         return super()._lines() + [("radius", _number(self.radius))] + promised
 
 
+@dataclass(repr=False, frozen=True)
+class FitReturn(Result):
+    """What data promise of the return of one policy; `grounds` of the command stand in docs/fit.md."""
+
+    policy: "Policy"  #: that the promise speaks of
+    model: "Model"  #: with the ball whose worst return is the guarantee: it explains it, no more
+    guarantee: str
+    confidence: float
+    nominal_return: float
+    guaranteed: float
+    posterior_bound: float
+    level_used: float
+    deviation: float
+    weight: float
+    ties: int
+    draws: int
+    monte_carlo_confidence: float
+    extrapolated: bool
+    behaviour_return: float
+    rows_barred: int
+    reward_deviation: float
+    radius: float
+    radius_lower_bound: float
+    radius_certified: bool
+    seconds: dict[str, float]
+
+    _shown = ("guarantee", "confidence", "guaranteed", "posterior_bound", "nominal_return", "behaviour_return")
+
+
 def fit_result(found: Any, model: "Model", nominal: "Model") -> Fit:
     """A Fit from the struct of C."""
     numbers = _fields(found, "nadir_fit_result")
