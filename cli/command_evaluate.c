@@ -98,6 +98,14 @@ static void print_details(const nadir_robust *robust, bool optimistic)
     if (!isnan(robust->breakdown_radius)) {
         printf("  breakdown        beyond radius %s\n", cli_number(robust->breakdown_radius, number));
     }
+    if (!isnan(robust->duration)) {
+        printf("  duration         %s", cli_number(robust->duration, number));
+        printf("; no kernel of the ball lasts longer than %s\n", cli_number(robust->duration_bound, number));
+    }
+    if (!isnan(robust->trap_radius_low)) {
+        printf("  trap             beyond radius %s", cli_number(robust->trap_radius_low, number));
+        printf(", at %s or less some kernel never ends\n", cli_number(robust->trap_radius_high, number));
+    }
     printf("  smallest entry   %s%s\n", cli_number(robust->kernel_minimum, number),
            robust->kernel_valid ? "" : ": no probability; see --domain");
     printf("  method           %s, %" PRId64 " iterations, %s; %s, %" PRId64 " solves\n", robust->method,
@@ -356,7 +364,9 @@ static nadir_status evaluate(cli_run *run, cli_setup *setup, evaluate_report *re
 {
     nadir_model *model = NULL;
     nadir_ball ball;
-    nadir_status status = cli_input_read(run, &setup->reading, &report->input, &model);
+    nadir_read_settings reading = setup->reading;
+    reading.total = !(report->horizon > 0);
+    nadir_status status = cli_input_read(run, &reading, &report->input, &model);
     if (status == NADIR_OK) {
         status = cli_ball_get(run, model, &setup->ball, &ball);
     }

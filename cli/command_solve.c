@@ -201,6 +201,7 @@ static int solve_main(cli_run *run, int argc, char **argv)
         status = cli_open(run);
     }
     if (status == NADIR_OK) {
+        reading.total = !(report.horizon > 0);
         status = report.horizon > 0 ? solve_horizon(run, &reading, &report)
                                     : solve(run, &reading, &settings, &report);
     }

@@ -284,7 +284,9 @@ static nadir_status report(cli_run *run, cli_sweep *sweep)
 static nadir_status find_and_report(cli_run *run, cli_setup *setup, cli_sweep *sweep)
 {
     nadir_model *model = NULL;
-    nadir_status status = cli_input_read(run, &setup->reading, &sweep->input, &model);
+    nadir_read_settings reading = setup->reading;
+    reading.total = !(sweep->horizon > 0);
+    nadir_status status = cli_input_read(run, &reading, &sweep->input, &model);
     if (status == NADIR_OK) {
         status = solve(run, model, setup, sweep);
         cli_input_end(&sweep->input);

@@ -93,7 +93,14 @@ bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc,
     }
     const cli_option of_model[] = {
         {"--discount", CLI_NUMBER, "GAMMA", NULL, &reading->discount,
-         "gives or overrides the discount factor, 0 <= GAMMA < 1; 1 with --horizon"},
+         "gives or overrides the discount factor, 0 <= GAMMA <= 1; 1: total\nreward until a state that stays "
+         "without reward"},
+        {"--goal", CLI_TEXT, "STATES", NULL, &reading->goal,
+         "without a discount: the return is the probability to reach one of these\nstates: a label of the "
+         "file, or numbers and names with commas"},
+        {"--avoid", CLI_TEXT, "STATES", NULL, &reading->avoid, "and not to come through one of these before"},
+        {"--until", CLI_TEXT, "STATES", NULL, &reading->until,
+         "without a discount: rewards are paid until one of these states"},
         {"--initial", CLI_TEXT, "MU", NULL, &reading->initial,
          "initial distribution: uniform, a state's number or name, or a file\n"
          "(default: the model's own, else uniform)"},
@@ -120,6 +127,7 @@ bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc,
     groups[count] = cli_common_options(run, common);
     const bool good = cli_parse(run, command, argc, argv, groups, wanted, positionals, about, exit);
     reading->layout = (nadir_layout)layout;
+    reading->total = command != &cli_command_convert && command != &cli_command_info; /* nor with a horizon */
     if (good &&
         !cli_unseen_parse(run, reading->frozen_rewards, unseen, &reading->unseen, &reading->unseen_value)) {
         *exit = CLI_EXIT_USAGE;

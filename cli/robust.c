@@ -30,6 +30,12 @@ void cli_robust_json(cli_json *json, const nadir_robust *robust)
     cli_json_integer(json, "solves", robust->solves);
     cli_json_double(json, "breakdown_radius", robust->breakdown_radius);
     cli_json_double(json, "valid_radius", robust->valid_radius);
+    if (!isnan(robust->duration)) {
+        cli_json_double(json, "duration", robust->duration);
+        cli_json_double(json, "duration_bound", robust->duration_bound);
+        cli_json_double(json, "trap_radius_low", robust->trap_radius_low);
+        cli_json_double(json, "trap_radius_high", robust->trap_radius_high);
+    }
     cli_json_double(json, "kernel_min", robust->kernel_minimum);
     cli_json_bool(json, "kernel_valid", robust->kernel_valid);
     cli_json_double(json, "residual", robust->residual);

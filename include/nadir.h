@@ -227,6 +227,7 @@ typedef struct nadir_model_data {
     double unseen_value; /* for NADIR_UNSEEN_VALUE */
     bool
         frozen_rewards; /* input: transition_rewards are averaged into their row, as in nadir_read_settings */
+    bool total;         /* input: with a discount of 1, as in nadir_read_settings */
 } nadir_model_data;
 
 NADIR_API void nadir_model_data_fill(nadir_model_data *data, size_t size);
@@ -375,6 +376,13 @@ typedef struct nadir_read_settings {
                                      and paid whatever the successor is: the paper's reading */
     nadir_unseen unseen;
     double unseen_value; /* for NADIR_UNSEEN_VALUE; a cost where rewards are costs */
+    /* Without a discount, which these set to 1: labels of the file (PRISM, Storm), or numbers and names of
+     * states with commas between them; NULL: not asked. */
+    const char *goal;  /* the return becomes the probability to reach one of these states, */
+    const char *avoid; /* before any of these */
+    const char *until; /* rewards are paid until one of these is reached */
+    bool total;        /* a discount of 1 asks for the total reward until a state that stays without reward;
+                          false: for a finite horizon alone */
 } nadir_read_settings;
 
 NADIR_API void nadir_read_settings_fill(nadir_read_settings *settings, size_t size);
@@ -545,6 +553,7 @@ typedef struct nadir_nominal {
     double seconds_factor; /* averaging over the policy and factoring */
     double seconds_solve;
     double seconds_check;
+    double duration; /* without a discount: expected number of steps to the end; otherwise NaN */
 } nadir_nominal;
 
 /* result->size must be set: nadir_nominal result = {.size = sizeof result}. Solves once; later calls return
@@ -690,6 +699,11 @@ typedef struct nadir_robust {
     double seconds_nominal; /* averaging, factoring, and the nominal value and occupancy */
     double seconds_robust;  /* from the nominal solution to the kernel and its return */
     double seconds_certify; /* bounds and proofs */
+    /* Without a discount; otherwise NaN. docs/robust.md */
+    double duration;         /* expected number of steps to the end under the nominal kernel */
+    double duration_bound;   /* no kernel of the ball lasts longer; infinity: some may never end */
+    double trap_radius_low;  /* every kernel of a smaller ball ends; NaN: not looked for, */
+    double trap_radius_high; /* and one of a ball of this radius never does */
 } nadir_robust;
 
 /* The worst kernel found, with the witness of its bounds. */

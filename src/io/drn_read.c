@@ -299,8 +299,8 @@ static nadir_status read_row_rewards(drn_reader *reader, nadir_cursor *line, dou
     return NADIR_OK;
 }
 
-/* Labels of a state, of which only init matters. */
-static nadir_status read_labels(drn_reader *reader, nadir_cursor *line, bool *initial)
+/* Labels of a state: init, and what --goal and the like ask for. */
+static nadir_status read_labels(drn_reader *reader, nadir_cursor *line, int64_t state, bool *initial)
 {
     *initial = false;
     while (nadir_cursor_skip_blanks(line)) {
@@ -316,6 +316,7 @@ static nadir_status read_labels(drn_reader *reader, nadir_cursor *line, bool *in
             (void)nadir_cursor_take_word(line, "\"", &label);
         }
         *initial = *initial || nadir_cursor_equals(label, "init");
+        NADIR_TRY(nadir_terminal_mark(&reader->builder, reader->states, reader->settings, state, label));
     }
     return NADIR_OK;
 }
@@ -356,7 +357,7 @@ static nadir_status read_state(drn_reader *reader, nadir_cursor line)
                                *line.at == '!' ? "exit rates" : "observations");
     }
     NADIR_TRY(read_row_rewards(reader, &line, &reader->state_reward));
-    NADIR_TRY(read_labels(reader, &line, &initial));
+    NADIR_TRY(read_labels(reader, &line, state, &initial));
     reader->state = state;
     reader->choice = -1;
     reader->implicit = false;

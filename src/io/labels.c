@@ -2,6 +2,7 @@
 
 #include "io/labels.h"
 #include "model/model.h"
+#include "model/terminal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -358,4 +359,20 @@ void nadir_initial_states_spread(nadir_builder *builder, const char *path)
                   "%s: %lld states have the label init: the initial distribution is uniform over them", path,
                   (long long)count);
     }
+}
+
+nadir_status nadir_terminal_mark(nadir_builder *builder, int64_t states, const nadir_read_settings *settings,
+                                 int64_t state, nadir_cursor label)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model *model = builder->model;
+    const unsigned bits = nadir_terminal_label(settings, label.at, (size_t)(label.end - label.at));
+    if (bits != 0 && model->marks == NULL) {
+        NADIR_NEW_ZERO(builder->context, model->marks, states);
+    }
+    if (bits != 0) {
+        model->marks[state] = (unsigned char)(model->marks[state] | bits);
+    }
+cleanup:
+    return status;
 }

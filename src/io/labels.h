@@ -73,6 +73,14 @@ void nadir_label_fit_report(nadir_context *context, const nadir_model *model, co
 nadir_status nadir_initial_read(nadir_context *context, const nadir_model *model, const char *initial,
                                 double *mu);
 
+/* Marks the states that --goal, --avoid and --until name (model/terminal.h), unless labels of the file did. */
+nadir_status nadir_terminal_read(nadir_context *context, nadir_model *model,
+                                 const nadir_read_settings *settings);
+
+/* Marks a state by one of its labels; states: how many the model will have. */
+nadir_status nadir_terminal_mark(nadir_builder *builder, int64_t states, const nadir_read_settings *settings,
+                                 int64_t state, nadir_cursor label);
+
 /* mu of the builder's model, [states], is positive for the states labelled init, and 0 for others: makes it uniform
  * over the former, or over all states if there are none; a notice says so unless there is just one. path: the file
  * with the labels. */

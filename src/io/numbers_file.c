@@ -15,6 +15,7 @@
 #include "io/labels.h"
 #include "io/npy.h"
 #include "model/model.h"
+#include "model/terminal.h"
 
 #include <math.h>
 #include <string.h>
@@ -260,14 +261,14 @@ cleanup:
 /* ---- Initial distributions --------------------------------------------------------------------------- */
 
 /* The number of a state given by number or name; -1: it is neither. */
-static nadir_status find_state(nadir_context *context, const nadir_model *model, const char *initial,
-                               int64_t *state)
+static nadir_status find_state(nadir_context *context, const nadir_model *model, const char *what,
+                               const char *initial, int64_t *state)
 {
     const nadir_cursor word = {initial, initial + strlen(initial)};
     if (nadir_cursor_is_integer(word, state)) {
         if (*state < 0 || *state >= nadir_model_total(model)) {
             return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                              "initial state %s is not in the model; states are 0 to %lld", initial,
+                              "%s state %s is not in the model; states are 0 to %lld", what, initial,
                               (long long)nadir_model_total(model) - 1);
         }
         return NADIR_OK;
@@ -346,7 +347,7 @@ nadir_status nadir_initial_read(nadir_context *context, const nadir_model *model
     const bool uniform = strcmp(initial, "uniform") == 0;
     NADIR_NEW_ZERO(context, made, model->states);
     if (!uniform) {
-        NADIR_CHECK(find_state(context, model, initial, &only));
+        NADIR_CHECK(find_state(context, model, "initial", initial, &only));
     }
     if (uniform) {
         for (int64_t s = 0; s < model->states; s++) {
@@ -370,5 +371,67 @@ nadir_status nadir_initial_read(nadir_context *context, const nadir_model *model
     memcpy(mu, made, (size_t)model->states * sizeof *mu);
 cleanup:
     nadir_release(context, made);
+    return status;
+}
+
+/* ---- Where a process without a discount ends --------------------------------------------------------- */
+
+/* Marks the states of a list with commas between them; list is overwritten. */
+static nadir_status mark_list(nadir_context *context, nadir_model *model, const char *option, char *list,
+                              unsigned bit)
+{
+    char *rest = list;
+    while (rest != NULL) {
+        int64_t state;
+        char *word = rest;
+        rest = strchr(word, ',');
+        if (rest != NULL) {
+            *rest++ = '\0';
+        }
+        NADIR_TRY(find_state(context, model, option, word, &state));
+        if (state < 0) {
+            return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                              "--%s: %s is neither a label of the file nor the number or name of a state",
+                              option, word);
+        }
+        model->marks[state] = (unsigned char)(model->marks[state] | bit);
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_terminal_read(nadir_context *context, nadir_model *model,
+                                 const nadir_read_settings *settings)
+{
+    nadir_status status = NADIR_OK;
+    const char *const given[] = {settings->goal, settings->avoid, settings->until};
+    static const char *const options[] = {"goal", "avoid", "until"};
+    char *list = NULL;
+    if (nadir_terminal_asked(settings) == 0) {
+        return NADIR_OK;
+    }
+    if (!isnan(settings->discount) && settings->discount != 1) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "--goal and --until ask for a total without a discount, and the discount is %g",
+                          settings->discount);
+    }
+    NADIR_TRY(nadir_model_check_one_process(context, model, "models without a discount"));
+    if (model->marks == NULL) {
+        NADIR_NEW_ZERO(context, model->marks, model->states);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        bool labelled = false;
+        for (int64_t s = 0; s < model->states; s++) {
+            labelled = labelled || (model->marks[s] & 1U << i) != 0;
+        }
+        if (given[i] != NULL && !labelled) {
+            NADIR_NEW(context, list, strlen(given[i]) + 1);
+            memcpy(list, given[i], strlen(given[i]) + 1);
+            NADIR_CHECK(mark_list(context, model, options[i], list, 1U << i));
+            nadir_release(context, list);
+            list = NULL;
+        }
+    }
+cleanup:
+    nadir_release(context, list);
     return status;
 }

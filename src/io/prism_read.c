@@ -22,8 +22,8 @@
 /* ---- Labels ------------------------------------------------------------------------------------------ */
 
 /*
- * The companion file with labels of the PRISM format. Only `init` is of use here: it gives
- * the initial distribution, uniform over the states that have it.
+ * The companion file with labels of the PRISM format. `init` gives the initial
+ * distribution, uniform over the states that have it; others are what --goal and the like may name.
  *
  *     PRISM                            Storm
  *     0="init" 1="deadlock"            #DECLARATION
@@ -41,6 +41,8 @@ typedef struct label_reader {
     bool numbered;   /* PRISM's style: labels are numbers */
     int64_t init;    /* the number of init, -1: not declared */
     int64_t largest; /* number of a label, -1: none */
+    const nadir_read_settings *settings;
+    nadir_names names; /* by number, PRISM's style */
 } label_reader;
 
 /* 0="init" 1="deadlock" */
@@ -63,6 +65,10 @@ static nadir_status declare_numbered(label_reader *reader, nadir_cursor line)
         const nadir_cursor name = {line.at, quote};
         reader->init = nadir_cursor_equals(name, "init") ? number : reader->init;
         reader->largest = number > reader->largest ? number : reader->largest;
+        if (number == reader->names.count) { /* PRISM numbers them in order */
+            NADIR_TRY(
+                nadir_names_add(reader->text.context, &reader->names, name.at, (size_t)(name.end - name.at)));
+        }
         line.at = quote + 1;
     }
     return NADIR_OK;
@@ -112,6 +118,7 @@ static nadir_status read_labels_of_state(label_reader *reader, nadir_cursor line
     }
     while (nadir_cursor_take_word(&rest, "", &word)) {
         int64_t number;
+        nadir_cursor name = word;
         if (!reader->numbered) {
             *initial = *initial || nadir_cursor_equals(word, "init");
         } else if (!nadir_cursor_is_integer(word, &number) || number < 0 || number > reader->largest) {
@@ -119,6 +126,12 @@ static nadir_status read_labels_of_state(label_reader *reader, nadir_cursor line
                                    (long long)*state, NADIR_WORD(word));
         } else {
             *initial = *initial || number == reader->init;
+            name.at = nadir_names_get(&reader->names, number);
+            name.end = name.at != NULL ? name.at + strlen(name.at) : NULL;
+        }
+        if (name.at != NULL && *state >= 0 && *state < reader->builder->states) {
+            NADIR_TRY(nadir_terminal_mark(reader->builder, reader->builder->states, reader->settings, *state,
+                                          name));
         }
     }
     return NADIR_OK;
@@ -146,11 +159,12 @@ static nadir_status read_labels(label_reader *reader)
     return NADIR_OK;
 }
 
-static nadir_status read_label_file(const char *path, nadir_builder *builder)
+static nadir_status read_label_file(const char *path, const nadir_read_settings *settings,
+                                    nadir_builder *builder)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = builder->context;
-    label_reader reader = {.builder = builder, .init = -1, .largest = -1};
+    label_reader reader = {.builder = builder, .init = -1, .largest = -1, .settings = settings};
     NADIR_CHECK(nadir_text_open(context, path, &reader.text));
     NADIR_CHECK(read_declaration(&reader));
     NADIR_NEW_ZERO(context, builder->model->initial, builder->states);
@@ -158,6 +172,7 @@ static nadir_status read_label_file(const char *path, nadir_builder *builder)
     nadir_initial_states_spread(builder, path);
 cleanup:
     nadir_text_close(&reader.text);
+    nadir_names_clear(context->memory, &reader.names);
     return status;
 }
 
@@ -614,7 +629,7 @@ static nadir_status read_model(nadir_context *context, const char *path, const n
         NADIR_CHECK(read_reward_file(settings->rewards, reader.chain, choices, builder));
     }
     if (settings->labels != NULL) {
-        NADIR_CHECK(read_label_file(settings->labels, builder));
+        NADIR_CHECK(read_label_file(settings->labels, settings, builder));
     }
     NADIR_CHECK(nadir_action_labels_apply(&reader.labels, builder));
     NADIR_CHECK(nadir_builder_finish(builder, settings, model));

@@ -5,6 +5,7 @@
 #include "io/format.h"
 #include "io/labels.h"
 #include "model/landing.h"
+#include "model/terminal.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -185,7 +186,12 @@ static nadir_status apply_settings(nadir_context *context, const char *path,
         negate(entries, model->transition_rewards);
     }
     model->unseen_value = settings->costs ? 0 - settings->unseen_value : settings->unseen_value;
-    return settings->costs || model->unseen >= NADIR_UNSEEN_VALUE
+    const unsigned asked = nadir_terminal_asked(settings);
+    NADIR_TRY(nadir_terminal_read(context, model, settings));
+    if (asked != 0 || settings->total) {
+        NADIR_TRY(nadir_terminal_make(context, model, asked, path));
+    }
+    return settings->costs || model->unseen >= NADIR_UNSEEN_VALUE || asked != 0
                ? nadir_landing_make(context, model, path)
                : nadir_landing_reshape(context, model, path);
 }
@@ -202,10 +208,10 @@ nadir_status nadir_model_read(nadir_context *context, const char *path, const na
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the read settings is not set");
     }
     if (!isnan(use.discount) && !(use.discount >= 0 && use.discount <= 1)) {
-        return nadir_fail(context, NADIR_ERROR_ILL_POSED,
-                          "the discount is %.10g; expected 0 <= discount < 1, or 1 with a horizon: otherwise "
-                          "returns are infinite",
-                          use.discount);
+        return nadir_fail(
+            context, NADIR_ERROR_ILL_POSED,
+            "the discount is %.10g; expected 0 <= discount <= 1: otherwise returns are infinite",
+            use.discount);
     }
     NADIR_CHECK(find_format(context, path, &format));
     NADIR_CHECK(check_taken(context, path, format, &use));
@@ -330,6 +336,9 @@ nadir_status nadir_model_write(nadir_context *context, const nadir_model *model,
     }
     NADIR_CHECK(find_write_format(context, path, &format));
     NADIR_CHECK(nadir_model_check_one_process(context, model, "writing models"));
+    NADIR_CHECK(nadir_terminal_refuse(context, model,
+                                      "writing models; leave --goal, --until and the discount of 1 "
+                                      "to the command that reads the file"));
     if (use.compress && (format->takes & NADIR_TAKES_COMPRESS) == 0) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%s is %s, which has no use for --compress", path,
                           format->title);

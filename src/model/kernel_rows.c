@@ -5,6 +5,7 @@
 #include "linalg/threads.h"
 #include "model/kernel_internal.h"
 #include "model/landing.h"
+#include "model/terminal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -375,6 +376,7 @@ nadir_status nadir_kernel_to_model(nadir_context *context, const nadir_kernel *k
     nadir_model *made = NULL;
     const nadir_source source = {.path = "kernel"};
     double smallest;
+    NADIR_CHECK(nadir_terminal_refuse(context, kernel->model, "a model of a kernel"));
     NADIR_CHECK(nadir_kernel_minimum(context, kernel, &smallest));
     if (smallest < -ROUNDING) {
         return nadir_fail(

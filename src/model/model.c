@@ -6,6 +6,7 @@
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 #include "model/landing.h"
+#include "model/terminal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -73,7 +74,8 @@ void nadir_model_free(nadir_model *model)
     void *const arrays[] = {model->state_rows, model->row_actions, model->dense,
                             model->row_starts, model->columns,     model->probabilities,
                             model->rewards,    model->scales,      model->transition_rewards,
-                            model->initial,    model->radius,      model->limits.minima};
+                            model->initial,    model->radius,      model->limits.minima,
+                            model->terminal,   model->marks};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_memory_release(memory, arrays[i]);
     }
@@ -365,6 +367,7 @@ static nadir_status make_model(nadir_context *context, const nadir_model_data *g
     const nadir_source source = {.path = "model", .reading = &reading};
     NADIR_CHECK(nadir_model_finish(context, made, &source));
     NADIR_CHECK(nadir_model_check_discount(context, made, source.path));
+    NADIR_CHECK(data.total ? nadir_terminal_make(context, made, 0, source.path) : NADIR_OK);
     NADIR_CHECK(nadir_landing_make(context, made, source.path));
     *model = made;
     made = NULL;

@@ -123,6 +123,11 @@ struct nadir_model {
     nadir_set set;
     nadir_domain domain;
     nadir_row_limits limits;
+    /* Models without a discount (model/terminal.h); NULL, NULL and false for others. */
+    bool *terminal;       /* [states] ends the process: its rows are empty and pinned */
+    unsigned char *marks; /* [states] what was asked of states, while a model is read */
+    bool collapsed;       /* states that do not lead to the goal end there */
+    bool reaches;         /* the return is the probability to reach a goal */
     /* NULL: all states are this process's. Otherwise `states`, `rows` and all arrays are the part that it
      * owns, and columns are numbered as linalg/distributed.h says. */
     nadir_exchange *exchange;

@@ -4,6 +4,7 @@
 #include "core/context.h"
 #include "linalg/distributed.h"
 #include "model/landing.h"
+#include "model/terminal.h"
 #include "policy/ascent.h"
 #include "policy/rectangular_optimum.h"
 #include "robust/robust.h"
@@ -501,7 +502,8 @@ nadir_status nadir_robust_optimum_run(nadir_context *context, nadir_model *model
                          .result = {.size = sizeof work.result, .mixed_kernels = 1}};
     *policy = NULL;
     work.ascent.search.settings = &work.settings;
-    nadir_status status = run(&work);
+    nadir_status status = nadir_terminal_refuse(context, model, "policies that are best in the worst case");
+    status = status == NADIR_OK ? run(&work) : status;
     if (work.found != NULL &&
         (status == NADIR_OK || status == NADIR_ERROR_INTERRUPTED || status == NADIR_ERROR_NOT_CONVERGED)) {
         conclude(&work);

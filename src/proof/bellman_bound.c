@@ -8,6 +8,7 @@
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 #include "model/landing.h"
+#include "model/terminal.h"
 #include "sets/lmo_by_state.h"
 #include "solve/value.h"
 
@@ -90,7 +91,7 @@ nadir_status nadir_bellman_bound(nadir_context *context, const nadir_problem *pr
                             off * (problem->gamma * largest + landing);
     const double fall = largest_fall(context, problem, v, products, taken) + rounding;
     const double c = nadir_check_offset(fall, problem->gamma, pi.low * fmin(1, size.sum_low),
-                                        pi.high * fmax(1, size.sum_high));
+                                        pi.high * fmax(1, size.sum_high), problem->gap);
     const double mean = nadir_global_dot(context, problem->states, problem->mu, v, &error);
     const double mass = nadir_global_sum(context, problem->states, problem->mu);
     const double bound = mean - c * mass - error - 8 * NADIR_ROUND_UNIT * (fabs(c) + fabs(mean));
@@ -397,13 +398,12 @@ static double most_of_row(const payment *self, int64_t row)
            NADIR_ROUND_UNIT * (model->landing.longest + 8) * (fabs(own) + 4 * largest);
 }
 
-/* At least R^pi(s) / (1 - gamma rho(s)), rewards times sign. */
-static double most_of_state(const payment *self, int64_t s)
+/* At least R^pi(s), rewards times sign. */
+static double reward_of_state(const payment *self, int64_t s)
 {
     const nadir_problem *problem = self->problem;
     const nadir_model *model = problem->model;
     const double terms = (double)(model->state_rows[s + 1] - model->state_rows[s] + 2);
-    double off;
     double sum = 0;
     double size = 0;
     for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
@@ -417,9 +417,33 @@ static double most_of_state(const payment *self, int64_t s)
     const double error =
         terms * (NADIR_ROUND_UNIT * size * (1 + 4 * terms * NADIR_ROUND_UNIT) + DBL_TRUE_MIN) +
         NADIR_ROUND_UNIT * fabs(sum);
-    const double reward = sum + 2 * error;
-    const double gap = find_gap(problem, s, self->stray, &off);
+    return sum + 2 * error;
+}
+
+/* At least R^pi(s) / (1 - gamma rho(s)), rewards times sign. */
+static double most_of_state(const payment *self, int64_t s)
+{
+    double off;
+    const double reward = reward_of_state(self, s);
+    const double gap = find_gap(self->problem, s, self->stray, &off);
     return gap > off ? raise(reward / (reward > 0 ? gap - off : gap + off), 8) : INFINITY;
+}
+
+/* Without a discount: one visit of a terminal state at most, and no more than 1 / gap visits of others. */
+static double most_until_end(const payment *self)
+{
+    const nadir_problem *problem = self->problem;
+    double last = 0;
+    double step = 0;
+    for (int64_t s = 0; s < problem->states; s++) {
+        const bool ends = nadir_model_ends(problem->model, s);
+        double *most = ends ? &last : &step;
+        if (ends || !problem->model->reaches) { /* otherwise there is nothing but 0 on the way */
+            *most = fmax(*most, reward_of_state(self, s));
+        }
+    }
+    const double mass = 1 + nadir_round_error((double)problem->states + 8); /* of mu */
+    return raise(last * mass + (step > 0 ? step / problem->gap : 0), 8);
 }
 
 static double most_return(const nadir_context *context, const payment *self)
@@ -427,6 +451,9 @@ static double most_return(const nadir_context *context, const payment *self)
     const nadir_problem *problem = self->problem;
     double w = -INFINITY;
     double mass = 0;
+    if (problem->gamma == 1) {
+        return most_until_end(self);
+    }
     for (int64_t s = 0; s < problem->states; s++) {
         w = fmax(w, most_of_state(self, s));
         mass += problem->mu[s];
@@ -492,7 +519,7 @@ bool nadir_rewards_underflow(const nadir_context *context, const nadir_problem *
 /* |v d^T W| <= (largest reward) (max W) / (1 - gamma)^2. */
 double nadir_free_reward_most(const nadir_context *context, const nadir_problem *problem)
 {
-    const double gap = 1 - problem->gamma;
+    const double gap = problem->rest;
     const double W = nadir_global_largest(context, problem->states, problem->uncertainty->W);
     return PRODUCT_MOST * gap * gap / fmax(1, W);
 }

@@ -4,6 +4,7 @@
 #include "linalg/distributed.h"
 #include "model/landing.h"
 #include "proof/bellman_bound.h"
+#include "proof/termination.h"
 
 #include <math.h>
 #include <string.h>
@@ -101,6 +102,11 @@ nadir_status nadir_setup_make(nadir_context *context, nadir_solver *solver, cons
         asked->problem.v = negated(states, solver->value.v, asked->owned + states);
         asked->problem.rewards = negated(model->rows, model->shaped, asked->owned + 2 * states);
     }
+    asked->problem.rest = 1 - asked->problem.gamma;
+    if (asked->problem.gamma == 1) {
+        asked->problem.rest = 1 / nadir_global_sum(context, states, solver->value.d);
+    }
+    NADIR_CHECK(nadir_termination_prove(context, &asked->problem, 1));
     asked->problem.at_stake = sum_at_stake(context, solver);
     place_return(context, &asked->problem);
 cleanup:

@@ -149,7 +149,7 @@ static double remainder_by_norms(const nadir_perturbation_bound *bound)
 }
 
 /* At least |mu . (v_P - w)| of a kernel of the set, where |R^pi + gamma P^pi w - w|_max <= residual. */
-static double bound_value_error(const nadir_context *context, const nadir_problem *problem,
+static double bound_value_error(nadir_context *context, const nadir_problem *problem,
                                 const nadir_perturbation_bound *bound, double residual)
 {
     const nadir_verified_solver known = nadir_verified_solver_make(context, problem);

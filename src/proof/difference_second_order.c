@@ -587,7 +587,7 @@ nadir_status nadir_occupancy_range_make(nadir_context *context, const nadir_prob
     const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
     /* rows of every kernel sum to 1 up to the rounding of the average */
     const double total = nadir_round_up(nadir_verified_solve_error(&known, 1), state_roundings(problem));
-    *range = (nadir_occupancy_bounds){.states = n, .total = total};
+    *range = (nadir_occupancy_bounds){.states = n, .total = total, .longest = total};
     NADIR_NEW(context, responses, n * n);
     NADIR_NEW(context, range->high, n);
     NADIR_NEW_ZERO(context, range->low, n);

@@ -174,8 +174,8 @@ static bool row_is_above(const nadir_problem *problem, int64_t s, double least, 
 }
 
 /* Whether every average of a kernel of the set times `factor` is 0 or more. */
-static bool set_is_valid(const nadir_context *context, const nadir_problem *problem, double factor,
-                         const double *b, double *work)
+static bool set_is_valid(nadir_context *context, const nadir_problem *problem, double factor, const double *b,
+                         double *work)
 {
     const nadir_verified_solver solver = nadir_verified_solver_make(context, problem);
     const double unit =

@@ -112,7 +112,7 @@ cleanup:
 /* ------------------------------------------------------------------------------------ closed bound */
 
 /* W: [states], rounded up. */
-static void fill_W(const nadir_context *context, const nadir_problem *problem, double *W)
+static void fill_W(nadir_context *context, const nadir_problem *problem, double *W)
 {
     const double off = nadir_verified_solver_make(context, problem).averaging + NORM_SLACK;
     for (int64_t s = 0; s < problem->states; s++) {

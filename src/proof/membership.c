@@ -4,6 +4,7 @@
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 #include "model/kernel.h"
+#include "model/terminal.h"
 
 #include <math.h>
 #include <string.h>
@@ -94,10 +95,12 @@ static void note_minimum(int64_t row, double minimum, row_scan *self)
     }
 }
 
-/* Sum and smallest entry of a row. */
+/* Sum and smallest entry of a row; those of terminal states are empty. */
 static void note_row(int64_t row, double sum, double minimum, row_scan *self)
 {
-    self->found.row_sum = fmax(self->found.row_sum, fabs(sum - 1));
+    const nadir_model *model = nadir_kernel_model(self->rows.kernel);
+    const bool empty = model->terminal != NULL && nadir_model_ends(model, nadir_model_row_state(model, row));
+    self->found.row_sum = fmax(self->found.row_sum, fabs(sum - (empty ? 0 : 1)));
     note_minimum(row, minimum, self);
 }
 

@@ -39,6 +39,7 @@ nadir_status nadir_occupancy_bounds_make(nadir_context *context, const nadir_pro
     const int64_t n = problem->states;
     bool *reach = NULL;
     *bounds = (nadir_occupancy_bounds){.states = n, .total = nadir_expansion_point_total(context, problem)};
+    bounds->longest = problem->gamma == 1 ? problem->longest : bounds->total;
     NADIR_NEW(context, reach, n);
     NADIR_NEW(context, bounds->high, n);
     NADIR_NEW_ZERO(context, bounds->low, n);
@@ -59,7 +60,8 @@ nadir_status nadir_occupancy_bounds_copy(nadir_context *context, const nadir_occ
 {
     nadir_status status = NADIR_OK;
     const size_t bytes = (size_t)from->states * sizeof *to->high;
-    *to = (nadir_occupancy_bounds){.states = from->states, .total = from->total, .empty = from->empty};
+    *to = (nadir_occupancy_bounds){
+        .states = from->states, .total = from->total, .longest = from->longest, .empty = from->empty};
     NADIR_NEW(context, to->high, from->states);
     NADIR_NEW(context, to->low, from->states);
     memcpy(to->high, from->high, bytes);
@@ -98,7 +100,7 @@ static double reach_of(const nadir_context *context, const nadir_occupancy_bound
     const int64_t rows = nadir_global_count(context, own_rows);
     /* a sum over rows */
     const double norm = nadir_round_up(sqrt(square), (double)(rows + 16));
-    return nadir_round_up(gamma * bounds->total * (radius * norm + nadir_round_error(128) * bounds->total),
+    return nadir_round_up(gamma * bounds->longest * (radius * norm + nadir_round_error(128) * bounds->total),
                           8);
 }
 
@@ -462,7 +464,7 @@ nadir_status nadir_ergodicity_bound(nadir_context *context, const nadir_problem 
     double *centred = NULL;
     *bound = INFINITY;
     if (!nadir_average_is_dense(average) || average->b != NULL || average->tail.states > 0 ||
-        !(known->gap > 0)) {
+        !(known->gap > 0) || problem->gamma == 1) { /* rows of P^pi must sum to one */
         return NADIR_OK;
     }
     NADIR_CHECK(nadir_average_fetch(context, average));

@@ -20,6 +20,7 @@
 typedef struct nadir_occupancy_bounds {
     int64_t states;
     double total;       /* T: at least sum d_P */
+    double longest;     /* at least max D_P 1: T, but without a discount */
     double *high, *low; /* [states] */
     bool empty;         /* there is no such kernel: low > high somewhere */
 } nadir_occupancy_bounds;
@@ -32,7 +33,7 @@ nadir_status nadir_occupancy_bounds_copy(nadir_context *context, const nadir_occ
                                          nadir_occupancy_bounds *to);
 
 /*
- * Bounds without columns. Since d_P - d_X = gamma d_X^T (P - X)^pi D_P and 0 <= D_P 1 <= T,
+ * Bounds without columns. Since d_P - d_X = gamma d_X^T (P - X)^pi D_P and 0 <= D_P 1 <= T (`longest`),
  *
  *     |d_P(t) - d_X(t)| <= gamma T sum_s d_X(s) sum_a pi mass_sa <= gamma T radius |d_X alpha pi c|_2,
  *

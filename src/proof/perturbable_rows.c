@@ -311,12 +311,16 @@ void nadir_expansion_point_clear(nadir_context *context, nadir_expansion_point *
     *point = (nadir_expansion_point){0};
 }
 
-/* (1 - gamma max_s sum_a pi) sum d_P <= sum mu; the quotient is rounded up. */
+/* (1 - gamma max_s sum_a pi) sum d_P <= sum mu; the quotient is rounded up. Without a discount what the set is known
+ * to last. */
 double nadir_expansion_point_total(const nadir_context *context, const nadir_problem *problem)
 {
     const int64_t *state_rows = problem->model->state_rows;
     const int threads = nadir_threads_for(context, problem->rows);
     double high = 0;
+    if (problem->gamma == 1) {
+        return problem->gap > 0 ? nadir_round_up(1 / problem->gap, 4) : INFINITY;
+    }
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(max : high)
     for (int64_t s = 0; s < problem->states; s++) {
         high = fmax(high, nadir_vector_sum(state_rows[s + 1] - state_rows[s],

@@ -9,7 +9,7 @@
 
 enum { BLOCK = 64 }; /* columns of D that are solved for at once */
 
-nadir_verified_solver nadir_verified_solver_make(const nadir_context *context, const nadir_problem *problem)
+nadir_verified_solver nadir_verified_solver_make(nadir_context *context, const nadir_problem *problem)
 {
     const nadir_average *average = nadir_occupancy_average(problem->occupancy);
     const double actions = nadir_allreduce_maximum(context, (double)nadir_model_most_actions(problem->model));
@@ -17,6 +17,11 @@ nadir_verified_solver nadir_verified_solver_make(const nadir_context *context, c
     /* the norm is a sum of as many terms as a row has */
     const double terms = nadir_allreduce_maximum(context, (double)nadir_average_row_length(average));
     solver.size = problem->gamma * average->norm * (1 + nadir_round_error(terms + 8) + 2 * solver.averaging);
+    if (problem->gamma == 1) { /* without a solution the gap is 0 */
+        (void)nadir_occupancy_find_duration(context, problem->occupancy, (int64_t)actions);
+        solver.gap = nadir_occupancy_gap(problem->occupancy);
+        return solver;
+    }
     solver.gap = 1 - solver.size > nadir_round_error(4) ? (1 - solver.size) - nadir_round_error(4) : 0;
     return solver;
 }

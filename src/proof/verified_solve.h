@@ -19,7 +19,7 @@ typedef struct nadir_verified_solver {
     double gap;       /* at most 1 - size; 0: nothing is known */
 } nadir_verified_solver;
 
-nadir_verified_solver nadir_verified_solver_make(const nadir_context *context, const nadir_problem *problem);
+nadir_verified_solver nadir_verified_solver_make(nadir_context *context, const nadir_problem *problem);
 
 /* The error of one solve, in the maximum norm, or the 1-norm for D^T. */
 typedef struct nadir_solve_error {

@@ -52,6 +52,13 @@ void nadir_verify_add(nadir_verify_run *run, const char *name, bool holds, const
     list->failed += !holds;
 }
 
+/* 1 - gamma or, without a discount, 1 over the nominal duration, once that is known. */
+static double rest_of(const nadir_verify_run *run)
+{
+    const double rest = run->asked.problem.rest;
+    return run->model->discount < 1 ? 1 - run->model->discount : rest > 0 ? rest : 1;
+}
+
 /* Whether a failure speaks about what was verified, not about the machine: it is then a check that fails, and
  * its sentence the detail. */
 static bool is_finding(nadir_status status)
@@ -321,7 +328,7 @@ static bool has_kappa(const nadir_verify_run *run)
 /* The first state whose occupancy may be larger than is claimed; `states`: there is none. */
 static int64_t find_larger(const nadir_verify_run *run)
 {
-    const double most = 1 / (1 - run->model->discount); /* visits of all states */
+    const double most = 1 / rest_of(run); /* visits of all states */
     int64_t s = 0;
     while (s < run->model->states && run->d_bar != NULL &&
            run->d_bar[s] <= run->witness.d_bar[s] * (1 + OCCUPANCIES) + AGREEMENT * most) {
@@ -417,7 +424,7 @@ static void judge_membership(nadir_verify_run *run, const nadir_membership *foun
 /* Numbers closer than this are the same; what underflows is in every bound of the return. */
 static double agreement(const nadir_verify_run *run)
 {
-    return AGREEMENT * run->scale + 64 * DBL_MIN / (1 - run->model->discount);
+    return AGREEMENT * run->scale + 64 * DBL_MIN / rest_of(run);
 }
 
 /* Whatever its rows, a kernel of distributions returns what the rewards allow. */
@@ -539,7 +546,7 @@ static void check_upper(nadir_verify_run *run, double number)
     const bool sharp = run->high - run->low <= agreement(run);
     if (!isnan(claimed)) {
         const double nominal = run->asked.problem.J + run->asked.problem.J_error +
-                               64 * DBL_MIN / (1 - run->model->discount); /* what underflows */
+                               64 * DBL_MIN / rest_of(run); /* what underflows */
         const bool holds = claimed >= fmin(run->high, nominal) || (sharp && claimed >= run->low);
         nadir_verify_add(run, sign > 0 ? "upper_bound" : "lower_bound", holds,
                          "the kernel %s the bound %.17g%s%s",

@@ -15,6 +15,7 @@
 #include "core/context.h"
 #include "core/round.h"
 #include "model/landing.h"
+#include "model/terminal.h"
 #include "proof/certificate.h"
 #include "proof/difference_bound.h"
 #include "robust/robust.h"
@@ -277,6 +278,7 @@ static nadir_status compare_trivial(comparison *run)
 static nadir_status compare(comparison *run, const nadir_ball *ball, double *searched, double *proven)
 {
     nadir_context *context = run->context;
+    NADIR_TRY(nadir_terminal_refuse(context, run->solver[0]->model, "the difference of two policies"));
     for (int i = 0; i < 2; i++) {
         NADIR_TRY(nadir_setup_make(context, run->solver[i], ball, false, &run->setup[i]));
         run->problem[i] = run->setup[i].problem;

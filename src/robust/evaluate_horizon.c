@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "core/round.h"
 #include "linalg/vector.h"
+#include "model/terminal.h"
 #include "robust/robust.h"
 #include "search/horizon_search.h"
 
@@ -290,6 +291,7 @@ nadir_status nadir_horizon_robust(nadir_context *context, nadir_model *model, in
                                 (const nadir_model *const *)worst));
     NADIR_CHECK(nadir_robust_settle(context, settings, &use, &further));
     NADIR_CHECK(nadir_evaluate_check_method(context, &use));
+    NADIR_CHECK(nadir_terminal_refuse(context, model, "a horizon"));
     NADIR_CHECK(average_policies(context, model, policies_count, policies, &average));
     NADIR_CHECK(nadir_uncertainty_make(context, model, average, ball, &set));
     if (model->landing.lacking && set.domain != NADIR_DOMAIN_SUPPORT) {

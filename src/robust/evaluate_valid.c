@@ -60,8 +60,9 @@ static bool free_may_help(const nadir_context *context, const nadir_problem *pro
 {
     const nadir_uncertainty *set = problem->uncertainty;
     const nadir_model *model = problem->model;
-    if (model->exchange != NULL || /* kernels of rank one have no rows to check there */
-        problem->landing != 0 ||   /* the worst kernel is not of rank one */
+    if (model->exchange != NULL ||
+        problem->gamma == 1 ||   /* kernels of rank one have no rows to check there */
+        problem->landing != 0 || /* the worst kernel is not of rank one */
         !nadir_free_rewards_fit(context, problem)) {
         return false;
     }
@@ -416,6 +417,13 @@ static nadir_status prove(nadir_valid_run *run)
     return NADIR_OK;
 }
 
+/* Without a discount further searches may meet kernels that never end: then they have found nothing. */
+static nadir_status unless_endless(const nadir_valid_run *run, nadir_status status)
+{
+    const bool endless = status == NADIR_ERROR_ILL_POSED || status == NADIR_ERROR_NOT_CONVERGED;
+    return run->problem->gamma == 1 && endless ? NADIR_OK : status;
+}
+
 /* Searches from the kernel of the Lagrangian bound that the proof has found. */
 static nadir_status search_again(nadir_valid_run *run, bool *better)
 {
@@ -460,11 +468,11 @@ static nadir_status prove_and_search(nadir_valid_run *run)
         better = false;
         NADIR_CHECK(prove(run));
         if (run->proof.lower < wanted_lower(run) && run->proof.v_tau != NULL) {
-            NADIR_CHECK(search_again(run, &better));
+            NADIR_CHECK(unless_endless(run, search_again(run, &better)));
         }
         if (attempt == 0 && run->proof.lower < wanted_lower(run)) {
-            bool found;
-            NADIR_CHECK(search_further(run, &found));
+            bool found = false;
+            NADIR_CHECK(unless_endless(run, search_further(run, &found)));
             better = better || found;
         }
     }

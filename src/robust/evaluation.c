@@ -160,7 +160,7 @@ bool nadir_evaluation_is_narrow(const nadir_problem *problem, const nadir_robust
     const double penalty = fabs(nadir_evaluation_penalty(problem, evaluation));
     const double rounding = 8 * problem->J_error + 64 * DBL_EPSILON * fabs(problem->J) + slack;
     /* what underflows is in every bound */
-    const double little = settings->width * problem->at_stake + 64 * DBL_MIN / (1 - problem->gamma);
+    const double little = settings->width * problem->at_stake + 64 * DBL_MIN / problem->rest;
     return width <= settings->width * penalty || (penalty <= rounding && width <= fmin(4 * rounding, little));
 }
 

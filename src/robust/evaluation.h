@@ -24,6 +24,7 @@ typedef struct nadir_evaluation {
     double breakdown;  /* proven, or exact: see nadir_robust; NaN: not of the free domain */
     nadir_breakdown_proof breakdown_proof; /* how it was made; NONE: not of the free domain */
     double kappa;                          /* NaN: none */
+    double lasts;      /* without a discount: no kernel of the set lasts longer; infinity: not known */
     double *enclosing; /* [2 states] owned: c and k of the worst kernel of a larger L_2 ball; NULL: none */
     double *d_bar;     /* [states] owned: what no kernel's occupancy exceeds; NULL: none */
     double *steps;     /* [steps_count] owned: the derivation of `lower` (proof/derivation.h); NULL: none */

@@ -5,6 +5,8 @@
 #include "core/round.h"
 #include "model/landing.h"
 #include "proof/certificate.h"
+#include "proof/termination.h"
+#include "proof/trap.h"
 #include "robust/strategy.h"
 
 #include <float.h>
@@ -144,6 +146,8 @@ static nadir_robust make_refusal(const nadir_setup *setup, double factor, const 
         .stop_reason = nadir_stop_name(NADIR_STOP_BREAKDOWN),
         .breakdown_radius = evaluation->breakdown,
         .kernel_minimum = NAN,
+        .duration = NAN,
+        .duration_bound = NAN,
     };
 }
 
@@ -168,7 +172,7 @@ static double upper_of(const nadir_problem *problem, const nadir_evaluation *eva
     const double open = upper - J;
     /* with the rounding of this sum, and what underflows */
     const double nominal = problem->J + 2 * problem->J_error + nadir_round_error(4) * fabs(problem->J) +
-                           64 * DBL_MIN / (1 - problem->gamma);
+                           64 * DBL_MIN / problem->rest;
     const double room = evaluation->vague ? 0 : open / 2;
     return isfinite(nominal) ? fmax(fmin(upper + room, nominal), J) : upper + room;
 }
@@ -223,6 +227,8 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *s
         .seconds_nominal = solver->factor_seconds + solver->nominal.seconds_solve,
         .seconds_robust = evaluation->robust_time,
         .seconds_certify = evaluation->certify_time,
+        .duration = problem->gamma == 1 ? 1 / problem->rest - 1 : NAN,
+        .duration_bound = problem->gamma == 1 ? evaluation->lasts : NAN,
     };
 }
 
@@ -232,6 +238,7 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
                                  const nadir_evaluation *evaluations, nadir_robust *results)
 {
     double valid_radius;
+    nadir_trap trap;
     int64_t refusals = 0;
     nadir_stop short_of = NADIR_STOP_NONE; /* why a search stopped before its tolerance; NULL: none did */
     for (int64_t i = 0; i < count; i++) {
@@ -242,6 +249,7 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
     }
     NADIR_TRY(nadir_model_valid_radius_scaled(context, solver->model, setup->uncertainty.scales,
                                               setup->uncertainty.p, &valid_radius));
+    NADIR_TRY(nadir_trap_find(context, &setup->problem, &trap));
     for (int64_t i = 0; i < count; i++) {
         if (!evaluations[i].refused && !isfinite(setup->problem.J - evaluations[i].candidate.J)) {
             return nadir_fail(
@@ -254,6 +262,8 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
                                 ? make_refusal(setup, factors[i], &evaluations[i])
                                 : make_result(solver, setup, factors[i], settings, &evaluations[i]);
         made.valid_radius = valid_radius;
+        made.trap_radius_low = trap.low;
+        made.trap_radius_high = trap.high;
         short_of = evaluations[i].candidate.converged || evaluations[i].refused
                        ? short_of
                        : evaluations[i].candidate.stop;
@@ -306,6 +316,68 @@ nadir_radius_evaluator *nadir_evaluator_for(const nadir_uncertainty *set, double
                                               : nadir_evaluate_rectangular;
 }
 
+/* Without a discount: what can be asked, and what of it can be proven; changes the settings. */
+static nadir_status check_endless(nadir_context *context, const nadir_problem *problem, bool further,
+                                  nadir_robust_settings *settings)
+{
+    const nadir_uncertainty *set = problem->uncertainty;
+    const nadir_model *model = problem->model;
+    if (problem->gamma != 1 || set->idle) {
+        return NADIR_OK;
+    }
+    if (set->domain == NADIR_DOMAIN_FREE || further) {
+        return nadir_fail(
+            context, NADIR_ERROR_UNSUPPORTED,
+            "without a discount only the domains simplex and support are there, with method auto");
+    }
+    if (settings->optimistic && model->collapsed && set->domain == NADIR_DOMAIN_SIMPLEX) {
+        return nadir_fail(
+            context, NADIR_ERROR_UNSUPPORTED,
+            "on domain simplex kernels may lead to the goal from states that do not: the best case is "
+            "there for domain support alone");
+    }
+    if (problem->gap > 0) {
+        return NADIR_OK;
+    }
+    if (!model->reaches) {
+        return nadir_fail(
+            context, NADIR_ERROR_ILL_POSED,
+            "the ball of radius %g may hold a kernel that never ends: its return is unbounded, or not "
+            "known; a smaller radius or a discount below 1 has an answer",
+            set->radius);
+    }
+    nadir_log(context, NADIR_LOG_WARNING,
+              "kernels of the ball of radius %g may never end: the probability is attained, and no bound "
+              "below it is "
+              "proven",
+              set->radius);
+    settings->certify = NADIR_CERTIFY_OFF;
+    return NADIR_OK;
+}
+
+/* The longest duration of kernels: the end itself is no step. */
+static double lasts_of(const nadir_problem *problem)
+{
+    return problem->gap > 0 ? nadir_round_up(1 / problem->gap, 4) - 1 : INFINITY;
+}
+
+/* The radii one after another, each with what it is known to last. */
+static nadir_status evaluate_endless(nadir_context *context, const nadir_problem *problem,
+                                     const nadir_robust_settings *settings, int64_t count,
+                                     const double *factors, nadir_evaluation *evaluations)
+{
+    for (int64_t i = 0; i < count; i++) {
+        nadir_problem each = *problem;
+        nadir_robust_settings use = *settings;
+        NADIR_TRY(nadir_termination_prove(context, &each, factors[i]));
+        NADIR_TRY(check_endless(context, &each, false, &use));
+        evaluations[i].lasts = lasts_of(&each);
+        NADIR_TRY(nadir_evaluator_for(each.uncertainty, factors[i])(context, &each, &use, factors[i], NULL,
+                                                                    &evaluations[i]));
+    }
+    return NADIR_OK;
+}
+
 /* Whether models that are spread over processes can be evaluated so; further: by a method of another table. */
 static nadir_status check_spread(nadir_context *context, const nadir_problem *problem, bool further)
 {
@@ -327,7 +399,9 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
     NADIR_CHECK(check_spread(context, &setup.problem, further != NULL));
     NADIR_CHECK(check_factors(context, setup.uncertainty.radius, count, factors));
     NADIR_NEW_ZERO(context, evaluations, count);
-    nadir_evaluator *evaluate = further != NULL ? further : nadir_sweep;
+    nadir_evaluator *evaluate = further != NULL            ? further
+                                : setup.problem.gamma == 1 ? evaluate_endless
+                                                           : nadir_sweep;
     NADIR_CHECK(evaluate(context, &setup.problem, &use, count, factors, evaluations));
     NADIR_CHECK(give_results(context, solver, &setup, &use, count, factors, evaluations, results));
 cleanup:
@@ -365,7 +439,9 @@ nadir_status nadir_robust_warm(nadir_context *context, nadir_solver *solver, con
     NADIR_CHECK(nadir_robust_settle(context, settings, &use, &further));
     NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
     NADIR_CHECK(check_spread(context, &setup.problem, further != NULL));
+    NADIR_CHECK(check_endless(context, &setup.problem, further != NULL, &use));
     nadir_radius_evaluator *evaluate = nadir_evaluator_for(&setup.uncertainty, factor);
+    evaluation.lasts = lasts_of(&setup.problem);
     NADIR_CHECK(further != NULL ? further(context, &setup.problem, &use, 1, &factor, &evaluation)
                                 : evaluate(context, &setup.problem, &use, factor, warm_start, &evaluation));
     NADIR_CHECK(give_result(context, solver, &setup, &use, &evaluation, result, worst));

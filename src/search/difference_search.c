@@ -255,7 +255,7 @@ static double rounding_level(const nadir_difference_search *search, const nadir_
     const nadir_problem *problem = search->problem[0];
     const double largest = nadir_vector_largest(problem->states, point->v[0]) +
                            nadir_vector_largest(problem->states, point->v[1]);
-    return nadir_round_error(32) * largest / (1 - problem->gamma);
+    return nadir_round_error(32) * largest / problem->rest;
 }
 
 /* Descent from `start`, a kernel of the set (NULL: the nominal one; not kept). found: of zeros. A limit

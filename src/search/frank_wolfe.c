@@ -286,9 +286,8 @@ static nadir_stop reason_to_stop(const nadir_context *context, const nadir_frank
         return NADIR_STOP_TOLERANCE;
     }
     const double largest = nadir_global_largest(context, problem->states, self->current.v);
-    return self->gap <= 16 * DBL_EPSILON * (largest + fabs(penalty) / (1 - problem->gamma))
-               ? NADIR_STOP_STABLE
-               : NADIR_STOP_NONE;
+    return self->gap <= 16 * DBL_EPSILON * (largest + fabs(penalty) / problem->rest) ? NADIR_STOP_STABLE
+                                                                                     : NADIR_STOP_NONE;
 }
 
 /* Where a stretch of steps began. */

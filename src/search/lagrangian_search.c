@@ -172,7 +172,7 @@ static nadir_status search_run(nadir_context *context, tau_search *search, doubl
         J = nadir_vector_dot(n, problem->mu, lagrangian->v, &error);
         const double sum = nadir_vector_sum(n, lagrangian->v);
         const double share = search->large ? TOLERANCE_LARGE : TOLERANCE;
-        done = most <= share * (1 - problem->gamma) * (problem->J - J) ||
+        done = most <= share * problem->rest * (problem->J - J) ||
                most <= 16 * DBL_EPSILON * nadir_vector_largest(n, lagrangian->v) || sum >= before ||
                is_spent(search);
         before = sum;

@@ -26,7 +26,7 @@ static nadir_status misses_states(nadir_context *context, const nadir_problem *p
                                   bool *misses)
 {
     nadir_status status = NADIR_OK;
-    const double nothing = DBL_EPSILON * DBL_EPSILON / (1 - problem->gamma);
+    const double nothing = DBL_EPSILON * DBL_EPSILON / problem->rest;
     bool *reach = NULL;
     bool visited = true;
     NADIR_NEW(context, reach, problem->states);
@@ -124,7 +124,7 @@ static bool are_close(const multistart *self, const nadir_candidate *a, const na
     for (int64_t s = 0; s < self->problem->states; s++) {
         apart += fabs(a->d[s] - b->d[s]);
     }
-    return apart * (1 - self->problem->gamma) <= APART;
+    return apart * self->problem->rest <= APART;
 }
 
 /* Searches on to the end from a racer that is worse than the candidate, and makes it the candidate. Steps of a race
@@ -353,7 +353,7 @@ static double price_scale(const nadir_problem *problem, double beta)
     }
     const nadir_landing *landing = &problem->model->landing;
     const double paid = problem->landing != 0 ? landing->e_high - landing->e_low : 0;
-    return (problem->gamma * (high - low) + paid) / (1 - problem->gamma) / (p * pow(beta, p - 1));
+    return (problem->gamma * (high - low) + paid) / problem->rest / (p * pow(beta, p - 1));
 }
 
 nadir_status nadir_multistart_missed(nadir_context *context, const nadir_problem *problem, double beta,
@@ -371,7 +371,7 @@ nadir_status nadir_multistart_missed(nadir_context *context, const nadir_problem
         context, problem->model, "models with states that the ball can reach and the worst kernel does not"));
     NADIR_NEW(context, d_bar, problem->states);
     for (int64_t s = 0; s < problem->states; s++) {
-        d_bar[s] = 1 / (1 - problem->gamma);
+        d_bar[s] = 1 / problem->rest;
     }
     const double scale = price_scale(problem, beta);
     for (size_t i = 0; i < sizeof prices / sizeof *prices && scale > 0 && isfinite(scale); i++) {

@@ -105,7 +105,7 @@ static nadir_status evaluate(nadir_context *context, search *self, nadir_kernel 
 static nadir_stop reason_to_stop(const search *self, double before, double tolerance)
 {
     const nadir_problem *problem = self->problem;
-    const double still = self->most / (1 - problem->gamma);
+    const double still = self->most / problem->rest;
     if (still <= tolerance * (problem->J - self->J)) {
         return NADIR_STOP_TOLERANCE;
     }
@@ -147,7 +147,7 @@ nadir_status nadir_rectangular_policy_iteration(nadir_context *context, const na
     candidate->stop = reason != NADIR_STOP_NONE ? reason : NADIR_STOP_ITERATIONS;
     candidate->method = "policy-iteration";
     candidate->J = self.J;
-    candidate->gap = self.most / (1 - problem->gamma);
+    candidate->gap = self.most / problem->rest;
     candidate->v = self.v;
     self.v = NULL;
 cleanup:

@@ -8,6 +8,7 @@
 #include "linalg/vector.h"
 #include "model/kernel.h"
 #include "model/policy.h"
+#include "model/terminal.h"
 #include "solve/solver.h"
 
 #include <math.h>
@@ -101,6 +102,9 @@ nadir_status nadir_horizon_optimum(nadir_context *context, nadir_model *model, i
     nadir_status status = nadir_value_check_given(context, model);
     if (status == NADIR_OK) {
         status = nadir_model_check_one_process(context, model, "a horizon");
+    }
+    if (status == NADIR_OK) {
+        status = nadir_terminal_refuse(context, model, "a horizon");
     }
     if (status == NADIR_OK) {
         status = induce(context, model, horizon, policies, &made);

@@ -162,9 +162,9 @@ static nadir_status sweep(search *self)
     const double rho_low = self->size.sum_low;
     const double rho_high = self->size.sum_high;
     const double above =
-        nadir_check_offset(self->pass.highest + self->rounding, self->gamma, rho_low, rho_high);
+        nadir_check_offset(self->pass.highest + self->rounding, self->gamma, rho_low, rho_high, 0);
     const double below =
-        nadir_check_offset(self->rounding - self->pass.lowest, self->gamma, rho_low, rho_high);
+        nadir_check_offset(self->rounding - self->pass.lowest, self->gamma, rho_low, rho_high, 0);
     self->high = discounted(self, above) + self->tie + self->rounding;
     self->low = -discounted(self, below) - self->rounding;
     self->middle = self->gamma / (1 - self->gamma) * (self->pass.lowest + range(self) / 2);
@@ -359,6 +359,9 @@ static nadir_status optimise(nadir_context *context, const nadir_kernel *kernel,
         .result = {.size = sizeof run.result},
     };
     NADIR_CHECK(check_settings(context, settings));
+    if (gamma == 1) {
+        return nadir_proper_optimum(context, kernel, settings, value, policy, result);
+    }
     NADIR_CHECK(begin(&run));
     NADIR_CHECK(iterate(&run));
     NADIR_CHECK(conclude(&run));

@@ -37,6 +37,11 @@ nadir_status nadir_optimum_warm_started(nadir_context *context, const nadir_kern
                                         const double *start, const double *known, double *value,
                                         nadir_policy **policy, nadir_optimum_result *result);
 
+/* The same without a discount, gamma = 1 (proper_optimum.c). */
+nadir_status nadir_proper_optimum(nadir_context *context, const nadir_kernel *kernel,
+                                  const nadir_optimum_settings *settings, double *value,
+                                  nadir_policy **policy, nadir_optimum_result *result);
+
 /* As nadir_optimum; *occupancy: the operator of the policy, owned by the caller from then on, where a direct
  * backend has made it anyway; NULL otherwise. */
 nadir_status nadir_optimum_with_operator(nadir_context *context, nadir_model *model,

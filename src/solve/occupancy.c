@@ -1,6 +1,7 @@
 /* occupancy.c: operators D = (I - gamma P^pi)^-1 made, updated and perturbed; see occupancy.h. */
 #include "solve/occupancy.h"
 
+#include "core/round.h"
 #include "linalg/distributed.h"
 #include "solve/occupancy_internal.h"
 
@@ -18,6 +19,13 @@
 /* And for a backend of a device that was asked for, up to this many entries: those of kernels too small to be
  * averaged there. */
 #define TAIL_LIMIT 65536
+
+/* What was found of the average, which is another one now. */
+static void forget(nadir_occupancy *occupancy)
+{
+    memset(occupancy->roundings, 0, sizeof occupancy->roundings);
+    occupancy->duration = 0;
+}
 
 static bool is_direct(const nadir_backend *backend)
 {
@@ -81,6 +89,47 @@ void nadir_occupancy_statistics(const nadir_occupancy *occupancy, nadir_backend_
     }
     add_statistics(1, &worker->spent, &now);
     *statistics = now;
+}
+
+/*
+ * gamma = 1: w = M w + 1 but for a residual, so that w - P^pi w >= 1 - lack, lack < 1. P^pi >= 0, w >= 0: then I - P^pi
+ * is an M-matrix, and D 1 <= w / (1 - lack). What M and P^pi differ by counts as residual.
+ */
+nadir_status nadir_occupancy_find_duration(nadir_context *context, nadir_occupancy *occupancy,
+                                           int64_t actions)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = occupancy->average.states;
+    nadir_accuracy accuracy;
+    double *w = NULL;
+    if (occupancy->gamma != 1 || occupancy->duration > 0) {
+        return NADIR_OK;
+    }
+    NADIR_NEW(context, w, n);
+    for (int64_t s = 0; s < n; s++) {
+        w[s] = 1;
+    }
+    NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, w, w, &accuracy));
+    double low = INFINITY;
+    double high = 0;
+    for (int64_t s = 0; s < n; s++) {
+        low = fmin(low, w[s]);
+        high = fmax(high, w[s]);
+    }
+    const double averaging = nadir_round_error((double)actions + 4) * occupancy->average.norm * high;
+    const double lack = nadir_round_up(accuracy.residual + averaging, 8);
+    occupancy->duration = low > 0 && lack < 0.5 ? nadir_round_up(high / (1 - lack), 8) : INFINITY;
+cleanup:
+    nadir_release(context, w);
+    return status;
+}
+
+double nadir_occupancy_gap(const nadir_occupancy *occupancy)
+{
+    if (occupancy->gamma == 1) {
+        return occupancy->duration > 0 ? nadir_round_down(1 / occupancy->duration, 4) : 0;
+    }
+    return 1 - occupancy->gamma * occupancy->average.norm;
 }
 
 nadir_status nadir_occupancy_check_ready(nadir_context *context, const nadir_occupancy *occupancy)
@@ -170,7 +219,7 @@ static nadir_status start_update(nadir_context *context, nadir_occupancy *occupa
     average->b = b;
     average->norm = norm;
     occupancy->tolerance = tolerance;
-    memset(occupancy->roundings, 0, sizeof occupancy->roundings);
+    forget(occupancy);
     NADIR_CHECK(status);
     nadir_sherman_morrison update = occupancy->update;
     update.states = n;
@@ -280,7 +329,7 @@ static nadir_status settle_tail(nadir_context *context, nadir_occupancy *occupan
 static nadir_status set_up(nadir_context *context, nadir_occupancy *occupancy)
 {
     nadir_average *average = &occupancy->average;
-    memset(occupancy->roundings, 0, sizeof occupancy->roundings);
+    forget(occupancy);
     /* What was too large to factor under one policy is so under the next: that choice stays. */
     if (occupancy->automatic && (needs_matrix(occupancy->backend, average) || occupancy->long_tail)) {
         occupancy->backend = NULL;
@@ -317,10 +366,10 @@ nadir_status nadir_occupancy_own_backend(nadir_context *context, nadir_occupancy
 
 static nadir_status check_discount(nadir_context *context, double gamma)
 {
-    if (gamma >= 0 && gamma < 1) {
+    if (gamma >= 0 && gamma <= 1) {
         return NADIR_OK;
     }
-    return nadir_fail(context, NADIR_ERROR_ILL_POSED, "the discount is %.10g; expected 0 <= discount < 1",
+    return nadir_fail(context, NADIR_ERROR_ILL_POSED, "the discount is %.10g; expected 0 <= discount <= 1",
                       gamma);
 }
 
@@ -385,7 +434,7 @@ nadir_status nadir_occupancy_update(nadir_context *context, nadir_occupancy *occ
     same = same && !occupancy->long_tail &&
            (occupancy->average.tail.states == 0 || !is_direct(occupancy->backend));
     if (same && occupancy->self != NULL && occupancy->backend->refactor != NULL) {
-        memset(occupancy->roundings, 0, sizeof occupancy->roundings);
+        forget(occupancy);
         NADIR_CHECK(occupancy->backend->refactor(context, occupancy->self));
     } else {
         release_backend(context, occupancy);
@@ -446,7 +495,7 @@ nadir_status nadir_occupancy_perturb_again(nadir_context *context, nadir_occupan
         return *done ? nadir_occupancy_update(context, occupancy, kernel, policy) : NADIR_OK;
     }
     NADIR_CHECK(nadir_occupancy_check_ready(context, occupancy));
-    memset(occupancy->roundings, 0, sizeof occupancy->roundings);
+    forget(occupancy);
     NADIR_CHECK(nadir_average_remake(context, kernel, policy, &occupancy->average, &same));
     NADIR_CHECK(probe(context, occupancy));
 cleanup:

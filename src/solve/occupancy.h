@@ -17,7 +17,7 @@ typedef struct nadir_occupancy nadir_occupancy;
 typedef struct nadir_accuracy {
     double residual;    /* largest over the right-hand sides; maximum norm, 1-norm if transposed; rounding
                            included */
-    double error_bound; /* residual / (1 - gamma |P^pi|): the product is known to this; infinity: no such
+    double error_bound; /* residual / nadir_occupancy_gap: the product is known to this; infinity: no such
                            bound */
 } nadir_accuracy;
 
@@ -121,6 +121,13 @@ bool nadir_occupancy_iterates(const nadir_occupancy *occupancy);
 /* Whether the backend that does the work has a capability, NADIR_BACKEND_...; callers ask for these, never
  * for its name. */
 bool nadir_occupancy_has(const nadir_occupancy *occupancy, unsigned capability);
+
+/* At most 1 / max D 1, up to rounding: 1 - gamma |P^pi| or, without a discount, once it was looked for. 0 or less: not
+ * known. */
+double nadir_occupancy_gap(const nadir_occupancy *occupancy);
+/* Looks for it, where the discount is 1; P >= 0. actions: the most of a state. One solve, the first time. */
+nadir_status nadir_occupancy_find_duration(nadir_context *context, nadir_occupancy *occupancy,
+                                           int64_t actions);
 
 double nadir_occupancy_gamma(const nadir_occupancy *occupancy);
 nadir_average *nadir_occupancy_average(nadir_occupancy *occupancy);

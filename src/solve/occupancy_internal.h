@@ -55,6 +55,7 @@ struct nadir_occupancy {
     size_t capacity;
     double *norms; /* [norms_capacity] of residuals, right-hand sides and solutions */
     size_t norms_capacity;
+    double duration;     /* gamma = 1: at least max D 1; 0: not known yet */
     double roundings[2]; /* nadir_average_roundings, plain and transposed; 0: not known yet */
 };
 

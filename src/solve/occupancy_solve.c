@@ -180,9 +180,10 @@ static nadir_status measure_residuals(refinement *self)
 static double goal(const refinement *self, int64_t j)
 {
     const double gamma = self->occupancy->gamma;
-    const double gap = 1 - gamma * self->occupancy->average.norm;
-    const double relative =
-        gap > 0 ? gap * self->x_norm[j] : fmin((1 - gamma) * self->x_norm[j], self->b_norm[j]);
+    const double gap = nadir_occupancy_gap(self->occupancy);
+    const double relative = gap > 0      ? gap * self->x_norm[j]
+                            : gamma == 1 ? fmin(self->x_norm[j], self->b_norm[j])
+                                         : fmin((1 - gamma) * self->x_norm[j], self->b_norm[j]);
     const double wanted = self->tolerance * relative;
     const double rounding = ROUNDING * (self->b_norm[j] + 2 * self->x_norm[j]);
     return wanted > rounding ? wanted : rounding;
@@ -298,7 +299,7 @@ static nadir_status check_column(const refinement *self, int64_t j)
 static nadir_status assess(refinement *self, nadir_accuracy *accuracy)
 {
     nadir_occupancy *occupancy = self->occupancy;
-    const double gap = 1 - occupancy->gamma * occupancy->average.norm;
+    const double gap = nadir_occupancy_gap(occupancy);
     const double unit = 0.5 * DBL_EPSILON * roundings(self->context, occupancy, self->transposed);
     const double size = nadir_average_terms(&occupancy->average);
     nadir_accuracy worst = {0};

@@ -31,6 +31,7 @@ typedef struct return_check {
     double *in;    /* [states] gamma P^pi^T d */
     double *terms; /* [states] how many there are */
     double landing, longest, mass;
+    double gap; /* without a discount */
     /* Sums over the states reached, and the largest residual. */
     double product, product_size, rounding, largest;
 } return_check;
@@ -107,7 +108,7 @@ static void narrow(const return_check *self, nadir_value_check *check)
     const double mean = nadir_vector_dot(n, self->model->initial, self->v, &error);
     const double residuals = self->largest > 0 ? norm_of_q(self) * self->largest : 0;
     const double both =
-        self->largest > 0 ? nadir_check_offset(residuals, self->gamma, self->mass, self->mass) : 0;
+        self->largest > 0 ? nadir_check_offset(residuals, self->gamma, self->mass, self->mass, self->gap) : 0;
     const double count = (double)(self->reached + 8);
     const double slack =
         nadir_round_up(error + self->rounding + both + nadir_round_error(count) * self->product_size +
@@ -126,7 +127,8 @@ nadir_status nadir_value_check_return(nadir_context *context, const nadir_kernel
     nadir_status status = NADIR_OK;
     const nadir_model *model = nadir_kernel_model(kernel);
     const int64_t n = model->states;
-    return_check self = {.model = model, .pi = policy->probabilities, .v = v, .d = d, .gamma = gamma};
+    return_check self = {
+        .model = model, .pi = policy->probabilities, .v = v, .d = d, .gamma = gamma, .gap = check->gap};
     nadir_explicit rows = {0};
     if (!(check->minimum >= 0) || model->exchange != NULL || nadir_kernel_is_on_device(context, kernel) ||
         (double)model->rows * (double)n > ENTRIES_MOST) {

@@ -13,6 +13,7 @@
 #include "linalg/vector.h"
 #include "model/kernel_device.h"
 #include "model/landing.h"
+#include "model/terminal.h"
 #include "solve/occupancy.h"
 #include "solve/solver.h"
 #include "solve/value.h"
@@ -457,6 +458,7 @@ nadir_status nadir_returns(nadir_context *context, nadir_model *model, int64_t c
     NADIR_CHECK(nadir_solver_settings_take(context, settings, &use));
     NADIR_CHECK(nadir_model_check_one_process(context, model, "the returns of many policies"));
     NADIR_CHECK(nadir_value_check_model(context, model));
+    NADIR_CHECK(nadir_terminal_refuse(context, model, "the returns of many policies"));
     if (count < 0 || count > INT64_MAX / (int64_t)sizeof(double) / model->rows) {
         NADIR_CHECK(nadir_fail(context, NADIR_ERROR_ARGUMENT, "there are %lld policies; expected 0 to %lld",
                                (long long)count,

@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "linalg/distributed.h"
 #include "model/landing.h"
+#include "model/terminal.h"
 #include "solve/value.h"
 
 #include <math.h>
@@ -70,6 +71,7 @@ nadir_status nadir_solver_create_from(nadir_context *context, nadir_model *model
                           (long long)model->rows);
     }
     NADIR_CHECK(nadir_value_check_model(context, model));
+    NADIR_CHECK(nadir_terminal_check_policy(context, model, policy->probabilities));
     NADIR_NEW_ZERO(context, made, 1);
     made->memory = nadir_memory_retain(context->memory);
     made->model = nadir_model_retain(model);
@@ -89,6 +91,17 @@ nadir_status nadir_solver_create_from(nadir_context *context, nadir_model *model
 cleanup:
     nadir_solver_free(made);
     return status;
+}
+
+/* Visits of states that do not end. */
+static double duration_of(const nadir_solver *solver)
+{
+    const nadir_model *model = solver->model;
+    double sum = model->terminal != NULL ? 0 : NAN;
+    for (int64_t s = 0; model->terminal != NULL && s < model->states; s++) {
+        sum += nadir_model_ends(model, s) ? 0 : solver->value.d[s];
+    }
+    return sum;
 }
 
 /* Bounds from the rows, apart from the factored system; the solver's own estimate must lie inside its own
@@ -115,6 +128,7 @@ static nadir_status certify(nadir_context *context, nadir_solver *solver)
     nominal->residual = check.residual;
     nominal->return_difference = fabs(value->J - value->J_dual);
     nominal->kernel_minimum = check.minimum;
+    nominal->duration = duration_of(solver);
     nominal->seconds_check = nadir_clock_seconds() - begun;
     return NADIR_OK;
 }

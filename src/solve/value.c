@@ -32,12 +32,13 @@ nadir_status nadir_value_check_given(nadir_context *context, const nadir_model *
 nadir_status nadir_value_check_model(nadir_context *context, const nadir_model *model)
 {
     NADIR_TRY(nadir_value_check_given(context, model));
-    return model->discount < 1
+    return model->discount < 1 || model->terminal != NULL
                ? NADIR_OK
                : nadir_fail(
                      context, NADIR_ERROR_ILL_POSED,
-                     "the discount is 1: without a horizon returns are infinite; give a discount below "
-                     "1, or a number of steps (--horizon of evaluate, sweep and solve)");
+                     "the discount is 1: without a horizon returns are infinite unless the process ends; "
+                     "give a discount below 1, a number of steps (--horizon of evaluate, sweep and "
+                     "solve), or say that rewards are totals (`total` of the model)");
 }
 
 /* |x|_1, rounded up. */
@@ -64,7 +65,7 @@ static void bound_errors(const nadir_context *context, const nadir_model *model,
 {
     const int64_t n = model->states;
     const double norm = nadir_occupancy_gamma(occupancy) * nadir_occupancy_average(occupancy)->norm;
-    const double gap = 1 - norm;
+    const double gap = nadir_occupancy_gap(occupancy);
     const double unit = NADIR_ROUND_UNIT * (double)(most_actions(context, model) + 2);
     const double v_size = nadir_global_largest(context, n, value->v);
     const double d_size = norm_1(context, n, value->d);
@@ -86,9 +87,11 @@ static void bound_errors(const nadir_context *context, const nadir_model *model,
 
 /* The error of J by v and d together, where that is less. */
 static nadir_status narrow_error(nadir_context *context, const nadir_kernel *kernel,
-                                 const nadir_policy *policy, double gamma, nadir_value *value)
+                                 const nadir_policy *policy, const nadir_occupancy *occupancy,
+                                 nadir_value *value)
 {
-    nadir_value_check check = {.lower = -INFINITY, .upper = INFINITY};
+    const double gamma = nadir_occupancy_gamma(occupancy);
+    nadir_value_check check = {.lower = -INFINITY, .upper = INFINITY, .gap = nadir_occupancy_gap(occupancy)};
     NADIR_TRY(nadir_kernel_minimum(context, kernel, &check.minimum));
     NADIR_TRY(nadir_value_check_return(context, kernel, policy, gamma, value->v, value->d, &check));
     if (check.lower <= check.upper && isfinite(check.upper - check.lower)) {
@@ -114,13 +117,14 @@ nadir_status nadir_value_solve(nadir_context *context, const nadir_kernel *kerne
     NADIR_NEW(context, made.v, n);
     NADIR_NEW(context, made.d, n);
     nadir_kernel_rewards(context, kernel, policy, 1, rewards);
+    NADIR_CHECK(nadir_occupancy_find_duration(context, occupancy, most_actions(context, model)));
     NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, rewards, made.v, &of_v));
     NADIR_CHECK(nadir_occupancy_solve_transposed(context, occupancy, 1, model->initial, made.d, &of_d));
     bound_errors(context, model, occupancy, rewards, &of_v, &of_d, &made);
     if (!isfinite(made.J)) {
         NADIR_CHECK(nadir_fail(context, NADIR_ERROR_NOT_CONVERGED, "the return is not finite: %g", made.J));
     }
-    NADIR_CHECK(narrow_error(context, kernel, policy, nadir_occupancy_gamma(occupancy), &made));
+    NADIR_CHECK(narrow_error(context, kernel, policy, occupancy, &made));
     *value = made;
     made = (nadir_value){0};
 cleanup:
@@ -330,8 +334,11 @@ double nadir_bellman_rounding(const nadir_kernel_size *size, double gamma, int64
 
 /* ---------------------------------------------- bounds on the value from the rows of the kernel alone */
 
-double nadir_check_offset(double r, double gamma, double rho_low, double rho_high)
+double nadir_check_offset(double r, double gamma, double rho_low, double rho_high, double least)
 {
+    if (gamma == 1) {
+        return r <= 0 ? 0 : least > 0 ? nadir_round_up(r / least, 4) : INFINITY;
+    }
     const double gap = 1 - gamma * (r > 0 ? rho_high : rho_low);
     if (!(1 - gamma * rho_high > 4 * NADIR_ROUND_UNIT)) {
         return INFINITY;
@@ -425,13 +432,31 @@ void nadir_value_bounds(const nadir_context *context, const nadir_model *model,
     if (check->minimum >= 0) {
         const double low = pi_low * size->sum_low;
         const double high = pi_high * size->sum_high;
-        check->high = nadir_check_offset(seen->highest + rounding, gamma, low, high);
-        check->low = -nadir_check_offset(-(seen->lowest - rounding), gamma, low, high);
+        check->high = nadir_check_offset(seen->highest + rounding, gamma, low, high, check->gap);
+        check->low = -nadir_check_offset(-(seen->lowest - rounding), gamma, low, high, check->gap);
     } else {
-        check->high = nadir_check_offset(check->residual, gamma, 0, pi_high * size->largest);
+        check->high = nadir_check_offset(check->residual, gamma, 0, pi_high * size->largest, 0);
         check->low = -check->high;
     }
     bound_return(model, terms->mass, seen, check);
+}
+
+/* check->gap of a kernel. */
+static nadir_status find_gap(nadir_context *context, const nadir_kernel *kernel, const nadir_policy *policy,
+                             double gamma, double minimum, nadir_value_check *check)
+{
+    nadir_status status = NADIR_OK;
+    nadir_occupancy *occupancy = NULL;
+    check->gap = 0;
+    if (gamma == 1 && minimum >= 0) {
+        const int64_t actions = most_actions(context, nadir_kernel_model(kernel));
+        NADIR_CHECK(nadir_occupancy_create(context, kernel, policy, 1, NULL, 0, &occupancy));
+        NADIR_CHECK(nadir_occupancy_find_duration(context, occupancy, actions));
+        check->gap = nadir_occupancy_gap(occupancy);
+    }
+cleanup:
+    nadir_occupancy_free(context, occupancy);
+    return status;
 }
 
 nadir_status nadir_value_check_rows(nadir_context *context, const nadir_kernel *kernel,
@@ -446,6 +471,7 @@ nadir_status nadir_value_check_rows(nadir_context *context, const nadir_kernel *
     NADIR_NEW(context, work, model->states);
     NADIR_CHECK(nadir_value_residual_compute(context, kernel, policy, gamma, v, work, &seen));
     NADIR_CHECK(nadir_value_terms_compute(context, kernel, &terms));
+    NADIR_CHECK(find_gap(context, kernel, policy, gamma, terms.minimum, check));
     nadir_value_bounds(context, model, &terms, policy->probabilities, gamma, &seen, check);
 cleanup:
     nadir_release(context, work);

@@ -82,7 +82,7 @@ double nadir_bellman_rounding(const nadir_kernel_size *size, double gamma, int64
  *     v + min r / (1 - gamma rho)  <=  V^pi  <=  v + max r / (1 - gamma rho)      in every state,
  *
  * since w = v + c 1 with c (1 - gamma rho) >= max r has T^pi w <= w. Where P has negative entries only
- * |V^pi - v| <= max |r| / (1 - gamma |P|) holds. Rounding is part of r, and rho is the end of its range that
+ * |V^pi - v| <= max |r| / (1 - gamma |P|) holds. Without a discount D 1 takes the place of 1 / (1 - gamma rho). Rounding is part of r, and rho is the end of its range that
  * makes the bound weaker.
  */
 
@@ -91,6 +91,7 @@ typedef struct nadir_value_check {
     double low, high;    /* v + low <= V^pi <= v + high */
     double lower, upper; /* bounds on mu . V^pi; infinite where there are none */
     double minimum;      /* the smallest entry of the kernel */
+    double gap;          /* without a discount: nadir_occupancy_gap of the kernel */
 } nadir_value_check;
 
 /* What the bounds of all policies of a kernel share. */
@@ -137,7 +138,7 @@ nadir_status nadir_value_check_return(nadir_context *context, const nadir_kernel
                                       const double *d, nadir_value_check *check);
 
 /* c with c (1 - gamma rho) >= r for every rho in [rho_low, rho_high], as small as that allows; infinity when
- * there is none. -nadir_check_offset(-r, ...) is the largest c with c (1 - gamma rho) <= r. */
-double nadir_check_offset(double r, double gamma, double rho_low, double rho_high);
+ * there is none. Without a discount: c >= r D 1, where D 1 <= 1 / least. -nadir_check_offset(-r, ...) is the largest c with c (1 - gamma rho) <= r. */
+double nadir_check_offset(double r, double gamma, double rho_low, double rho_high, double least);
 
 #endif

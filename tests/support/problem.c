@@ -57,6 +57,7 @@ test_problem test_problem_make(nadir_context *context, nadir_model *model, nadir
                                    .states = model->states,
                                    .rows = model->rows,
                                    .gamma = nadir_landing_discount(model),
+                                   .rest = 1 - nadir_landing_discount(model),
                                    .sign = sign,
                                    .rewards = made.numbers,
                                    .R = made.numbers + model->rows,

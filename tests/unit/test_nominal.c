@@ -260,15 +260,15 @@ static void test_offset(void **state)
     (void)state;
     for (int sign = -1; sign <= 1; sign += 2) {
         const double r = 3e-7 * sign;
-        const double c = nadir_check_offset(r, 0.9, 1 - 1e-15, 1 + 1e-15);
+        const double c = nadir_check_offset(r, 0.9, 1 - 1e-15, 1 + 1e-15, 0);
         for (int end = -1; end <= 1; end++) {
             assert_true((long double)c * (1 - 0.9L * (1 + end * 1e-15L)) >= (long double)r);
         }
         assert_close(c, r / 0.1, 1e-12);
     }
-    assert_true(nadir_check_offset(0, 0.9, 1, 1) == 0);
-    assert_true(isinf(nadir_check_offset(1, 0.9, 1, 1.2)));
-    assert_true(isinf(nadir_check_offset(-1, 0.9, 1, 1.2)));
+    assert_true(nadir_check_offset(0, 0.9, 1, 1, 0) == 0);
+    assert_true(isinf(nadir_check_offset(1, 0.9, 1, 1.2, 0)));
+    assert_true(isinf(nadir_check_offset(-1, 0.9, 1, 1.2, 0)));
 }
 
 /* What is said of all rows of a kernel holds for each, and products by ranges of rows are the same bits. */

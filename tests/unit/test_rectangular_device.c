@@ -87,7 +87,8 @@ static void setup(nadir_set kind, double p, fixture *made)
                                     .uncertainty = &made->set,
                                     .states = STATES,
                                     .rows = rows,
-                                    .gamma = 0.9};
+                                    .gamma = 0.9,
+                                    .rest = 0.1};
 }
 
 static void teardown(fixture *made)

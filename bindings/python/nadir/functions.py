@@ -385,6 +385,10 @@ def read(
     layout: str | None = None,
     frozen_rewards: bool = False,
     unseen: Any = None,
+    goal: Any = None,
+    avoid: Any = None,
+    until: Any = None,
+    total: bool = False,
 ) -> Model:
     """A model from a file of any format that nadir knows, told by content (docs/formats.md).
 
@@ -392,8 +396,14 @@ def read(
     `reward_model` names one of a Storm file; `initial` is "uniform", a state's number or name, or a file;
     `costs=True` negates rewards (and a number `unseen`); `layout` is that of a dense NumPy kernel;
     `frozen_rewards` and `unseen` say how rewards of transitions are paid, see `nadir.Model`.
+
+    Without a discount: with `gamma=1` and `total=True` rewards until a state that stays without reward; rewards `until` some states; or the probability to reach a
+    `goal`, and to `avoid` others before. Each is a label of the file, or numbers and names with commas.
     """
     settings = filled("read_settings")
+    ends = [encoded(None if word is None else str(word)) for word in (goal, avoid, until)]
+    settings.goal, settings.avoid, settings.until = ends
+    settings.total = total
     start = None if initial is None else (initial if isinstance(initial, os.PathLike) else str(initial))
     words = [encoded(word) for word in (rewards, labels, reward_model, start)]
     settings.rewards, settings.labels, settings.reward_model, settings.initial = words

@@ -211,6 +211,7 @@ class Nominal(Result):
     solves: int
     iterations: int
     memory: int
+    duration: float  #: without a discount: expected number of steps to the end; otherwise NaN
     seconds: dict[str, float]
 
     _shown = ("nominal_return", "lower_bound", "upper_bound", "certified", "backend")
@@ -287,6 +288,10 @@ class Evaluation(Result):
     return_difference: float
     backend: str
     backend_bytes: int
+    duration: float  #: without a discount (otherwise NaN): steps to the end under the nominal kernel,
+    duration_bound: float  #: and under any kernel of the ball at most
+    trap_radius_low: float  #: every kernel of a smaller ball ends
+    trap_radius_high: float  #: some kernel of a ball of this radius never ends
     seconds: dict[str, float]
     optimistic: bool = False
     _solver: Any = field(default=None, compare=False)

@@ -1,0 +1,18 @@
+/*
+ * termination.h: without a discount, whether every kernel of a set ends, and how long kernels last at most.
+ *
+ * If w >= 0 has w >= 1 + P^pi w for all kernels P of a set, all of them end, and D_P 1 <= w: I - P^pi is an M-matrix. The
+ * least such w is the longest duration over a rectangular set. The non-rectangular ball lies in the s-rectangular set
+ * whose states have the whole radius each, and in the union over s of those in which s has the radius and other states
+ * have 2^(-1/p) of it: no two states spend more than half of beta^p each.
+ */
+#ifndef NADIR_PROOF_TERMINATION_H
+#define NADIR_PROOF_TERMINATION_H
+
+#include "sets/uncertainty.h"
+
+/* Sets gap and longest of the problem for the set with all radii times `factor`; gap 0: some kernel may not end. Does
+ * nothing for models with a discount. On domain free, where D_P 1 may be anything, nothing is known. */
+nadir_status nadir_termination_prove(nadir_context *context, nadir_problem *problem, double factor);
+
+#endif

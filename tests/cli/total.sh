@@ -1,0 +1,146 @@
+# Without a discount: total reward, reachability and durations, nominal and worst, against closed forms and numbers
+# of an independent program; what is refused.
+source "$(dirname "$0")/../support/cli.sh"
+
+# Gambler's ruin on 0 .. n, and the lake of Gymnasium's FrozenLake, slippery.
+ruin() {
+    echo idstatefrom,idaction,idstateto,probability,reward
+    for ((s = 0; s <= $1; s++)); do
+        if ((s == 0 || s == $1)); then
+            echo "$s,0,$s,1,0"
+        else
+            printf '%s\n' "$s,0,$((s - 1)),0.5,${2:-0}" "$s,0,$((s + 1)),0.5,${2:-0}"
+        fi
+    done
+}
+lake() {
+    awk -v map="$1" -v n="$2" 'function clip(x) { return x < 0 ? 0 : x >= n ? n - 1 : x }
+        BEGIN {
+            print "idstatefrom,idaction,idstateto,probability,reward"
+            split("0 1 0 -1", down, " "); split("-1 0 1 0", right, " ")
+            for (s = 0; s < n * n; s++) for (a = 0; a < 4; a++) {
+                if (index("GH", substr(map, s + 1, 1))) { print s "," a "," s ",1,0"; continue }
+                for (b = a + 3; b < a + 6; b++) {
+                    t = clip(int(s / n) + down[b % 4 + 1]) * n + clip(s % n + right[b % 4 + 1])
+                    printf "%d,%d,%d,%.17g,0\n", s, a, t, 1 / 3
+                }
+            }
+        }'
+}
+# close KEY NUMBER: to a relative error of 1e-9.
+close() {
+    awk -v a="$(number "$1")" -v b="$2" 'BEGIN { exit !(a != "" && (a - b) ^ 2 <= 1e-18 * b ^ 2) }' ||
+        complain "expected \"$1\": $2, found $(number "$1")"
+}
+for n in 2 3 5 10; do ruin $n >ruin$n.csv; done
+ruin 5 1 >steps5.csv
+lake SFFFFHFHFFFHHFFG 4 >lake.csv
+
+# Probability to win from k of n: k / n; expected duration k (n - k).
+for case in 2/1/0.5/1 3/1/0.333333333333333/2 5/2/0.4/6 10/5/0.5/25; do
+    IFS=/ read -r n k chance duration <<<"$case"
+    run evaluate ruin$n.csv --goal $n --initial $k --policy uniform --radius 0 --json
+    expect_status 0
+    close nominal_return $chance
+    close duration $duration
+done
+run evaluate steps5.csv --discount 1 --initial 2 --policy uniform --radius 0 --json
+close nominal_return 6
+run evaluate steps5.csv --until 5,0 --initial 2 --policy uniform --radius 0 --json
+close nominal_return 6
+run solve lake.csv --goal 15 --initial 0 --out lake_best.csv --json
+close nominal_optimum 0.823529411764706
+
+# Worst cases, proven, with files that verify; the first two and the gambler at 0.3 have closed forms.
+enough_for_memcheck
+worst() { # file, goal, start, policy, options, worst return
+    run evaluate "$1" --goal "$2" --initial "$3" --policy "$4" $5 --json --kernel worst.npz --witness worst.json
+    expect_status 0
+    close robust_return "$6"
+    expect_json certified true
+    run verify "$1" --goal "$2" --initial "$3" --policy "$4" --kernel worst.npz --witness worst.json
+    expect_status 0
+}
+worst ruin2.csv 2 1 uniform "--radius 0.1 --domain support" 0.429289321881
+worst ruin2.csv 2 1 uniform "--radius 0.1" 0.429052434524
+worst ruin3.csv 3 1 uniform "--radius 0.1 --domain support" 0.266413701921
+worst ruin3.csv 3 1 uniform "--radius 0.3 --domain support" 0.154098444940
+worst ruin3.csv 3 1 uniform "--radius 0.1" 0.259686574188
+worst ruin5.csv 5 2 uniform "--radius 0.1 --domain support" 0.312338265624
+worst ruin5.csv 5 2 uniform "--radius 0.1" 0.268339473144
+worst ruin10.csv 10 5 uniform "--radius 0.1 --domain support" 0.372180295465
+worst lake.csv 15 0 uniform "--radius 0.05 --domain support" 0.0123500753203
+worst lake.csv 15 0 uniform "--radius 0.1 --domain support" 0.0109077573268
+worst lake.csv 15 0 uniform "--radius 0.3 --domain support" 0.00639465889378
+worst lake.csv 15 0 uniform "--radius 0.05" 0.0114355756434
+worst lake.csv 15 0 lake_best.csv "--radius 0.05 --domain support" 0.78230774285
+worst lake.csv 15 0 lake_best.csv "--radius 0.1 --domain support" 0.735272961173
+worst lake.csv 15 0 uniform "--radius 0.1 --domain support --set sa" 0.002910243608
+worst lake.csv 15 0 uniform "--radius 0.1 --set sa" 0.001225470911
+worst lake.csv 15 0 lake_best.csv "--radius 0.3 --domain support --set sa" 0.07065892418
+worst lake.csv 15 0 lake_best.csv "--radius 0.05 --set sa" 0.1104072515
+
+# The cheapest kernels that never end.
+traps() { # file, goal, policy, domain, low, high
+    run evaluate "$1" --goal "$2" --initial 1 --policy "$3" --domain "$4" --radius 0.1 --json
+    close trap_radius_low "$5"
+    close trap_radius_high "$6"
+}
+traps ruin3.csv 3 uniform support 1 1
+traps ruin10.csv 10 uniform simplex 0.745355992500 0.745355992500
+traps lake.csv 15 uniform support 1.05409255339 1.33333333333
+traps lake.csv 15 uniform simplex 0.876171654 1.29099444874
+
+# Past them: a probability is attained, nothing but 0 is proven; a return is not.
+run evaluate ruin3.csv --goal 3 --initial 1 --policy uniform --domain support --radius 1.2 --json
+expect_status 0
+expect_json certified false
+expect_json bound '"rewards"'
+expect_failure 4 "may hold a kernel that never ends" evaluate steps5.csv --discount 1 --policy uniform --radius 3
+
+# Many radii, the largest radius, the gradient and shares of the penalty.
+run sweep lake.csv --goal 15 --initial 0 --policy uniform --domain support --radius 0.05:0.1:2 --json
+expect_status 0
+expect_out 0.0123500753203
+expect_out 0.0109077573267
+run radius lake.csv --goal 15 --initial 0 --policy uniform --domain support --target 0.0109077573268 --json
+expect_status 0
+[[ $(number radius) == 0.1 || $(number radius) == 0.09999999* || $(number radius) == 0.1000000* ]] ||
+    complain "expected radius 0.1"
+run gradient lake.csv --goal 15 --initial 0 --policy uniform --domain support --radius 0.1 --out g.csv
+expect_status 0
+run evaluate lake.csv --goal 15 --initial 0 --policy uniform --domain support --radius 0.1 --explain --json
+expect_status 0
+
+# What is wrong, and what is not there.
+run generate riverswim river.npz --quiet
+expect_failure 4 "no state ends the process" evaluate river.npz --discount 1 --policy uniform --radius 0.1 --frozen-rewards
+expect_failure 2 "neither a label" info lake.csv --goal nowhere
+expect_failure 2 "not in the model" info lake.csv --goal 99
+expect_failure 2 "on the way to --goal" info lake.csv --avoid 5 --discount 1
+expect_failure 2 "one of both" info lake.csv --goal 15 --until 5
+expect_failure 2 "both a goal and to be avoided" info lake.csv --goal 15 --avoid 15
+expect_failure 2 "the discount is 0.9" info lake.csv --goal 15 --discount 0.9
+expect_failure 2 "without a discount" evaluate lake.csv --goal 15 --policy uniform --radius 0.1 --domain free
+expect_failure 2 "without a discount" optimize lake.csv --goal 15 --radius 0.1 --out x.csv
+expect_failure 2 "without a discount" convert lake.csv lake.npz --goal 15
+printf '%s\n' idstatefrom,idaction,idstateto,probability,reward 0,0,0,1,0 0,1,1,1,0 1,0,1,1,0 >stay.csv
+printf '%s\n' idstate,idaction,probability 0,0,1 1,0,1 >stay_policy.csv
+expect_failure 4 "never ends from 1 state {0}" evaluate stay.csv --goal 1 --policy stay_policy.csv --radius 0.1
+
+# Labels of model checkers.
+folder=${NADIR_FOREIGN_MODELS:-}
+if [[ -f $folder/two_dice.drn ]]; then
+    run evaluate "$folder/two_dice.drn" --reward-model coinflips --discount 1 --policy uniform --radius 0.1 \
+        --domain support --optimistic --json
+    close nominal_return 7.33333333333333
+    close robust_return 7.38808770051
+    run evaluate "$folder/two_dice.drn" --goal seven --policy uniform --radius 0.1 --domain support --json
+    close nominal_return 0.166666666666667
+    close robust_return 0.156205810595
+    run evaluate "$folder/two_dice.tra" --labels "$folder/two_dice.lab" --goal two --policy uniform --radius 0.1 \
+        --domain support --json
+    close nominal_return 0.0277777777777778
+    close robust_return 0.0227152746569
+fi
+finish
