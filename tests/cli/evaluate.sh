@@ -305,7 +305,7 @@ expect_failure 2 "is for the free domain" "${river[@]}" --radius 0.01 --set sa -
 expect_failure 2 "the tolerance is 0" "${river[@]}" --radius 0.01 --tolerance 0
 expect_failure 2 "--kernel needs a value" "${river[@]}" --radius 0 --kernel
 expect_failure 2 "unknown option --kernal; did you mean --kernel?" "${river[@]}" --radius 0 --kernal out.npz
-expect_failure 4 "the discount is 1: without a horizon" "${river[@]}" --radius 0 --discount 1
+expect_failure 4 "no state ends the process" "${river[@]}" --radius 0 --discount 1
 run "${river[@]}" --radius -1 --json
 expect_status 2
 expect_json exit_code 2

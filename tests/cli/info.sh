@@ -74,8 +74,8 @@ expect_failure 2 "no use for --layout" info model.csv --layout sas
 expect_failure 2 "no use for --reward-model" info model.csv --reward-model r
 
 # A discount outside [0, 1]: in the request it is ill-posed, in a file the file is bad.
-expect_failure 4 "expected 0 <= discount < 1" info model.csv --discount 1.5
-expect_failure 4 "expected 0 <= discount < 1" info model.csv --discount -0.1
+expect_failure 4 "expected 0 <= discount <= 1" info model.csv --discount 1.5
+expect_failure 4 "expected 0 <= discount <= 1" info model.csv --discount -0.1
 cat >bad.MDP <<'END'
 discount: 1.5
 values: reward
