@@ -467,7 +467,8 @@ static nadir_status prove_and_search(nadir_valid_run *run)
     for (int attempt = 0; attempt < attempts && better; attempt++) {
         better = false;
         NADIR_CHECK(prove(run));
-        if (run->proof.lower < wanted_lower(run) && run->proof.v_tau != NULL) {
+        if (run->proof.lower < wanted_lower(run) && run->proof.v_tau != NULL &&
+            nadir_has_further_starts(run->problem)) {
             NADIR_CHECK(unless_endless(run, search_again(run, &better)));
         }
         if (attempt == 0 && run->proof.lower < wanted_lower(run)) {
