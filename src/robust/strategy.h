@@ -15,9 +15,10 @@
 /* Up to this many states columns of D are computed at once, unless certify is strict, which has no limit. On
  * a garnet of 500 states the proof takes 6.7 times as long as the search (docs/benchmarks.md). */
 #define NADIR_PROOF_STATES 500
-/* Up to this many for one radius where Lanczos iterations do not certify. On garnets of 1000 states proofs take 0.4 to
- * 0.9 s on support and 2.5 to 5 s on simplex, one thread, at most 9 s where they fail; the search 0.02 s. They carry
- * 5.6 and 3.5 times farther on support than Lanczos iterations (docs/benchmarks.md). At 2000 states it is up to 13 s. */
+/* Up to this many for one radius where Lanczos iterations do not certify. On garnets of 1000 states, one thread, proofs
+ * take 0.4 to 3.9 s of processor time on support and 2.5 to 6 s on simplex, up to 10 s where they fail; the search takes
+ * 0.02 s. They carry 5.6 and 3.5 times farther on support than Lanczos iterations do, optimal and uniform policy. On
+ * support they take up to 13 s at 2000 states. */
 #define NADIR_PROOF_STATES_AFTER 1000
 
 /* The most entries of dense rows that are listed where there are too many states for columns: 320 MB. */
