@@ -271,8 +271,12 @@ static nadir_status prove_enclosing(nadir_valid_run *run)
     nadir_candidate *found = &evaluation.candidate;
     const nadir_valid_run before = *run; /* of which only what is changed below is taken back */
     NADIR_CHECK(search_enclosing(run, found));
-    if (isnan(found->J)) {
+    if (isnan(found->J) || !(found->tau > 0 && isfinite(found->tau))) { /* polishing may change tau */
         goto cleanup;
+    }
+    for (int64_t s = 0; s < run->problem->states;
+         s++) { /* solves may be below 0 by rounding; verify takes no such d */
+        found->d[s] = fmax(found->d[s], 0);
     }
     NADIR_CHECK(nadir_derivation_enclose(run->context, &run->derivation, found->tau, found->v, found->d));
     run->problem = run->derivation.problem;
