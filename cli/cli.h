@@ -20,6 +20,15 @@ typedef struct cli_warning {
     char text[];
 } cli_warning;
 
+/* How much of the work is done: it only grows. */
+typedef struct cli_bar {
+    double share;       /* that is shown */
+    bool whole;         /* shares that are told fill [first, last]; else each new task half of what is left */
+    double first, last; /* the part of the bar that the work under way fills */
+    double started;     /* cli_clock when shares began to be those of the whole; 0: they did not */
+    char task[64];      /* the last one */
+} cli_bar;
+
 /* One run of the command. */
 typedef struct cli_run {
     const char *command; /* "info" */
@@ -27,6 +36,7 @@ typedef struct cli_run {
     bool json;
     bool quiet;
     bool verbose;
+    bool digests;    /* of model and policy are wanted, also without --json */
     cli_words words; /* options for the command to run next */
     int64_t threads;
     uint64_t seed;
@@ -36,9 +46,10 @@ typedef struct cli_run {
     nadir_engine *engine;       /* NULL: none */
     cli_warning *warnings;      /* what the library said while it worked, for the JSON */
     cli_warning *warnings_last;
-    double started;       /* cli_clock of the first progress call */
-    bool bar_shown;       /* the terminal's last line is a progress bar */
-    char headline[256];   /* shown instead of the bar; empty: none */
+    double started; /* cli_clock of the first progress call */
+    bool bar_shown; /* the terminal's last line is a progress bar */
+    cli_bar bar;
+    char headline[256];   /* shown instead of the task; empty: none */
     bool answered;        /* the JSON object is printed: a failure does not print another */
     char error[512];      /* of cli_fail */
     nadir_status trouble; /* why a file that the command has written itself cannot be read; NADIR_OK: none */
@@ -186,6 +197,9 @@ double cli_clock(void);
 
 /* Progress on a terminal; nonzero when the user asked to stop. A nadir_progress_function. */
 int cli_progress(void *user, const char *task, double share);
+/* The work that follows fills this part of the bar, whatever was told before; with a whole in parts the time left is
+ * shown. first = last: the bar stays there. */
+void cli_progress_part(cli_run *run, double first, double last);
 /* Removes the bar, if there is one. */
 void cli_progress_clear(cli_run *run);
 /* From now on Ctrl-C and SIGTERM ask the library to stop; another one a second later kills. */

@@ -31,7 +31,7 @@ static const char about[] =
 /* Shows the progress line; nonzero if the user wants to stop. */
 static int watch_step(void *user, const nadir_robust_optimum_step *step)
 {
-    const cli_watch *watch = user;
+    cli_watch *watch = user;
     cli_run *run = watch->run;
     double left = watch->time_limit - step->seconds;
     if (watch->evaluations_limit > 0 && step->evaluations > 0) {
@@ -39,10 +39,16 @@ static int watch_step(void *user, const nadir_robust_optimum_step *step)
         left = fmin(left, each * (double)(watch->evaluations_limit - step->evaluations));
     }
     const bool limited = isfinite(left);
-    (void)snprintf(run->headline, sizeof run->headline,
-                   "%sstep %" PRId64 ": worst return %.8g, gap %.1e, %" PRId64 " evaluations, %.3g s%s",
-                   watch->prefix, step->iteration, step->robust_return, step->gap, step->evaluations,
-                   limited ? fmax(left, 0) : step->seconds, limited ? " left" : "");
+    double share = limited && left + step->seconds > 0 ? step->seconds / (left + step->seconds) : 0;
+    if (isfinite(step->gap) && step->gap > 0) { /* gaps shrink by factors */
+        watch->first_gap = watch->first_gap > 0 ? watch->first_gap : step->gap;
+        const double all = log(watch->first_gap / watch->gap);
+        share = fmax(share, all > 0 ? log(watch->first_gap / step->gap) / all : 0);
+    }
+    const double reached = watch->first + fmin(share, 1) * (watch->last - watch->first);
+    cli_progress_part(run, reached, reached);
+    (void)snprintf(run->headline, sizeof run->headline, "%sstep %" PRId64 ", worst return %.6g, gap %.1e",
+                   watch->prefix, step->iteration, step->robust_return, step->gap);
     return cli_progress(run, "improving the policy", -1);
 }
 
@@ -312,13 +318,22 @@ static int optimize_main(cli_run *run, int argc, char **argv)
         return exit;
     }
     report.input.model_path = positionals[0];
-    report.watch = (cli_watch){run, settings->time_limit, evaluations >= 0 ? evaluations : 0, ""};
+    report.watch =
+        (cli_watch){run,
+                    settings->time_limit,
+                    evaluations >= 0 ? evaluations : 0,
+                    "",
+                    settings->gap,
+                    0,
+                    0,
+                    report.frontier.plot_path != NULL || report.frontier.radii_text != NULL ? 0.2 : 1};
     report.draws = report.frontier.plot_path != NULL || report.frontier.radii_text != NULL;
     settings->evaluations_limit = evaluations >= 0 ? evaluations : settings->evaluations_limit;
     settings->certify = (nadir_certify)certify;
     settings->watch = watch_step;
     settings->watch_user = &report.watch;
     nadir_status status = cli_open(run);
+    cli_progress_part(run, 0, 0);
     if (status == NADIR_OK) {
         status = run_all(run, &reading, &ball, &report);
     }

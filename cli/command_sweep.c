@@ -17,10 +17,13 @@ static const char about[] =
     "\n"
     "A model that brings a ball with it, as nadir fit writes them, needs no --radius.\n"
     "\n"
+    "Ctrl-C prints the radii that are finished; with --checkpoint they are kept, and --resume goes on.\n"
+    "\n"
     "On the free domain radii at or past breakdown are left out, with a warning.\n"
     "\n"
     "Examples:\n"
     "  nadir sweep model.npz --policy uniform --radius 0:0.5:50 --plot risk.svg\n"
+    "  nadir sweep model.npz --policy optimal --policy robust.csv --radius 0:0.5:21 --plot risk.svg\n"
     "  nadir sweep model.npz --policy best.csv --radius 0.01:0.2:20 --sets nonrect,s,sa --csv risk.csv\n"
     "  nadir sweep model.npz --policy optimal --radius 0:1:50 --domains simplex,support --plot risk.png";
 
@@ -33,9 +36,10 @@ const nadir_robust *cli_sweep_any_answer(const cli_sweep *sweep)
     return sweep->curves[place].results;
 }
 
-const char *cli_curve_name(const cli_curve *curve, char name[32])
+const char *cli_curve_name(const cli_curve *curve, char name[96])
 {
-    (void)snprintf(name, 32, "%s, %s", nadir_set_name(curve->set), nadir_domain_name(curve->domain));
+    (void)snprintf(name, 96, "%.60s, %s, %s", curve->policy, nadir_set_name(curve->set),
+                   nadir_domain_name(curve->domain));
     return name;
 }
 
@@ -85,7 +89,7 @@ static nadir_status choose(cli_run *run, const char *option, const char *list, c
                           option, list, names[0], names[1], names[2]);
 }
 
-/* The curves that were asked for: every set on every domain. */
+/* The curves that were asked for: every policy with every set on every domain. */
 static nadir_status list_curves(cli_run *run, const cli_ball *ball, const char *sets, const char *domains,
                                 cli_sweep *sweep)
 {
@@ -99,9 +103,10 @@ static nadir_status list_curves(cli_run *run, const cli_ball *ball, const char *
     if (status == NADIR_OK) {
         status = choose(run, "domain", domains, domain_names, ball->domain, domain_places, &domain_count);
     }
-    for (int i = 0; status == NADIR_OK && i < set_count * domain_count; i++) {
+    for (int i = 0; status == NADIR_OK && i < sweep->policies.count * set_count * domain_count; i++) {
         cli_curve *curve = &sweep->curves[sweep->curves_count++];
-        const int set = set_places[i / domain_count];
+        const int set = set_places[i / domain_count % set_count];
+        curve->policy = sweep->policies.values[i / domain_count / set_count];
         const int domain = domain_places[i % domain_count];
         curve->set = set >= 0 ? (nadir_set)(NADIR_SET_NONRECT + set) : NADIR_SET_UNSAID;
         curve->domain = domain >= 0 ? (nadir_domain)(NADIR_DOMAIN_SIMPLEX + domain) : NADIR_DOMAIN_UNSAID;
@@ -130,14 +135,15 @@ static void settle_curves(cli_sweep *sweep)
 /* How many radii of the curve have a result; warns if not all. */
 static void look_at_curve(cli_run *run, const cli_sweep *sweep, cli_curve *curve)
 {
-    char name[32];
+    char name[96];
     char number[2][32];
     const nadir_robust *last = &curve->results[sweep->radii.count - 1];
-    while (curve->count < sweep->radii.count && !isnan(curve->results[curve->count].robust_return)) {
+    while (curve->count < sweep->radii.count && curve->results[curve->count].stop_reason != NULL &&
+           !isnan(curve->results[curve->count].robust_return)) {
         curve->count++;
     }
-    curve->breakdown = last->breakdown_radius;
-    if (curve->count < sweep->radii.count) {
+    curve->breakdown = sweep->interrupted ? NAN : last->breakdown_radius;
+    if (curve->count < sweep->radii.count && !sweep->interrupted) {
         cli_warn(
             run, "%s: %lld of %lld radii, from %s on, are left out: at or past breakdown, which is at %s%s",
             cli_curve_name(curve, name), (long long)(sweep->radii.count - curve->count),
@@ -155,25 +161,26 @@ static nadir_status find_curve(cli_run *run, nadir_model *model, nadir_solver *s
     nadir_ball own = *ball;
     own.set = curve->set;
     own.domain = curve->domain;
-    curve->results = calloc((size_t)sweep->radii.count, sizeof *curve->results);
-    if (curve->results == NULL) {
-        return NADIR_ERROR_MEMORY;
+    const int64_t done = curve->count; /* from a checkpoint */
+    char other[65];
+    char *digest = curve == sweep->curves ? sweep->input.policy_digest : other;
+    const nadir_status status =
+        done == sweep->radii.count ? NADIR_OK
+        : sweep->horizon > 0
+            ? cli_horizon_robust(run, model, sweep->horizon, curve->policy, digest, &own, settings,
+                                 sweep->radii.count - done, factors + done, curve->results + done, NULL)
+            : nadir_solver_robust_many(run->context, solver, &own, settings, sweep->radii.count - done,
+                                       factors + done, curve->results + done);
+    if (status == NADIR_ERROR_INTERRUPTED) {
+        sweep->interrupted = true;
+        cli_obey_interrupt();
     }
-    for (int64_t i = 0; i < sweep->radii.count; i++) {
-        curve->results[i].size = sizeof *curve->results;
-    }
-    const nadir_status status = sweep->horizon > 0
-                                    ? cli_horizon_robust(run, model, sweep->horizon, sweep->input.policy_name,
-                                                         sweep->input.policy_digest, &own, settings,
-                                                         sweep->radii.count, factors, curve->results, NULL)
-                                    : nadir_solver_robust_many(run->context, solver, &own, settings,
-                                                               sweep->radii.count, factors, curve->results);
-    if (status == NADIR_OK ||
+    if (status == NADIR_OK || sweep->interrupted ||
         (status == NADIR_ERROR_NOT_CONVERGED && curve->results[0].stop_reason != NULL)) {
         look_at_curve(run, sweep, curve);
     }
     if (status == NADIR_ERROR_ILL_POSED && sweep->curves_count > 1) {
-        char name[32];
+        char name[96];
         curve->breakdown = NAN;
         cli_warn(run, "%s: no radius has an answer: %s", cli_curve_name(curve, name),
                  nadir_context_error(run->context));
@@ -182,24 +189,56 @@ static nadir_status find_curve(cli_run *run, nadir_model *model, nadir_solver *s
     return status;
 }
 
+/* Room for all results, and those of a checkpoint. */
+static nadir_status make_room(cli_run *run, cli_sweep *sweep)
+{
+    for (int c = 0; c < sweep->curves_count; c++) {
+        cli_curve *curve = &sweep->curves[c];
+        curve->results = calloc((size_t)sweep->radii.count, sizeof *curve->results);
+        if (curve->results == NULL) {
+            return NADIR_ERROR_MEMORY;
+        }
+        for (int64_t i = 0; i < sweep->radii.count; i++) {
+            curve->results[i].size = sizeof *curve->results;
+        }
+    }
+    cli_digest_wait(&sweep->input.model_digest);
+    return sweep->resume_path != NULL ? cli_sweep_resume(run, sweep) : NADIR_OK;
+}
+
+/* The solver of the policy of a curve: that of the curve before, if it is the same. */
+static nadir_status find_solver(cli_run *run, nadir_model *model, const cli_setup *setup, cli_sweep *sweep,
+                                int c, nadir_solver **solver)
+{
+    char *digest = sweep->input.policy_digest;
+    char other[65];
+    if (sweep->horizon > 0 || (c > 0 && sweep->curves[c].policy == sweep->curves[c - 1].policy)) {
+        return NADIR_OK;
+    }
+    nadir_solver_free(*solver);
+    *solver = NULL;
+    return cli_input_solver(run, model, sweep->curves[c].policy, &setup->solver, c == 0 ? digest : other,
+                            solver);
+}
+
 /* All curves; NADIR_ERROR_NOT_CONVERGED when one of them is not. */
-static nadir_status find_curves(cli_run *run, nadir_model *model, nadir_solver *solver,
-                                const nadir_ball *ball, const nadir_robust_settings *settings,
-                                cli_sweep *sweep)
+static nadir_status find_curves(cli_run *run, nadir_model *model, const nadir_ball *ball,
+                                const cli_setup *setup, const double *factors, cli_sweep *sweep)
 {
     nadir_status status = NADIR_OK;
+    nadir_solver *solver = NULL;
     bool converged = true;
     int64_t found = 0;
-    double *factors = calloc((size_t)sweep->radii.count, sizeof *factors);
-    if (factors == NULL) {
-        return NADIR_ERROR_MEMORY;
-    }
-    for (int64_t i = 0; i < sweep->radii.count; i++) {
-        factors[i] = sweep->radii.last > 0 ? cli_radii_get(&sweep->radii, i) / sweep->radii.last : 1;
-    }
     for (int c = 0; c < sweep->curves_count && status == NADIR_OK; c++) {
         cli_curve *curve = &sweep->curves[c];
-        status = find_curve(run, model, solver, ball, settings, sweep, factors, curve);
+        status = find_solver(run, model, setup, sweep, c, &solver);
+        if (status == NADIR_OK && c == 0) {
+            status = make_room(run, sweep);
+        }
+        cli_progress_part(run, (double)c / sweep->curves_count, (double)(c + 1) / sweep->curves_count);
+        if (status == NADIR_OK) {
+            status = find_curve(run, model, solver, ball, &setup->robust, sweep, factors, curve);
+        }
         if (status == NADIR_ERROR_NOT_CONVERGED && curve->count > 0) {
             converged = false;
             status = NADIR_OK;
@@ -210,7 +249,7 @@ static nadir_status find_curves(cli_run *run, nadir_model *model, nadir_solver *
                 cli_radii_get(&sweep->radii, i); /* the exact radius, not a product with a factor */
         }
     }
-    free(factors);
+    nadir_solver_free(solver);
     if (status == NADIR_OK && found == 0) {
         return NADIR_ERROR_ILL_POSED;
     }
@@ -239,8 +278,6 @@ static nadir_status settle_radii(cli_run *run, cli_ball *asked, cli_sweep *sweep
 
 static nadir_status solve(cli_run *run, nadir_model *model, cli_setup *setup, cli_sweep *sweep)
 {
-    cli_input *input = &sweep->input;
-    nadir_solver *solver = NULL;
     nadir_ball ball;
     char last[32];
     settle_curves(sweep);
@@ -248,14 +285,17 @@ static nadir_status solve(cli_run *run, nadir_model *model, cli_setup *setup, cl
     if (status == NADIR_OK) {
         status = cli_ball_get(run, model, &setup->ball, &ball);
     }
-    if (status == NADIR_OK && !(sweep->horizon > 0)) {
-        status =
-            cli_input_solver(run, model, input->policy_name, &setup->solver, input->policy_digest, &solver);
+    double *factors = status == NADIR_OK ? calloc((size_t)sweep->radii.count, sizeof *factors) : NULL;
+    if (status == NADIR_OK && factors == NULL) {
+        status = NADIR_ERROR_MEMORY;
+    }
+    for (int64_t i = 0; status == NADIR_OK && i < sweep->radii.count; i++) {
+        factors[i] = sweep->radii.last > 0 ? cli_radii_get(&sweep->radii, i) / sweep->radii.last : 1;
     }
     if (status == NADIR_OK) {
-        status = find_curves(run, model, solver, &ball, &setup->robust, sweep);
+        status = find_curves(run, model, &ball, setup, factors, sweep);
     }
-    nadir_solver_free(solver);
+    free(factors);
     cli_ball_clear(run, &setup->ball);
     return status;
 }
@@ -268,7 +308,7 @@ static nadir_status report(cli_run *run, cli_sweep *sweep)
         status = cli_sweep_write_csv(run, sweep);
         sweep->csv_path = status == NADIR_OK ? sweep->csv_path : NULL;
     }
-    if (sweep->plot_path != NULL) {
+    if (sweep->plot_path != NULL && !sweep->interrupted) {
         const nadir_status drawn = status == NADIR_OK ? cli_sweep_draw(run, sweep) : status;
         sweep->plot_path = drawn == NADIR_OK ? sweep->plot_path : NULL;
         status = drawn;
@@ -281,6 +321,32 @@ static nadir_status report(cli_run *run, cli_sweep *sweep)
     return status;
 }
 
+/* The radii that are finished, and how to go on. */
+static nadir_status report_interrupted(cli_run *run, cli_sweep *sweep)
+{
+    int64_t finished = 0;
+    for (int c = 0; c < sweep->curves_count; c++) {
+        finished += sweep->curves[c].count;
+    }
+    if (finished == 0) {
+        return cli_fail(run, NADIR_ERROR_INTERRUPTED, "interrupted before the first radius was finished");
+    }
+    nadir_status status = report(run, sweep);
+    if (status == NADIR_OK && sweep->checkpoint_path != NULL) {
+        status = cli_sweep_keep(run, sweep);
+    }
+    return status != NADIR_OK ? status
+           : sweep->checkpoint_path != NULL
+               ? cli_fail(run, NADIR_ERROR_INTERRUPTED,
+                          "interrupted: %lld of %lld radii are finished; the same command with --resume %s "
+                          "goes on",
+                          (long long)finished, (long long)(sweep->radii.count * sweep->curves_count),
+                          sweep->checkpoint_path)
+               : cli_fail(run, NADIR_ERROR_INTERRUPTED,
+                          "interrupted: %lld of %lld radii are finished; --checkpoint FILE keeps them",
+                          (long long)finished, (long long)(sweep->radii.count * sweep->curves_count));
+}
+
 static nadir_status find_and_report(cli_run *run, cli_setup *setup, cli_sweep *sweep)
 {
     nadir_model *model = NULL;
@@ -291,13 +357,16 @@ static nadir_status find_and_report(cli_run *run, cli_setup *setup, cli_sweep *s
         status = solve(run, model, setup, sweep);
         cli_input_end(&sweep->input);
     }
-    if (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED) {
+    if (sweep->interrupted) {
+        status = report_interrupted(run, sweep);
+    } else if (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED) {
         const nadir_status reported = report(run, sweep);
         status = reported != NADIR_OK ? reported : status;
     }
     for (int c = 0; c < sweep->curves_count; c++) {
         free(sweep->curves[c].results);
     }
+    free(sweep->kept);
     cli_input_close(&sweep->input, model);
     return status;
 }
@@ -307,10 +376,13 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
 {
     cli_files files = {0};
     cli_files_read_model(&files, sweep->input.model_path, reading);
-    cli_files_read(&files, cli_policy_file(sweep->input.policy_name));
+    for (int i = 0; i < sweep->policies.count; i++) {
+        cli_files_read(&files, cli_policy_file(sweep->policies.values[i]));
+    }
     cli_files_read(&files, ball->scales_path);
     cli_files_write(&files, sweep->csv_path);
     cli_files_write(&files, sweep->plot_path);
+    cli_files_write(&files, sweep->checkpoint_path); /* it may be the file to go on from */
     return cli_files_check(run, &files);
 }
 
@@ -324,9 +396,13 @@ static int sweep_main(cli_run *run, int argc, char **argv)
     cli_setup_default(&setup);
     cli_sweep sweep = {.horizon = -1};
     const cli_option own[] = {
-        cli_policy_option(&sweep.input.policy_name),
+        cli_policies_option(&sweep.policies),
         {"--plot", CLI_TEXT, "FILE", NULL, &sweep.plot_path, "draw the curves: .svg or .png (by gnuplot)"},
         {"--csv", CLI_TEXT, "FILE", NULL, &sweep.csv_path, "write the curves as a table"},
+        {"--checkpoint", CLI_TEXT, "FILE", NULL, &sweep.checkpoint_path,
+         "where Ctrl-C leaves the radii that are finished"},
+        {"--resume", CLI_TEXT, "FILE", NULL, &sweep.resume_path,
+         "go on from there; everything else as it was given"},
         {"--sets", CLI_TEXT, "LIST", NULL, &sets, "several sets at once: some of nonrect,s,sa"},
         {"--domains", CLI_TEXT, "LIST", NULL, &domains,
          "several domains at once: some of simplex,support,free"},
@@ -348,7 +424,7 @@ static int sweep_main(cli_run *run, int argc, char **argv)
     if (!cli_setup_parse(run, &cli_command_sweep, argc, argv, own, about, &setup, &sweep.input, &exit)) {
         return exit;
     }
-    if (!cli_needed(run, "--policy FILE|uniform|optimal", sweep.input.policy_name != NULL)) {
+    if (!cli_needed(run, "--policy FILE|uniform|optimal", sweep.policies.count > 0)) {
         return CLI_EXIT_USAGE;
     }
     static const char *const infinite[] = {"--backend", "--engine", NULL};
@@ -356,7 +432,15 @@ static int sweep_main(cli_run *run, int argc, char **argv)
     if (!cli_horizon_check(run, sweep.horizon, infinite, used)) {
         return CLI_EXIT_USAGE;
     }
+    if (sweep.policies.count > CLI_SWEEP_POLICIES) {
+        (void)cli_wrong(run, "--policy: at most 8 policies in one sweep");
+        return CLI_EXIT_USAGE;
+    }
+    sweep.input.policy_name = sweep.policies.values[0];
     sweep.optimistic = setup.robust.optimistic;
+    sweep.certify = setup.certify;
+    run->digests = sweep.checkpoint_path != NULL || sweep.resume_path != NULL;
+    cli_progress_part(run, 0, 0);
     nadir_status status = setup.ball.radius_text != NULL
                               ? cli_radii_parse(run, "--radius", setup.ball.radius_text, &sweep.radii)
                               : NADIR_OK;

@@ -6,13 +6,13 @@
 nadir_status cli_model_digest(cli_run *run, const nadir_model *model, char text[65])
 {
     text[0] = '\0';
-    return run->json ? nadir_model_digest(run->context, model, text) : NADIR_OK;
+    return run->json || run->digests ? nadir_model_digest(run->context, model, text) : NADIR_OK;
 }
 
 nadir_status cli_policy_digest(cli_run *run, const nadir_policy *policy, char text[65])
 {
     text[0] = '\0';
-    return run->json ? nadir_policy_digest(run->context, policy, text) : NADIR_OK;
+    return run->json || run->digests ? nadir_policy_digest(run->context, policy, text) : NADIR_OK;
 }
 
 static int is_cancelled(void *user, const char *task, double share)
@@ -51,7 +51,7 @@ nadir_status cli_digest_start(cli_run *run, const nadir_model *model, cli_digest
     settings.threads = 1;
     digest->model = model;
     atomic_init(&digest->cancelled, false);
-    if (run->json && nadir_context_threads(run->context) > 1 &&
+    if ((run->json || run->digests) && nadir_context_threads(run->context) > 1 &&
         nadir_context_create(&settings, &digest->context) == NADIR_OK && start_thread(digest)) {
         return NADIR_OK;
     }

@@ -34,6 +34,8 @@ typedef struct cli_watch {
     double time_limit;         /* seconds; infinity: none was given */
     int64_t evaluations_limit; /* 0: none was given */
     char prefix[96];           /* "radius 0.1 (2 of 9): ", or nothing */
+    double gap, first_gap;     /* wanted, and of the first step; 0: none yet */
+    double first, last;        /* the part of the bar that this search fills */
 } cli_watch;
 
 /* Options and results of the command. */

@@ -168,6 +168,9 @@ static nadir_status find_points(search *self, const nadir_robust_optimum_result 
         const double radius = cli_radii_get(&frontier->radii, frontier->count);
         (void)snprintf(self->watch.prefix, sizeof self->watch.prefix,
                        "radius %.3g (%" PRId64 " of %" PRId64 "): ", radius, frontier->count + 1, count);
+        self->watch.first_gap = 0;
+        self->watch.first = 0.2 + 0.8 * (double)frontier->count / (double)count; /* after the policy itself */
+        self->watch.last = 0.2 + 0.8 * (double)(frontier->count + 1) / (double)count;
         if (radius == self->largest) {
             keep(result, radius, point);
         } else {

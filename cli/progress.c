@@ -1,6 +1,8 @@
 /* progress.c: the progress bar, and interruption by signals. */
 #include "cli.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -56,9 +58,71 @@ static int terminal_width(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
 }
 
+void cli_progress_part(cli_run *run, double first, double last)
+{
+    cli_bar *bar = &run->bar;
+    bar->started = bar->started > 0 ? bar->started : cli_clock();
+    bar->whole = true;
+    bar->first = fmin(fmax(first, 0), 1);
+    bar->last = fmin(fmax(last, bar->first), 1);
+    bar->share = fmax(bar->share, bar->first);
+}
+
+/* Moves the bar. Tasks whose share of the whole is not known take half of what is left each. */
+static void move_bar(cli_bar *bar, const char *task, double share)
+{
+    if (!bar->whole && share >= 0 && strncmp(bar->task, task, sizeof bar->task - 1) != 0) {
+        (void)snprintf(bar->task, sizeof bar->task, "%s", task);
+        bar->first = bar->share;
+        bar->last = bar->share + (1 - bar->share) / 2;
+    }
+    if (share >= 0) {
+        bar->share = fmax(bar->share, bar->first + fmin(share, 1) * (bar->last - bar->first));
+    }
+}
+
+/* "12 s", "3:05", "2:00:01". */
+static void print_time(double seconds, char text[32])
+{
+    const int64_t whole = (int64_t)ceil(fmin(seconds, 1e9));
+    if (whole < 60) {
+        (void)snprintf(text, 32, "%" PRId64 " s", whole);
+    } else if (whole < 3600) {
+        (void)snprintf(text, 32, "%" PRId64 ":%02" PRId64, whole / 60, whole % 60);
+    } else {
+        (void)snprintf(text, 32, "%" PRId64 ":%02" PRId64 ":%02" PRId64, whole / 3600, whole / 60 % 60,
+                       whole % 60);
+    }
+}
+
+static void draw_bar(cli_run *run, const char *task)
+{
+    const cli_bar *bar = &run->bar;
+    const double now = cli_clock();
+    const int width = *run->headline != '\0' ? 10 : 30; /* both fit into a line */
+    const int full = (int)(bar->share * width);
+    char time[32];
+    char line[sizeof run->headline + 128];
+    const char *text = *run->headline != '\0' ? run->headline : task;
+    if (bar->share <= 0) {
+        print_time(now - run->started, time);
+        (void)snprintf(line, sizeof line, "%s ... %s", text, time);
+    } else if (bar->whole && bar->started > 0 && bar->share >= 0.01) {
+        print_time((now - bar->started) * (1 - bar->share) / bar->share, time);
+        (void)snprintf(line, sizeof line, "[%.*s%*s] %3d %%, %s left  %s", full,
+                       "##############################", width - full, "", (int)(100 * bar->share), time,
+                       text);
+    } else {
+        (void)snprintf(line, sizeof line, "[%.*s%*s] %3d %% %s", full, "##############################",
+                       width - full, "", (int)(100 * bar->share), text);
+    }
+    fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, line);
+    fflush(stderr);
+    run->bar_shown = true;
+}
+
 int cli_progress(void *user, const char *task, double share)
 {
-    enum { WIDTH = 30 };
     cli_run *run = user;
     if (interrupted != 0 && !obeyed) {
         return 1;
@@ -66,23 +130,10 @@ int cli_progress(void *user, const char *task, double share)
     if (run->started == 0) {
         run->started = cli_clock();
     }
-    if (run->quiet || cli_clock() - run->started < PATIENCE_SECONDS || isatty(STDERR_FILENO) == 0) {
-        return 0;
+    move_bar(&run->bar, task, share);
+    if (!run->quiet && cli_clock() - run->started >= PATIENCE_SECONDS && isatty(STDERR_FILENO) != 0) {
+        draw_bar(run, task);
     }
-    if (*run->headline != '\0') {
-        char line[sizeof run->headline + 64];
-        (void)snprintf(line, sizeof line, "%s; %s", run->headline, task);
-        fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, line);
-    } else if (share < 0) {
-        fprintf(stderr, "\r\033[K%s ...", task);
-    } else {
-        const double held = share > 1 ? 1 : share;
-        const int full = (int)(held * WIDTH);
-        fprintf(stderr, "\r\033[K[%.*s%*s] %3d %% %s", full, "##############################", WIDTH - full,
-                "", (int)(100 * held), task);
-    }
-    fflush(stderr);
-    run->bar_shown = true;
     return 0;
 }
 

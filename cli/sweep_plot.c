@@ -1,20 +1,17 @@
 /*
  * sweep_plot.c: risk curves as a picture.
  *
- * Every curve has a dash pattern and its name at its end, so that no colour is needed to tell them apart; the
- * bounds are a grey band, which is as thin as the curve where they meet. The nominal return is a line across;
- * breakdown and the valid radius are lines from top to bottom with their numbers.
+ * Every curve has a colour and a dash pattern, named in the legend; its bounds are a band, as thin as the curve where
+ * they meet. With one policy its nominal return is a line across. Breakdown and the valid radius are lines from top to
+ * bottom with their numbers.
  */
 #include "gnuplot.h"
 #include "sweep.h"
+#include "verdict.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Names at the ends of lines are so far apart, as a share of the height, and begin so far past the end, as a
- * share of the width. */
-#define NAMES_APART 0.075
-#define NAMES_PAST  0.05
 /* Bounds that are further off than this many times the range of the returns are cut off, and so are curves of
  * the free domain that fall to this many times what others do. */
 #define BAND_SHARE 0.5
@@ -54,35 +51,40 @@ static double range_of(const cli_sweep *sweep)
     return valid > 0 ? fmax(valid, fmin(free, FALL * valid)) : free;
 }
 
-/* The furthest bound that is not cut off. */
-static double bounds_of(const cli_sweep *sweep, double range)
+/* How far from the nominal return a curve is shown, with its bounds. */
+static double shown_of(const cli_sweep *sweep, const cli_curve *curve, double range)
 {
-    const double nominal = cli_sweep_any_answer(sweep)->nominal_return;
-    double reach = range;
-    for (int c = 0; c < sweep->curves_count; c++) {
-        for (int64_t i = 0; i < sweep->curves[c].count; i++) {
-            const nadir_robust *robust = &sweep->curves[c].results[i];
-            const double bound =
-                sweep->optimistic ? robust->upper_bound - nominal : nominal - robust->lower_bound;
-            reach = isfinite(bound) ? fmax(reach, fmin(bound, (1 + BAND_SHARE) * range)) : reach;
-        }
+    double shown = fmin(reach_of(curve), range);
+    for (int64_t i = 0; i < curve->count; i++) {
+        const nadir_robust *robust = &curve->results[i];
+        const double bound = sweep->optimistic ? robust->upper_bound - robust->nominal_return
+                                               : robust->nominal_return - robust->lower_bound;
+        shown = isfinite(bound) ? fmax(shown, fmin(bound, (1 + BAND_SHARE) * range)) : shown;
     }
-    return reach;
+    return shown;
 }
 
 static frame make_frame(const cli_sweep *sweep)
 {
-    const double nominal = cli_sweep_any_answer(sweep)->nominal_return;
-    double range = bounds_of(sweep, range_of(sweep));
-    range = range > 0 ? range : fmax(1e-3 * fabs(nominal), 1e-9);
-    const double low = sweep->optimistic ? nominal : nominal - range;
-    const double high = sweep->optimistic ? nominal + range : nominal;
+    const double range = range_of(sweep);
+    double low = INFINITY;
+    double high = -INFINITY;
+    for (int c = 0; c < sweep->curves_count; c++) {
+        const cli_curve *curve = &sweep->curves[c];
+        if (curve->count > 0) {
+            const double nominal = curve->results[0].nominal_return;
+            const double shown = shown_of(sweep, curve, range);
+            low = fmin(low, sweep->optimistic ? nominal : nominal - shown);
+            high = fmax(high, sweep->optimistic ? nominal + shown : nominal);
+        }
+    }
+    const double height = fmax(high - low, fmax(1e-3 * fabs(high), 1e-9));
     return (frame){
         .left = sweep->radii.count > 1 ? sweep->radii.first : 0.5 * sweep->radii.last,
         .right =
             sweep->radii.count > 1 ? sweep->radii.last : 1.5 * sweep->radii.last + (sweep->radii.last == 0),
-        .bottom = low - 0.05 * range,
-        .top = high + 0.2 * range, /* with room for the names of vertical lines */
+        .bottom = low - 0.05 * height,
+        .top = high + 0.1 * height, /* with room for the names of vertical lines */
     };
 }
 
@@ -139,147 +141,146 @@ static void write_marks(const cli_sweep *sweep, const frame *in, FILE *script)
     }
 }
 
-/* A name and the end of the line that it belongs to. */
-typedef struct end_name {
-    char text[48];
-    double x, y;
-    double height; /* of the name */
-} end_name;
+/* What all curves have in common, and what tells them apart. */
+typedef struct common {
+    bool policy, set, domain;
+} common;
 
-/* Where a curve ends, or leaves the frame between two radii. */
-static end_name find_end(const cli_curve *curve, const frame *in)
+static common find_common(const cli_sweep *sweep)
 {
-    int64_t place = curve->count - 1;
-    while (place > 0 && (curve->results[place].robust_return < in->bottom ||
-                         curve->results[place].robust_return > in->top)) {
-        place--;
+    const cli_curve *first = &sweep->curves[0];
+    common same = {true, true, true};
+    for (int c = 1; c < sweep->curves_count; c++) {
+        const cli_curve *curve = &sweep->curves[c];
+        same.policy = same.policy && curve->policy == first->policy;
+        same.set = same.set && curve->set == first->set;
+        same.domain = same.domain && curve->domain == first->domain;
     }
-    const nadir_robust *last = &curve->results[place];
-    end_name end = {.x = last->radius, .y = last->robust_return};
-    if (place + 1 < curve->count) {
-        const nadir_robust *next = last + 1;
-        const double edge = next->robust_return < in->bottom ? in->bottom : in->top;
-        const double share = (edge - last->robust_return) / (next->robust_return - last->robust_return);
-        end.x += share * (next->radius - last->radius);
-        end.y = edge;
-    }
-    return end;
+    return same;
 }
 
-/* What tells the curves apart: their sets, their domains, or both. */
-static void name_curve(const cli_sweep *sweep, const cli_curve *curve, const frame *in, end_name *end)
+/* The name of a curve in the legend. */
+static void write_name(const cli_sweep *sweep, const cli_curve *curve, const cli_gnuplot *plot)
 {
-    char name[32];
-    bool one_set = true;
-    bool one_domain = true;
-    for (int c = 0; c < sweep->curves_count; c++) {
-        one_set = one_set && sweep->curves[c].set == curve->set;
-        one_domain = one_domain && sweep->curves[c].domain == curve->domain;
+    const common same = find_common(sweep);
+    const char *words[3];
+    int count = 0;
+    char text[256] = "";
+    if (!same.policy || (same.set && same.domain)) {
+        words[count++] = curve->policy;
     }
-    const char *short_name = one_set ? nadir_domain_name(curve->domain) : nadir_set_name(curve->set);
-    *end = find_end(curve, in);
-    (void)snprintf(end->text, sizeof end->text, "%s",
-                   one_set != one_domain ? short_name : cli_curve_name(curve, name));
-}
-
-/* Names that are too close to each other are moved apart, both by the same amount, until none is. */
-static void move_apart(int count, end_name *names, const frame *in)
-{
-    const double apart = NAMES_APART * (in->top - in->bottom);
-    for (int round = 0; round < 200; round++) {
-        for (int i = 0; i + 1 < count; i++) {
-            const double lacks = apart - (names[i].height - names[i + 1].height);
-            if (lacks > 0) {
-                names[i].height += 0.5 * lacks;
-                names[i + 1].height -= 0.5 * lacks;
-            }
-        }
-        for (int i = 0; i < count; i++) {
-            names[i].height = fmin(fmax(names[i].height, in->bottom + apart / 2), in->top);
-        }
+    if (!same.set) {
+        words[count++] = cli_set_words(curve->set);
     }
-}
-
-/* The names of the lines, each joined to the end of its own; returns the length of the longest. */
-static int write_names(const cli_sweep *sweep, double nominal, const frame *in, const cli_gnuplot *plot)
-{
-    end_name names[CLI_SWEEP_CURVES + 1] = {{.x = in->right, .y = nominal}};
-    int count = 1;
-    int longest = 0;
-    (void)snprintf(names[0].text, sizeof names[0].text, "nominal %.4g", nominal);
-    for (int c = 0; c < sweep->curves_count; c++) {
-        if (sweep->curves[c].count > 0) {
-            end_name made;
-            int place = count++;
-            name_curve(sweep, &sweep->curves[c], in, &made);
-            for (; place > 0 && names[place - 1].y < made.y; place--) {
-                names[place] = names[place - 1];
-            }
-            names[place] = made;
-        }
+    if (!same.domain) {
+        words[count++] = cli_domain_words(curve->domain);
     }
     for (int i = 0; i < count; i++) {
-        names[i].height = names[i].y;
-        longest = (int)strlen(names[i].text) > longest ? (int)strlen(names[i].text) : longest;
+        const size_t used = strlen(text);
+        (void)snprintf(text + used, sizeof text - used, "%s%s%s", i > 0 ? ", " : "",
+                       words[i] == curve->policy ? "policy " : "", words[i]);
     }
-    move_apart(count, names, in);
-    for (int i = 0; i < count; i++) {
-        const double x = names[i].x + NAMES_PAST * (in->right - in->left);
-        fprintf(plot->script,
-                "set arrow from first %.17g, first %.17g to first %.17g, first %.17g nohead lw 1 lc rgb "
-                "'#666666'\n",
-                names[i].x, names[i].y, x, names[i].height);
-        fputs("set label ", plot->script);
-        cli_gnuplot_text(plot, names[i].text);
-        fprintf(plot->script, " at first %.17g, first %.17g left offset character 0.3,0 front\n", x,
-                names[i].height);
-    }
-    return longest;
+    cli_gnuplot_text(plot, text);
 }
 
-static void write_curves(const cli_sweep *sweep, double nominal, FILE *script)
+/* Two lines: the model with what is drawn, and what is common to all curves. */
+static void write_title(const cli_sweep *sweep, const cli_gnuplot *plot)
+{
+    const common same = find_common(sweep);
+    const cli_curve *first = &sweep->curves[0];
+    char text[512];
+    char norm[32];
+    const char *slash = strrchr(sweep->input.model_path, '/');
+    (void)snprintf(text, sizeof text, "%s: the %s case over all kernels within a radius",
+                   slash != NULL ? slash + 1 : sweep->input.model_path, sweep->optimistic ? "best" : "worst");
+    fputs("set title ", plot->script);
+    cli_gnuplot_text(plot, text);
+    (void)snprintf(text, sizeof text, "radius (norm %s%s%s%s%s)",
+                   cli_short(cli_sweep_any_answer(sweep)->norm, norm), same.set ? "; " : "",
+                   same.set ? cli_set_words(first->set) : "", same.domain ? "; " : "",
+                   same.domain ? cli_domain_words(first->domain) : "");
+    fputs("\nset xlabel ", plot->script);
+    cli_gnuplot_text(plot, text);
+    fputc('\n', plot->script);
+}
+
+/* Whether bounds are so far apart somewhere that the band is seen. */
+static bool has_band(const cli_sweep *sweep, const frame *in)
+{
+    for (int c = 0; c < sweep->curves_count; c++) {
+        for (int64_t i = 0; i < sweep->curves[c].count; i++) {
+            const nadir_robust *robust = &sweep->curves[c].results[i];
+            if (robust->upper_bound - robust->lower_bound > 0.004 * (in->top - in->bottom)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void write_curves(const cli_sweep *sweep, const frame *in, const cli_gnuplot *plot)
 {
     /* dark enough to be told from white, and of different greys */
-    static const char *const colours[] = {"#000000", "#0072b2", "#d55e00", "#009e73", "#8b4789",
+    static const char *const colours[] = {"#d55e00", "#0072b2", "#009e73", "#000000", "#8b4789",
                                           "#5a3a00", "#444444", "#c03060", "#2f4f8f"};
-    static const char *const dashes[] = {"solid",         "(14,6)", "(3,4)",      "(16,5,3,5)", "(28,6)",
-                                         "(8,3,2,3,2,3)", "(2,2)",  "(20,4,8,4)", "(12,3,2,3)"};
-    fprintf(script, "plot %.17g with lines lw 2 dt 1 lc rgb '#999999'", nominal);
+    static const char *const dashes[] = {"(14,6)",        "solid", "(3,4)",      "(16,5,3,5)", "(28,6)",
+                                         "(8,3,2,3,2,3)", "(2,2)", "(20,4,8,4)", "(12,3,2,3)"};
+    enum { LOOKS = sizeof colours / sizeof *colours };
+    FILE *script = plot->script;
+    const int begin = find_common(sweep).policy && sweep->curves_count == 1 ? 1 : 0; /* one curve: solid */
+    fprintf(script, "plot NaN notitle");
+    if (find_common(sweep).policy) {
+        const double nominal = cli_sweep_any_answer(sweep)->nominal_return;
+        fprintf(script, ", \\\n  %.17g with lines lw 2 dt 1 lc rgb '#999999' title 'nominal %.5g'", nominal,
+                nominal);
+    }
     for (int c = 0; c < sweep->curves_count; c++) {
         if (sweep->curves[c].count > 0) {
             fprintf(script,
                     ", \\\n  $curve%d using 1:3:4 with filledcurves fs transparent solid 0.25 noborder "
-                    "lc rgb '%s'",
-                    c, colours[c]);
+                    "lc rgb '%s' notitle",
+                    c, colours[(c + begin) % LOOKS]);
         }
     }
     for (int c = 0; c < sweep->curves_count; c++) {
         if (sweep->curves[c].count > 0) {
-            fprintf(script, ", \\\n  $curve%d using 1:2 with %s lw 4 dt %s lc rgb '%s'", c,
-                    sweep->curves[c].count > 1 ? "lines" : "points pt 7", dashes[c], colours[c]);
+            fprintf(script, ", \\\n  $curve%d using 1:2 with %s lw 4 dt %s lc rgb '%s' title ", c,
+                    sweep->curves[c].count > 1 ? "lines" : "points pt 7", dashes[(c + begin) % LOOKS],
+                    colours[(c + begin) % LOOKS]);
+            write_name(sweep, &sweep->curves[c], plot);
         }
+    }
+    if (has_band(sweep, in)) {
+        fputs(", \\\n  NaN with boxes fs solid 0.25 noborder lc rgb '#444444' title "
+              "'band: proven bounds, where they are apart'",
+              script);
+    } else {
+        fputs(", \\\n  NaN with points pt -1 title 'all points proven'", script);
     }
     fputc('\n', script);
 }
 
 nadir_status cli_sweep_draw(cli_run *run, const cli_sweep *sweep)
 {
-    enum { WIDTH = 1000, HEIGHT = 640, FONT = 20 };
+    enum { WIDTH = 1000, HEIGHT = 640, FONT = 18 };
     cli_gnuplot plot;
     const frame in = make_frame(sweep);
-    const double nominal = cli_sweep_any_answer(sweep)->nominal_return;
     const nadir_status status = cli_gnuplot_open(run, sweep->plot_path, WIDTH, HEIGHT, FONT, &plot);
     if (status != NADIR_OK) {
         return status;
     }
     fprintf(plot.script,
-            "unset key\nset border 3 lw 2\nset tics nomirror out\nset tmargin 1\nset bmargin 3.5\n"
-            "set xlabel 'radius'\nset ylabel '%s return'\nset format '%%g'\n"
+            "set key bottom left Left reverse samplen 3 spacing 1.2\nset border 3 lw 2\n"
+            "set tics nomirror out\nset grid ytics lw 1 lc rgb '#e4e4e4'\nset rmargin 3\n"
+            "set ylabel '%s return'\nset format '%%g'\n"
             "set xrange [%.17g:%.17g]\nset yrange [%.17g:%.17g]\n",
             sweep->optimistic ? "best" : "worst", in.left, in.right, in.bottom, in.top);
+    if (sweep->optimistic) {
+        fputs("set key top left\n", plot.script);
+    }
+    write_title(sweep, &plot);
     write_data(sweep, &in, plot.script);
     write_marks(sweep, &in, plot.script);
-    fprintf(plot.script, "set rmargin %d\n", write_names(sweep, nominal, &in, &plot) + 4);
-    write_curves(sweep, nominal, plot.script);
+    write_curves(sweep, &in, &plot);
     return cli_gnuplot_close(run, &plot);
 }

@@ -58,6 +58,9 @@ void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep)
         cli_json_array(&json, "curves");
         for (int c = 0; c < sweep->curves_count; c++) {
             cli_json_object(&json, NULL);
+            cli_json_text(&json, "policy", sweep->curves[c].policy);
+            cli_json_double(&json, "nominal_return",
+                            sweep->curves[c].count > 0 ? sweep->curves[c].results[0].nominal_return : NAN);
             cli_json_text(&json, "set", nadir_set_name(sweep->curves[c].set));
             cli_json_text(&json, "domain", nadir_domain_name(sweep->curves[c].domain));
             cli_json_double(&json, "breakdown_radius", sweep->curves[c].breakdown);
@@ -161,7 +164,7 @@ void cli_sweep_print_text(const cli_run *run, const cli_sweep *sweep)
             putchar('\n');
         }
         print_verdict(sweep, curve);
-        cli_block_line("policy", "%s", sweep->input.policy_name);
+        cli_block_line("policy", "%s", curve->policy);
         cli_block_line("ball", "norm %s; %s; %s", cli_short(any->norm, number), cli_set_words(curve->set),
                        cli_domain_words(curve->domain));
         cli_rewards_text(&sweep->input.rewards, "rewards   ");
@@ -184,14 +187,18 @@ nadir_status cli_sweep_write_csv(cli_run *run, const cli_sweep *sweep)
     if (status != NADIR_OK) {
         return status;
     }
-    fputs("set,domain,radius,nominal_return,robust_return,lower_bound,upper_bound,certified\n", output.out);
+    const bool many = sweep->policies.count > 1;
+    fprintf(output.out,
+            "%sset,domain,radius,nominal_return,robust_return,lower_bound,upper_bound,certified\n",
+            many ? "policy," : "");
     for (int c = 0; c < sweep->curves_count; c++) {
         const cli_curve *curve = &sweep->curves[c];
         for (int64_t i = 0; i < curve->count; i++) {
             const nadir_robust *robust = &curve->results[i];
             const double numbers[] = {robust->radius, robust->nominal_return, robust->robust_return,
                                       robust->lower_bound, robust->upper_bound};
-            fprintf(output.out, "%s,%s", nadir_set_name(curve->set), nadir_domain_name(curve->domain));
+            fprintf(output.out, "%s%s%s,%s", many ? curve->policy : "", many ? "," : "",
+                    nadir_set_name(curve->set), nadir_domain_name(curve->domain));
             for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++) {
                 char number[32];
                 fprintf(output.out, ",%s", cli_number(numbers[j], number));

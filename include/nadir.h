@@ -87,7 +87,8 @@ typedef enum nadir_log_level {
 /* One message, without a newline. */
 typedef void (*nadir_log_function)(void *user, nadir_log_level level, const char *message);
 
-/* Called during long work with the share done, 0 to 1 (negative: unknown). A nonzero return stops the running
+/* Called during long work with the share done, 0 to 1 (negative: unknown): of the task, or, where many radii are asked
+ * for, of all of them. A nonzero return stops the running
  * call, which then returns NADIR_ERROR_INTERRUPTED. */
 typedef int (*nadir_progress_function)(void *user, const char *task, double share);
 
@@ -720,7 +721,8 @@ NADIR_API nadir_status nadir_solver_robust(nadir_context *context, nadir_solver 
  * Much cheaper than one after the other: linear systems are solved together, or searches start from the
  * results of smaller radii. On the free domain a radius at or past breakdown has the stop_reason "breakdown",
  * a return of NaN, and in breakdown_radius the breakdown radius or an upper bound on it;
- * NADIR_ERROR_ILL_POSED if all radii are such. */
+ * NADIR_ERROR_ILL_POSED if all radii are such. NADIR_ERROR_INTERRUPTED: the results of radii that were finished
+ * have a stop_reason. */
 NADIR_API nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver,
                                                 const nadir_ball *ball, const nadir_robust_settings *settings,
                                                 int64_t count, const double *factors, nadir_robust *results);

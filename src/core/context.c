@@ -310,6 +310,7 @@ nadir_status nadir_context_create(const nadir_context_settings *settings, nadir_
     made->progress = use.progress;
     made->progress_user = use.progress_user;
     made->progress_time = -INFINITY;
+    made->progress_whole = -1;
     nadir_random_seed(&made->random, use.seed);
     made->threads = use.threads > 0 ? use.threads : available_processors();
     made->communication = &nadir_communication_alone;
@@ -396,10 +397,16 @@ nadir_status nadir_progress(nadir_context *context, const char *task, double sha
         return NADIR_OK;
     }
     context->progress_time = now;
-    if (context->progress(context->progress_user, task, share) != 0) {
+    const double told = context->progress_whole >= 0 ? context->progress_whole : share;
+    if (context->progress(context->progress_user, task, told) != 0) {
         return nadir_fail(context, NADIR_ERROR_INTERRUPTED, "interrupted while %s", task);
     }
     return NADIR_OK;
+}
+
+void nadir_progress_whole(nadir_context *context, double share)
+{
+    context->progress_whole = share;
 }
 
 static void *no_memory(nadir_context *context, size_t count, size_t size)

@@ -47,7 +47,8 @@ struct nadir_context {
     void *log_user;
     nadir_progress_function progress;
     void *progress_user;
-    double progress_time; /* of the last call, so that calls stay rare */
+    double progress_time;  /* of the last call, so that calls stay rare */
+    double progress_whole; /* what is told instead of the shares of tasks; < 0: nothing */
     nadir_random random;
     int32_t threads;
     const nadir_communication *communication;
@@ -75,6 +76,8 @@ double nadir_clock_seconds(void);
 /* Calls the progress callback if a tenth of a second has passed since the last time; cheap enough for every
  * few thousand steps of a loop. share < 0: unknown. */
 nadir_status nadir_progress(nadir_context *context, const char *task, double share);
+/* From now on `share` is told, which is that of the whole work, instead of the shares of its tasks; < 0: no longer. */
+void nadir_progress_whole(nadir_context *context, double share);
 
 /* Memory of the context. NULL on failure, with the sentence for NADIR_ERROR_MEMORY kept. */
 void *nadir_allocate(nadir_context *context, size_t count, size_t size);

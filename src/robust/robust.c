@@ -385,6 +385,19 @@ static nadir_status check_spread(nadir_context *context, const nadir_problem *pr
                    : nadir_robust_check_distributed(context, problem->model, problem->uncertainty);
 }
 
+/* Those that were finished before an interruption. */
+static void give_finished(nadir_context *context, const nadir_solver *solver, const nadir_setup *setup,
+                          const nadir_robust_settings *settings, int64_t count, const double *factors,
+                          const nadir_evaluation *evaluations, nadir_robust *results)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (evaluations[i].finished) { /* one that is refused has no result */
+            (void)give_results(context, solver, setup, settings, 1, &factors[i], &evaluations[i],
+                               &results[i]);
+        }
+    }
+}
+
 nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
                                       const nadir_robust_settings *settings, int64_t count,
                                       const double *factors, nadir_robust *results)
@@ -394,6 +407,7 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
     nadir_setup setup = {0};
     nadir_robust_settings use;
     nadir_evaluator *further;
+    nadir_progress_whole(context, 0);
     NADIR_CHECK(nadir_robust_settle(context, settings, &use, &further));
     NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
     NADIR_CHECK(check_spread(context, &setup.problem, further != NULL));
@@ -402,9 +416,15 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
     nadir_evaluator *evaluate = further != NULL            ? further
                                 : setup.problem.gamma == 1 ? evaluate_endless
                                                            : nadir_sweep;
-    NADIR_CHECK(evaluate(context, &setup.problem, &use, count, factors, evaluations));
+    status = evaluate(context, &setup.problem, &use, count, factors, evaluations);
+    if (status == NADIR_ERROR_INTERRUPTED) {
+        give_finished(context, solver, &setup, &use, count, factors, evaluations, results);
+        (void)nadir_fail(context, status, "interrupted");
+    }
+    NADIR_CHECK(status);
     NADIR_CHECK(give_results(context, solver, &setup, &use, count, factors, evaluations, results));
 cleanup:
+    nadir_progress_whole(context, -1);
     nadir_evaluations_clear(context, count, evaluations);
     nadir_release(context, evaluations);
     nadir_setup_clear(context, &setup);

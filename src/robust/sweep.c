@@ -48,10 +48,12 @@ static nadir_status search_down(sweep *self)
                                            &candidate));
         run->evaluation->robust_time += nadir_clock_seconds() - begun;
         if (nadir_valid_is_worse(run, &candidate, &run->evaluation->candidate)) {
+            run->evaluation->finished = false;
             run->frank_wolfe = NULL;
             NADIR_CHECK(nadir_valid_take_worse(run, &candidate));
             nadir_kernel_free(run->evaluation->candidate.kernel);
             run->evaluation->candidate.kernel = NULL;
+            run->evaluation->finished = true;
         }
         nadir_candidate_clear(context, &candidate);
     }
@@ -156,12 +158,14 @@ static nadir_status sweep_valid(nadir_context *context, const nadir_problem *pro
     }
     NADIR_CHECK(nadir_valid_ask_free(count, self.runs));
     for (int64_t j = 0; j < count; j++) {
-        NADIR_CHECK(nadir_progress(context, "worst kernels", (double)j / (double)count));
+        nadir_progress_whole(context, (double)j / (double)count);
+        NADIR_CHECK(nadir_progress(context, "worst kernels", -1));
         if (j > 0) { /* kernels of many radii are not returned, and they are large */
             nadir_kernel_free(evaluations[j - 1].candidate.kernel);
             evaluations[j - 1].candidate.kernel = NULL;
         }
         NADIR_CHECK(evaluate_next(&self, j));
+        evaluations[j].finished = true;
     }
     NADIR_CHECK(search_down(&self));
 cleanup:
@@ -182,7 +186,10 @@ static nadir_status evaluate_each(nadir_context *context, const nadir_problem *p
 {
     for (int64_t i = 0; i < count; i++) {
         nadir_radius_evaluator *evaluate = nadir_evaluator_for(problem->uncertainty, factors[i]);
+        nadir_progress_whole(context, (double)i / (double)count);
+        NADIR_TRY(nadir_progress(context, "worst kernels", -1));
         NADIR_TRY(evaluate(context, problem, settings, factors[i], NULL, &evaluations[i]));
+        evaluations[i].finished = true;
     }
     return NADIR_OK;
 }
@@ -235,11 +242,11 @@ nadir_status nadir_sweep(nadir_context *context, const nadir_problem *problem,
     NADIR_CHECK(evaluate_each(context, problem, settings, zeros, sorted, rising));
     NADIR_CHECK(evaluator_of(problem->uncertainty, count - zeros)(context, problem, settings, count - zeros,
                                                                   sorted + zeros, rising + zeros));
-    for (int64_t i = 0; i < count; i++) {
-        evaluations[order[i].place] = rising[i];
+cleanup:
+    for (int64_t i = 0; i < count && (status == NADIR_OK || status == NADIR_ERROR_INTERRUPTED); i++) {
+        evaluations[order[i].place] = rising[i]; /* interrupted: some are finished */
         rising[i] = (nadir_evaluation){0};
     }
-cleanup:
     nadir_evaluations_clear(context, count, rising);
     nadir_release(context, rising);
     nadir_release(context, sorted);

@@ -320,7 +320,7 @@ if script --quiet --command true /dev/null >/dev/null 2>&1 </dev/null; then
     last="${line[*]}, on a terminal"
     script --quiet --command "${line[*]@Q} >stdout.txt" terminal.txt >/dev/null </dev/null
     err=$(cat terminal.txt)
-    for words in "step " "worst return " ", gap " " evaluations, "; do
+    for words in "step " "worst return " ", gap " " s left"; do
         expect_err "$words"
     done
 fi
