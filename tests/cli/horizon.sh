@@ -39,7 +39,7 @@ run evaluate worst.npz --policy uniform --horizon 12 --radius 0 --json
 # What is refused, and how.
 run evaluate river.npz --policy uniform --radius 0.1 --discount 1
 expect_status 4
-expect_err "the discount is 1: without a horizon"
+expect_err "no state ends the process"
 run solve river.npz --discount 1 --out best.csv
 expect_status 4
 run evaluate river.npz --policy uniform --radius 0.1 --horizon 5 --domain free

@@ -72,7 +72,7 @@ static void a_device_is_asked_for_where_there_is_none(void **state)
 static void a_discount_outside_its_range_is_refused(void **state)
 {
     (void)state;
-    const double wrong[] = {-0.1, 1, 1.5, NAN, INFINITY};
+    const double wrong[] = {-0.1, 1.5, NAN, INFINITY};
     test_engine f = test_engine_make(test_context(), TEST_DENSE);
     for (size_t i = 0; i < LENGTH(wrong); i++) {
         nadir_occupancy *occupancy = NULL;
@@ -81,6 +81,10 @@ static void a_discount_outside_its_range_is_refused(void **state)
                      NADIR_ERROR_ILL_POSED, "discount");
         assert_null(occupancy);
     }
+    nadir_occupancy *endless = NULL; /* no state ends: I - P is singular */
+    assert_fails(f.context, nadir_occupancy_create(f.context, f.kernel, f.policy, 1, NULL, 0, &endless),
+                 NADIR_ERROR_ILL_POSED, "singular");
+    assert_null(endless);
     test_engine_clear(&f);
 }
 
