@@ -95,7 +95,8 @@ const scenario scenarios[] = {
      .outputs = "~c.csv"},
     {.name = "norm", .command = "norm matrix.npy --json --bounds"},
     {.name = "fit",
-     .command = "fit log.csv --guarantee kernel --discount 0.9 --samples 1000 --out out/f.npz --plot out/f.svg --json",
+     .command = "fit log.csv --guarantee kernel --discount 0.9 --samples 1000 --out out/f.npz --plot "
+                "out/f.svg --json",
      .outputs = "f.npz f.svg"},
     {.name = "reproduce", .command = "reproduce notation --quick --out out/all", .outputs = "/"},
 };

@@ -396,7 +396,7 @@ static void parameters_that_are_wrong(void **state)
 #define NUMBER(name, i) {name, "=f8", "()", numbers + (i), sizeof(double), false}
     REFUSE("array norm is 0.5; expected 1 to infinity", B, K, NUMBER("norm.npy", 1));
     REFUSE("array norm is nan", B, K, NUMBER("norm.npy", 0));
-    REFUSE("array gamma is 1; expected 0 or more and below 1", B, K, NUMBER("gamma.npy", 3));
+    REFUSE("array gamma is inf", B, K, NUMBER("gamma.npy", 4));
     REFUSE("array gamma is nan", B, K, NUMBER("gamma.npy", 0));
     REFUSE("array radius is -1; expected a finite number, 0 or more", B, K, NUMBER("radius.npy", 2));
     REFUSE("array radius is inf", B, K, NUMBER("radius.npy", 4));

@@ -141,7 +141,7 @@ static void test_settings_that_are_wrong(void **state)
         nadir_read_settings_default(&reading);
         reading.discount = wrong[i];
         assert_fails(context, nadir_model_read(context, "model.csv", &reading, &model), NADIR_ERROR_ILL_POSED,
-                     "expected 0 <= discount < 1");
+                     "expected 0 <= discount <= 1");
     }
     assert_null(model);
     assert_ok(context, nadir_model_read(context, "model.csv", NULL, &model));
