@@ -340,11 +340,11 @@ static nadir_status report_interrupted(cli_run *run, cli_sweep *sweep)
                ? cli_fail(run, NADIR_ERROR_INTERRUPTED,
                           "interrupted: %lld of %lld radii are finished; the same command with --resume %s "
                           "goes on",
-                          (long long)finished, (long long)(sweep->radii.count * sweep->curves_count),
+                          (long long)finished, (long long)sweep->radii.count * sweep->curves_count,
                           sweep->checkpoint_path)
                : cli_fail(run, NADIR_ERROR_INTERRUPTED,
                           "interrupted: %lld of %lld radii are finished; --checkpoint FILE keeps them",
-                          (long long)finished, (long long)(sweep->radii.count * sweep->curves_count));
+                          (long long)finished, (long long)sweep->radii.count * sweep->curves_count);
 }
 
 static nadir_status find_and_report(cli_run *run, cli_setup *setup, cli_sweep *sweep)

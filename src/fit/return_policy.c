@@ -335,7 +335,7 @@ static nadir_status climb(nadir_context *context, nadir_return_problem *problem,
 {
     const double before = measure->J - z * sqrt(measure->f);
     const double wanted = least_gain * sqrt(measure->f) + 16 * DBL_EPSILON * fabs(measure->J);
-    for (int tries = 0; tries < 40; tries++, *step /= 4) {
+    for (int tries = 0; tries < 40; tries++) {
         move(problem, measure, policy->probabilities, slope, *step, own, next->probabilities);
         double first = 0;
         for (int64_t row = 0; row < problem->model->rows; row++) {
@@ -354,6 +354,7 @@ static nadir_status climb(nadir_context *context, nadir_return_problem *problem,
             return NADIR_OK;
         }
         NADIR_TRY(nadir_return_measure_take(context, problem, policy, measure));
+        *step /= 4;
     }
     *gain = 0;
     return NADIR_OK;

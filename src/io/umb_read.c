@@ -470,7 +470,7 @@ static nadir_status read_names(umb_reader *self, nadir_names *names)
         NADIR_CHECK(nadir_fail(self->context, NADIR_ERROR_FORMAT, "%s: %s: a name holds a zero byte",
                                self->path, NADIR_UMB_NAMES));
     }
-    for (int64_t i = 0; i < self->actions; i++) {
+    for (int64_t i = 0; starts != NULL && i < self->actions; i++) {
         NADIR_CHECK(
             nadir_names_add(self->context, names, text + starts[i], (size_t)(starts[i + 1] - starts[i])));
     }

@@ -38,47 +38,50 @@ typedef struct nadir_derivation {
     const nadir_candidate *candidate; /* P*, tau, and v and d that solves start from */
     double beta;
     nadir_certificate *certificate; /* what has been shown */
-    bool encloses; /* problem, candidate and beta are those of the L_2 ball, and own these: */
     nadir_uncertainty two;
     nadir_problem enclosing;
     nadir_candidate inner;
     nadir_perturbable_rows perturbable;
-    bool has_rows;
-    bool has_point;             /* v and d of P* are recorded */
     nadir_occupancy_bounds set; /* of all kernels of the set */
 
     /* P*, once it has been expanded around. */
     nadir_stationary_point star;
     double *slope;           /* [states] */
     double *up, *down;       /* [states * states] k^2 at P*; down NULL: as up; up NULL: not expanded */
-    bool tabulated;          /* they are filled */
-    bool weighted;           /* the slack of zeros is made use of */
     double *inverse_weights; /* [entries] then: 1 / omega (kkt.h) */
     double *up_weighted;     /* [states * states] */
     double *down_weighted;   /* [states * states] */
 
     /* Kernels below the level. */
-    bool begun;
-    bool has_kkt; /* the level is that of P*, with its KKT data */
     double level;
     nadir_occupancy_bounds below;
     nadir_displacement displacement; /* with weights, if there are any; without: star.displacement */
     double radius, radius_weighted;  /* at least |delta|, without weights and with them */
     double lift;                     /* at least sum rho_s slack . delta / tau (kkt.h) */
-    bool measured;                   /* the weights and radius_weighted are of this start */
-    bool fresh;                      /* the weighted tables are of these weights */
     double kappa;                    /* the least by slopes; infinity: none */
     double moved,
         moved_most; /* by the last pass: the last and the largest change, as a share of the total occupancy */
     nadir_kappa_matrix matrix;
 
     /* A tree of boxes of occupancies. */
-    bool split;   /* `below` is one of several boxes */
     double *open; /* [open_count * (2 states + 1)] those to come: low, high and box_lower of each */
     int64_t open_count;
     size_t open_capacity;
     double box_lower;  /* at most J_P of the kernels in this box */
     double tree_lower; /* of those in the boxes that are done */
+
+    /* Which of this is there. */
+    bool
+        encloses; /* problem, candidate and beta are those of the L_2 ball, and own two, enclosing and inner */
+    bool has_rows;
+    bool has_point; /* v and d of P* are recorded */
+    bool tabulated; /* they are filled */
+    bool weighted;  /* the slack of zeros is made use of */
+    bool begun;
+    bool has_kkt;  /* the level is that of P*, with its KKT data */
+    bool measured; /* the weights and radius_weighted are of this start */
+    bool fresh;    /* the weighted tables are of these weights */
+    bool split;    /* `below` is one of several boxes */
 } nadir_derivation;
 
 /* certificate: nothing proven yet, made here. known: bounds on the occupancies of all kernels of the set that

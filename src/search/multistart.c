@@ -325,12 +325,14 @@ nadir_status nadir_multistart_further(nadir_context *context, const nadir_proble
     self.search->vertices = true;
     NADIR_CHECK(enter_larger(&self));
     NADIR_CHECK(enter_states(&self));
-    for (double steps = 1; self.count > 0 && !has_ended(&self); steps = ceil(LONGER * steps)) {
+    double steps = 1;
+    while (self.count > 0 && !has_ended(&self)) {
         const int stay = (int)(STAY * (self.count + 1));
         NADIR_CHECK(run_round(&self, (int64_t)steps));
         while (self.count > stay) {
             nadir_candidate_clear(context, &self.racers[--self.count]);
         }
+        steps = ceil(LONGER * steps);
     }
 cleanup:
     for (int i = 0; i < self.count; i++) {
