@@ -471,7 +471,10 @@ static void repeat(nadir_context *context, tally *self, const line *wanted, cons
     settings.successors = wanted->all ? "all" : "listed";
     settings.frozen_rewards = true;
     nadir_data data = data_of(context, self, false);
-    nadir_data listed = wanted->all ? (nadir_data){0} : data_of(context, self, true);
+    nadir_data listed = {0};
+    if (!wanted->all) {
+        listed = data_of(context, self, true);
+    }
     bench_check(context, nadir_fit_create(context, &data, &listed, &settings, &fit));
     memcpy(nadir_fit_nominal(fit)->initial, self->truth.initial, (size_t)self->truth.states * sizeof(double));
     bench_check(context, nadir_fit_return(context, fit, NULL, &result, &policy, NULL));

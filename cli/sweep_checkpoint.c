@@ -123,22 +123,24 @@ static nadir_status read_text(cli_run *run, cli_sweep *sweep)
     }
     size_t used = 0;
     size_t room = 1 << 16;
-    sweep->kept = malloc(room);
-    while (sweep->kept != NULL && !feof(file) && !ferror(file) && used < LARGEST) {
+    char *text = malloc(room);
+    bool fits = text != NULL;
+    while (fits && !feof(file) && !ferror(file) && used < LARGEST) {
         if (used + 1 == room) {
-            char *larger = realloc(sweep->kept, room *= 2);
-            if (larger == NULL) {
-                break;
-            }
-            sweep->kept = larger;
+            char *larger = realloc(text, room *= 2);
+            fits = larger != NULL;
+            text = fits ? larger : text;
         }
-        used += fread(sweep->kept + used, 1, room - used - 1, file);
+        if (fits) {
+            used += fread(&text[used], 1, room - used - 1, file);
+        }
     }
-    const bool whole = sweep->kept != NULL && feof(file) && !ferror(file);
+    const bool whole = fits && feof(file) && !ferror(file);
     (void)fclose(file);
-    if (sweep->kept != NULL) {
-        sweep->kept[used] = '\0';
+    if (text != NULL) {
+        text[whole ? used : 0] = '\0';
     }
+    sweep->kept = text;
     return whole ? NADIR_OK : refuse(run, sweep, "cannot be read");
 }
 
