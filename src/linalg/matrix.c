@@ -68,6 +68,14 @@ typedef struct csr_product {
     int64_t ahead; /* entries up to which those of x are sent for; one column in a pass */
 } csr_product;
 
+/* Longer rows are summed in pieces, and these sums are added up: fewer roundings (nadir_matrix_row_roundings). */
+enum { PIECE = 4096 };
+
+int64_t nadir_matrix_row_roundings(int64_t length)
+{
+    return length <= PIECE ? length : PIECE + length / PIECE + 1;
+}
+
 /* `width` columns, the first of which is `column`, in one pass over rows [first, end). Every column is summed
  * as it would be alone, so the width does not show in the result. Inlined with a constant width. */
 static inline __attribute__((always_inline)) void
@@ -86,11 +94,18 @@ multiply_columns(const csr_product *product, const int width, int64_t column, in
         if (width == 1) {
             nadir_prefetch(x, columns, starts[s], starts[s + 1], product->ahead);
         }
-        for (int64_t i = starts[s]; i < starts[s + 1]; i++) {
-            const double value = values[i];
-            const double *from = x + columns[i];
+        for (int64_t i = starts[s]; i < starts[s + 1];) {
+            const int64_t stop = starts[s + 1] - i > PIECE ? i + PIECE : starts[s + 1];
+            double piece[4] = {0};
+            for (; i < stop; i++) {
+                const double value = values[i];
+                const double *from = x + columns[i];
+                for (int j = 0; j < width; j++) {
+                    piece[j] += value * from[j * n];
+                }
+            }
             for (int j = 0; j < width; j++) {
-                sum[j] += value * from[j * n];
+                sum[j] += piece[j];
             }
         }
         for (int j = 0; j < width; j++) {

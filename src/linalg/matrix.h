@@ -49,6 +49,9 @@ nadir_status nadir_matrix_transpose(nadir_context *context, const nadir_matrix *
 /* The largest number of entries in a row: n when dense. */
 int64_t nadir_matrix_row_length(const nadir_matrix *matrix);
 
+/* Roundings of the sum over a row of so many entries in products with a sparse matrix. */
+int64_t nadir_matrix_row_roundings(int64_t length);
+
 /* max_s sum_t |M(s, t)|, over the rows of all processes */
 double nadir_matrix_norm(const nadir_context *context, const nadir_matrix *matrix);
 

@@ -209,9 +209,11 @@ double nadir_average_roundings(const nadir_context *context, const nadir_average
 {
     const nadir_average *owner = average->lender != NULL ? average->lender : average;
     const int64_t total = average->exchange != NULL ? average->exchange->total : average->states;
-    const double longest = transposed
-                               ? (double)longest_transposed(context, owner)
-                               : nadir_allreduce_maximum(context, (double)nadir_average_row_length(average));
+    const bool by_rows = average->exchange == NULL && owner->device_matrix == NULL && owner->dense == NULL;
+    const int64_t length =
+        transposed ? longest_transposed(context, owner) : nadir_average_row_length(average);
+    const int64_t own = by_rows ? nadir_matrix_row_roundings(length) : length;
+    const double longest = transposed ? (double)own : nadir_allreduce_maximum(context, (double)own);
     const int64_t corrected = average->b != NULL ? total : 0; /* a sum over all states */
     return longest + (double)(corrected + 4) + nadir_offsupport_tail_roundings(&average->tail, transposed);
 }
