@@ -5,6 +5,7 @@
 #include "proof/derivation.h"
 
 #include "core/round.h"
+#include "linalg/vector.h"
 #include "proof/free_bounds.h"
 #include "proof/second_order.h"
 #include "sets/lmo_by_state.h"
@@ -118,7 +119,8 @@ nadir_status nadir_derivation_enclosing(nadir_context *context, const nadir_prob
     }
     /* a sum over all rows */
     const double half = nadir_round_up(sqrt((beta * beta + sum) / 2), (double)problem->rows + 8);
-    *radius = problem->uncertainty->p == 1 ? fmin(half, beta) : nadir_round_up(wider * beta, 2);
+    const double p = problem->uncertainty->p;
+    *radius = p == 1 ? fmin(half, beta) : p < 2 ? beta : nadir_round_up(wider * beta, 2);
 cleanup:
     return status;
 }
@@ -143,6 +145,7 @@ nadir_status nadir_derivation_enclose(nadir_context *context, nadir_derivation *
     const int64_t n = self->problem->states;
     nadir_candidate *inner = &self->inner;
     double radius;
+    double error;
     NADIR_CHECK(nadir_derivation_enclosing(context, self->problem, self->beta, &self->two, &self->enclosing,
                                            &radius));
     NADIR_NEW(context, inner->v, n);
@@ -152,10 +155,12 @@ nadir_status nadir_derivation_enclose(nadir_context *context, nadir_derivation *
     NADIR_CHECK(
         nadir_derivation_answer(context, &self->enclosing, radius, inner->d, tau, inner->v, &inner->kernel));
     inner->tau = tau;
+    inner->J = nadir_vector_dot(n, self->problem->mu, v, &error); /* for searches */
     self->problem = &self->enclosing;
     self->candidate = inner;
     self->beta = radius;
     self->encloses = true;
+    self->begun = false; /* what is known of kernels below a level is known of the smaller ball */
     NADIR_CHECK(record(context, self, NADIR_STEP_ENCLOSE, 1, &tau));
     NADIR_CHECK(record_vector(context, self, v));
     NADIR_CHECK(record_vector(context, self, d));
@@ -311,9 +316,10 @@ cleanup:
 static void begin_box(nadir_context *context, nadir_derivation *self)
 {
     nadir_kappa_matrix_clear(context, &self->matrix);
-    self->radius = nadir_kkt_diameter(self->beta);
+    self->radius = self->has_kkt ? nadir_kkt_diameter(&self->star.kkt) : INFINITY;
     self->lift = INFINITY;
     self->kappa = INFINITY;
+    self->box_kappa = INFINITY;
     self->measured = false;
 }
 
@@ -324,6 +330,7 @@ static void begin_tree(nadir_derivation *self)
     self->open_count = 0;
     self->box_lower = -INFINITY;
     self->tree_lower = INFINITY;
+    self->tree_kappa = -INFINITY;
 }
 
 /* All kernels below the level return at least this: those of a box, or all of them. */
@@ -337,20 +344,21 @@ static void settle(nadir_derivation *self, double lower, nadir_bound bound)
     }
 }
 
-nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *self)
+nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *self, double most)
 {
     nadir_occupancy_bounds_clear(context, &self->below);
     self->begun = false;
     NADIR_TRY(nadir_occupancy_bounds_copy(context, &self->set, &self->below));
     NADIR_TRY(nadir_stationary_point_kkt(context, &self->set, self->beta, self->candidate->tau,
                                          &self->certificate->point, &self->star));
-    self->level = nadir_stationary_point_level(&self->star);
+    const double level = nadir_stationary_point_level(&self->star);
+    self->level = isfinite(level) ? fmin(level, most) : -INFINITY; /* nothing is below what is no number */
     self->has_kkt = true;
     begin_box(context, self);
     begin_tree(self);
     self->begun = true;
     NADIR_TRY(record_point(context, self));
-    return record(context, self, NADIR_STEP_BEGIN, 0, NULL);
+    return record(context, self, NADIR_STEP_BEGIN, 1, (double[]){fmax(self->level, -DBL_MAX)});
 }
 
 nadir_status nadir_derivation_measure(nadir_context *context, nadir_derivation *self)
@@ -474,11 +482,22 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_derivation_conclude(nadir_context *context, nadir_derivation *self)
+/* kappa of a box, or of all kernels below the level: that of one box of several says nothing of P*. */
+static void take_kappa(nadir_derivation *self, double kappa)
 {
     nadir_certificate *certificate = self->certificate;
+    self->box_kappa = fmin(self->box_kappa, kappa);
+    if (!self->split) {
+        certificate->kappa = fmin(certificate->kappa, kappa); /* NaN: none yet */
+    }
+}
+
+nadir_status nadir_derivation_conclude(nadir_context *context, nadir_derivation *self)
+{
     if (self->below.empty || self->kappa <= 0.5) {
-        certificate->kappa = self->below.empty ? certificate->kappa : self->kappa;
+        if (!self->below.empty) {
+            take_kappa(self, self->kappa);
+        }
         settle(self, self->level, self->has_kkt ? NADIR_BOUND_SECOND_ORDER : NADIR_BOUND_LAGRANGIAN);
     }
     return record(context, self, NADIR_STEP_CONCLUDE, 0, NULL);
@@ -509,7 +528,6 @@ nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *s
 
 nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_derivation *self)
 {
-    nadir_certificate *certificate = self->certificate;
     const nadir_kappa_matrix *matrix = &self->matrix;
     const double kappa = matrix->proven;
     const nadir_kkt *kkt = &self->star.kkt;
@@ -522,7 +540,7 @@ nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_deriv
     const double loss = fmin(by_kappa, nadir_kkt_loss_by_radius(kkt, radius));
     const double numbers[] = {isfinite(kappa) ? matrix->k : 0, matrix->theta, matrix->theta_unvisited,
                               matrix->radial};
-    certificate->kappa = isnan(certificate->kappa) ? kappa : fmin(certificate->kappa, kappa);
+    take_kappa(self, kappa);
     settle(self, self->level - loss, NADIR_BOUND_SECOND_ORDER);
     return matrix->radial > 0 ? record(context, self, NADIR_STEP_CONCLUDE_TANGENT, 4, numbers)
                               : record(context, self, NADIR_STEP_CONCLUDE_KAPPA, 3, numbers);
@@ -582,7 +600,7 @@ nadir_status nadir_derivation_narrow(nadir_context *context, nadir_derivation *s
         const double far = is_high ? proven * (1 + ROOM) + room : proven * (1 - ROOM) - room;
         const double given = isnan(end) ? far : end;
         taken = is_high ? fmax(proven, given) : fmin(proven, given);
-        if (!(is_high ? taken < below->high[by->t] : taken > below->low[by->t])) { /* NaN: nothing */
+        if (isnan(proven) || !(is_high ? taken < below->high[by->t] : taken > below->low[by->t])) {
             return NADIR_OK;
         }
         *(is_high ? &below->high[by->t] : &below->low[by->t]) = taken;
@@ -618,6 +636,9 @@ nadir_status nadir_derivation_next(nadir_context *context, nadir_derivation *sel
 {
     const int64_t n = self->problem->states;
     self->tree_lower = fmin(self->tree_lower, self->below.empty ? self->level : self->box_lower);
+    if (!self->below.empty) { /* infinite where something else was shown of it */
+        self->tree_kappa = fmax(self->tree_kappa, self->box_kappa);
+    }
     if (self->open_count > 0) {
         const double *later = self->open + --self->open_count * (2 * n + 1);
         memcpy(self->below.low, later, (size_t)n * sizeof *later);
@@ -628,6 +649,9 @@ nadir_status nadir_derivation_next(nadir_context *context, nadir_derivation *sel
     } else {
         self->split = false;
         self->begun = false; /* what is left is one box of many */
+        if (isfinite(self->tree_kappa)) {
+            take_kappa(self, self->tree_kappa);
+        }
         settle(self, self->tree_lower, self->has_kkt ? NADIR_BOUND_SECOND_ORDER : NADIR_BOUND_LAGRANGIAN);
     }
     return record(context, self, NADIR_STEP_NEXT, 0, NULL);

@@ -69,6 +69,8 @@ typedef struct nadir_derivation {
     size_t open_capacity;
     double box_lower;  /* at most J_P of the kernels in this box */
     double tree_lower; /* of those in the boxes that are done */
+    double box_kappa;  /* the least shown of this box; infinity: none */
+    double tree_kappa; /* the largest of the boxes that are done */
 
     /* Which of this is there. */
     bool
@@ -127,8 +129,9 @@ nadir_status nadir_derivation_tabulate(nadir_context *context, nadir_derivation 
 /* From now on with weights on the entries that are zero in P*. */
 nadir_status nadir_derivation_use_weights(nadir_context *context, nadir_derivation *self);
 
-/* Starts with all kernels of the set that are below the level. */
-nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *self);
+/* Starts with all kernels of the set that are below the level: that of P*, or `most` where it is less (infinity: none is
+ * given). Fewer kernels have narrower occupancies, so that a step taken again with a better solve is given the old level. */
+nadir_status nadir_derivation_begin(nadir_context *context, nadir_derivation *self, double most);
 /* Weights, displacement and radius from the occupancies. */
 nadir_status nadir_derivation_measure(nadir_context *context, nadir_derivation *self);
 /* One pass over the occupancies around P*. */
@@ -184,7 +187,7 @@ typedef enum nadir_step {
     NADIR_STEP_EXPAND = 5,            /* */
     NADIR_STEP_TABULATE = 6,          /* coarse */
     NADIR_STEP_USE_WEIGHTS = 7,       /* */
-    NADIR_STEP_BEGIN = 8,             /* */
+    NADIR_STEP_BEGIN = 8,             /* level */
     NADIR_STEP_MEASURE = 9,           /* */
     NADIR_STEP_PASS = 10,             /* */
     NADIR_STEP_LAGRANGIAN_BELOW = 11, /* tau, v */

@@ -62,11 +62,12 @@ static bool is_allowed(const nadir_derivation *self, int step)
     const bool two = set->p == 2 && tau > 0 && tau <= DBL_MAX;
     const bool whole = self->problem->model->exchange == NULL;
     const bool has_star = self->begun && self->has_kkt;
+    const bool charges = whole && isfinite(set->p) && pow(self->beta, set->p) > 0; /* p of bellman_bound.h */
     switch (step) {
     case NADIR_STEP_SET_PASSES:
         return whole;
     case NADIR_STEP_LAGRANGIAN:
-        return whole && pow(self->beta, set->p) > 0;
+        return charges;
     case NADIR_STEP_BY_NORMS:
     case NADIR_STEP_LARGE:
         return two && self->up == NULL; /* which has rows that `large` gives back */
@@ -84,7 +85,7 @@ static bool is_allowed(const nadir_derivation *self, int step)
     case NADIR_STEP_LAGRANGIAN_BELOW:
     case NADIR_STEP_NARROW:
     case NADIR_STEP_SPLIT:
-        return self->begun && whole && pow(self->beta, set->p) > 0;
+        return self->begun && charges;
     case NADIR_STEP_CONCLUDE:
         return self->begun;
     case NADIR_STEP_PASS:
@@ -101,7 +102,7 @@ static bool is_allowed(const nadir_derivation *self, int step)
     case NADIR_STEP_POINT:
         return self->certificate->point == NULL;
     case NADIR_STEP_ENCLOSE: /* once: p = 2 then */
-        return set->p != 2 && whole && !self->begun && !self->split && self->certificate->point == NULL;
+        return set->p != 2 && whole && !self->split && self->certificate->point == NULL;
     default:
         return false;
     }
@@ -114,6 +115,7 @@ static const struct {
     [NADIR_STEP_SET_PASSES] = {1, 0},
     [NADIR_STEP_LAGRANGIAN] = {1, 1},
     [NADIR_STEP_TABULATE] = {1, 0},
+    [NADIR_STEP_BEGIN] = {1, 0},
     [NADIR_STEP_LAGRANGIAN_BELOW] = {1, 1},
     [NADIR_STEP_PASS_AROUND] = {1, 2},
     [NADIR_STEP_MATRIX] = {2, 0},
@@ -188,7 +190,7 @@ static nadir_status take_step(reader *from, int step, bool *known)
     case NADIR_STEP_USE_WEIGHTS:
         return nadir_derivation_use_weights(context, self);
     case NADIR_STEP_BEGIN:
-        return nadir_derivation_begin(context, self);
+        return nadir_derivation_begin(context, self, x[0]);
     case NADIR_STEP_MEASURE:
         return nadir_derivation_measure(context, self);
     case NADIR_STEP_PASS:

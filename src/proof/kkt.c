@@ -150,9 +150,8 @@ static double find_slacks_of(const nadir_kkt *kkt, const row_values *self, int64
     return distance;
 }
 
-/* The same of all states; returns a lower bound on |Delta|^2. */
-static double find_slacks(const nadir_context *context, const nadir_kkt *kkt, const row_values *self,
-                          double *ratio)
+/* The same of all states, and `far`; returns a lower bound on |Delta|^2. */
+static double find_slacks(const nadir_context *context, nadir_kkt *kkt, const row_values *self, double *ratio)
 {
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
     const int threads = nadir_threads_for(context, 4 * perturbable->entries);
@@ -167,9 +166,11 @@ static double find_slacks(const nadir_context *context, const nadir_kkt *kkt, co
     for (int part = 0; part < PARTS; part++) {
         distance += distances[part];
     }
-    const double entries = (double)nadir_global_count(context, perturbable->entries);
-    /* a sum over all entries, rounded down */
-    return nadir_round_down(nadir_allreduce_sum(context, distance), entries + PARTS + 16);
+    /* a sum over all entries */
+    const double roundings = (double)nadir_global_count(context, perturbable->entries) + PARTS + 16;
+    distance = nadir_allreduce_sum(context, distance);
+    kkt->far = fmax(kkt->beta, nadir_round_up(sqrt(distance), roundings));
+    return nadir_round_down(distance, roundings);
 }
 
 /* w of unvisited states: gamma / (2 tau) k(s, -v). */
@@ -236,7 +237,7 @@ static void take_occupancies(nadir_kkt *kkt, const double *given)
     }
 }
 
-/* What the error of d costs: 2 tau sum off_t w_t |delta_t| <= 4 tau beta |off w|. Errors e with sum at most
+/* What the error of d costs: 2 tau sum off_t w_t |delta_t| <= 2 tau diameter |off w|. Errors e with sum at most
  * `shared` have |e w|_2 <= shared max w, which is less than if each of many states had all of it. */
 static double drift(const nadir_context *context, const nadir_kkt *kkt, const double *w)
 {
@@ -254,12 +255,12 @@ static double drift(const nadir_context *context, const nadir_kkt *kkt, const do
     const double together = point->shared * nadir_global_largest(context, kkt->perturbable->states, w) +
                             sqrt(nadir_allreduce_sum(context, rest));
     const double all = fmin(sqrt(nadir_allreduce_sum(context, each)), together);
-    return 4 * kkt->tau * kkt->beta * all * (1 + 1e-12 + nadir_round_error((double)kkt->perturbable->total));
+    return 2 * kkt->tau * nadir_kkt_diameter(kkt) * all *
+           (1 + 1e-12 + nadir_round_error((double)kkt->perturbable->total));
 }
 
 /* What centring Delta by c costs: 2 tau |rho - 1| |c| |sum of delta| / alpha^2, |c| <= |Delta_i|. Where rho >
- * 1 it is a part of e_s; otherwise the sum over rows is at most this, since |Delta| <= beta up to
- * rounding. */
+ * 1 it is a part of e_s; otherwise the sum over rows is at most this. */
 static double uncentred(const nadir_context *context, const nadir_kkt *kkt)
 {
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
@@ -268,7 +269,7 @@ static double uncentred(const nadir_context *context, const nadir_kkt *kkt)
         sum +=
             1 / (nadir_perturbable_rows_alpha(perturbable, i) * nadir_perturbable_rows_alpha(perturbable, i));
     }
-    return 4 * kkt->tau * kkt->point->sum_off * kkt->beta * sqrt(nadir_allreduce_sum(context, sum));
+    return 4 * kkt->tau * kkt->point->sum_off * kkt->far * sqrt(nadir_allreduce_sum(context, sum));
 }
 
 void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds, double radius, double lift,
@@ -506,9 +507,9 @@ double nadir_stationary_point_level(const nadir_stationary_point *self)
     return nadir_round_below(self->kkt.J - self->kkt.error, fabs(self->kkt.J), 2);
 }
 
-double nadir_kkt_diameter(double beta)
+double nadir_kkt_diameter(const nadir_kkt *kkt)
 {
-    return nadir_round_up(2 * beta, NADIR_PROOF_ROUNDINGS);
+    return nadir_round_up(kkt->beta + kkt->far, NADIR_PROOF_ROUNDINGS);
 }
 
 double nadir_kkt_loss_by_kappa(const nadir_kkt *kkt, double kappa, double size)

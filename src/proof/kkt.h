@@ -31,6 +31,7 @@ typedef struct nadir_kkt {
     const nadir_perturbable_rows *perturbable;
     nadir_expansion_point *point; /* P* */
     double beta, tau;             /* tau > 0 */
+    double far;                   /* at least |Delta| and beta: P* may be a kernel that is not in the ball */
     double J;                     /* mu . v */
     double error;                 /* as above */
     double *slack; /* [entries] at most g - min g where P* = 0, else 0; NULL: the point has no columns */
@@ -118,8 +119,8 @@ nadir_status nadir_stationary_point_kkt(nadir_context *context, const nadir_occu
 /* J* - error: no kernel of the set has a smaller return where kappa <= 1/2. */
 double nadir_stationary_point_level(const nadir_stationary_point *self);
 
-/* At least the distance of any two kernels of the ball, each in it up to rounding. */
-double nadir_kkt_diameter(double beta);
+/* At least |delta| of every kernel of the ball, which is in it up to rounding: beta + far. */
+double nadir_kkt_diameter(const nadir_kkt *kkt);
 
 /* How far returns can be below the level, at most: 2 tau (kappa - 1/2) |delta|^2 with kappa > 1/2, |delta| <= size;
  * and whatever kappa is, tau radius^2 / 4, as tau |delta|^2 - tau radius |delta| is never less (nadir_displacement_radius). */

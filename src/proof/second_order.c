@@ -75,7 +75,7 @@ static nadir_status start(nadir_context *context, const nadir_occupancy_bounds *
                                             NADIR_OCCUPANCY_OWN, &self->star));
     NADIR_CHECK(nadir_stationary_point_kkt(context, bounds, self->beta, candidate->tau, point, &self->star));
     nadir_sensitivity_clear(context, &self->star.sensitivity);
-    self->radius = nadir_kkt_diameter(self->beta);
+    self->radius = nadir_kkt_diameter(&self->star.kkt);
     const nadir_uncertainty *set = self->problem->uncertainty;
     const nadir_lmo rows = {.model = self->problem->model,
                             .scales = set->scales,
@@ -403,7 +403,7 @@ static double norm_of_products(const nadir_stationary_point *star, const double 
     return nadir_round_up(sqrt(sum), NADIR_PROOF_ROUNDINGS);
 }
 
-nadir_status nadir_kappa_path_prove(nadir_context *context, const nadir_kappa_path *kappa_path, double beta,
+nadir_status nadir_kappa_path_prove(nadir_context *context, const nadir_kappa_path *kappa_path,
                                     const nadir_stationary_point *star, const double *y, const double *y_off,
                                     nadir_certificate *proof)
 {
@@ -417,9 +417,10 @@ nadir_status nadir_kappa_path_prove(nadir_context *context, const nadir_kappa_pa
         !nadir_kappa_path_majorizes(context, kappa_path, change, kappa_path->off, y_off, work)) {
         goto cleanup;
     }
-    /* the error of the columns: 2 tau sum y_off w |delta|, |delta| <= 2 beta */
+    /* the error of the columns: 2 tau sum y_off w |delta| */
     const double drift =
-        nadir_round_up(4 * star->kkt.tau * beta * norm_of_products(star, y_off), NADIR_PROOF_ROUNDINGS);
+        nadir_round_up(2 * star->kkt.tau * nadir_kkt_diameter(&star->kkt) * norm_of_products(star, y_off),
+                       NADIR_PROOF_ROUNDINGS);
     /* the differences are rounded down */
     const double level =
         nadir_round_below(star->kkt.J - star->kkt.error - drift, fabs(star->kkt.J) + drift, 2);

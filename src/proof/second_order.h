@@ -44,9 +44,9 @@ void nadir_kappa_path_free(nadir_context *context, nadir_kappa_path *kappa_path)
 bool nadir_kappa_path_majorizes(const nadir_context *context, const nadir_kappa_path *kappa_path,
                                 const double *change, const double *b, const double *y, double *work);
 
-/* Offers J* - error for the candidate of a radius beta up to the largest where y majorizes `slope` and y_off
+/* Offers J* - error for the candidate of a radius up to the largest where y majorizes `slope` and y_off
  * majorizes `off`, [states] each with change = star->displacement.n, and kappa = |(y_t w_t)_t| <= 1/2. */
-nadir_status nadir_kappa_path_prove(nadir_context *context, const nadir_kappa_path *kappa_path, double beta,
+nadir_status nadir_kappa_path_prove(nadir_context *context, const nadir_kappa_path *kappa_path,
                                     const nadir_stationary_point *star, const double *y, const double *y_off,
                                     nadir_certificate *proof);
 

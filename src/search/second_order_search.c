@@ -37,7 +37,7 @@ static nadir_status begin(nadir_context *context, search *self)
 {
     self->before[0] = INFINITY;
     self->before[1] = INFINITY;
-    return nadir_derivation_begin(context, self->derivation);
+    return nadir_derivation_begin(context, self->derivation, INFINITY);
 }
 
 /* Whether at least this share of the entries, and one of them, are zero in P* and have slack. */
@@ -129,6 +129,25 @@ static nadir_status conclude(nadir_context *context, search *self)
                                                                   : NADIR_OK;
 }
 
+/* v and tau of the Lagrangian bound of the kernels below the level. Occupancies that are mostly the error of a solve
+ * are other numbers to another backend: v is that of larger ones, and so proves as much with any that are less. */
+static nadir_status look_for_tau(nadir_context *context, const nadir_derivation *derivation,
+                                 nadir_lagrangian *found)
+{
+    nadir_status status = NADIR_OK;
+    double *high = NULL;
+    NADIR_NEW(context, high, derivation->below.states);
+    for (int64_t s = 0; s < derivation->below.states; s++) {
+        const double most = derivation->below.high[s];
+        high[s] = most > 0 ? most + 2 * derivation->star.point.off[s] : 0;
+    }
+    NADIR_CHECK(nadir_lagrangian_tau_best(context, derivation->problem, derivation->beta, high,
+                                          derivation->star.kkt.tau, EVALUATIONS, found));
+cleanup:
+    nadir_release(context, high);
+    return status;
+}
+
 /* The Lagrangian bound of the kernels below the level, and passes around its answer for the tau that holds
  * them best. */
 static nadir_status bound_by_lagrangian(nadir_context *context, search *self, nadir_lagrangian *found)
@@ -137,8 +156,7 @@ static nadir_status bound_by_lagrangian(nadir_context *context, search *self, na
     const nadir_problem *problem = derivation->problem;
     const double beta = derivation->beta;
     const double *high = derivation->below.high;
-    NADIR_TRY(nadir_lagrangian_tau_best(context, problem, beta, high, derivation->star.kkt.tau, EVALUATIONS,
-                                        found));
+    NADIR_TRY(look_for_tau(context, derivation, found));
     NADIR_TRY(nadir_derivation_lagrangian_below(context, derivation, found->tau, found->v));
     if (derivation->below.empty) {
         return NADIR_OK;
@@ -420,7 +438,7 @@ nadir_status nadir_kappa_path_search(nadir_context *context, const nadir_kappa_p
     const double *change = star.displacement.n;
     if (majorize(context, kappa_path, change, kappa_path->slope, y, work) &&
         majorize(context, kappa_path, change, kappa_path->off, y_off, work)) {
-        NADIR_CHECK(nadir_kappa_path_prove(context, kappa_path, beta, &star, y, y_off, proof));
+        NADIR_CHECK(nadir_kappa_path_prove(context, kappa_path, &star, y, y_off, proof));
     }
 cleanup:
     nadir_stationary_point_clear(context, &star);

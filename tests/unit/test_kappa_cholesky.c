@@ -1,7 +1,7 @@
 /*
  * The inequalities that proofs at second order are made of, each tried on many kernels of the set: what a
  * kernel P* says about the return of any other, kappa, and how far others can be from the answer to the
- * Lagrangian bound.
+ * Lagrangian bound. They hold for candidates, multipliers, values and occupancies that no search would give, too.
  */
 #include "support/support.h"
 
@@ -45,6 +45,7 @@ static void pair_make(pair *of)
     test_system_solve(&system, true, problem->mu, of->d_P);
     of->J_P = 0;
     for (int64_t s = 0; s < problem->states; s++) {
+        of->d_P[s] = fmaxl(of->d_P[s], 0); /* it is that but for rounding */
         for (int64_t row = problem->model->state_rows[s]; row < problem->model->state_rows[s + 1]; row++) {
             of->J_P += of->d_P[s] * pi[row] * problem->rewards[row];
         }
@@ -178,7 +179,7 @@ static void claims_make(nadir_context *context, test_stage *stage, claims *made)
 {
     const nadir_kkt *kkt = &stage->star.kkt;
     made->inverse = test_new(stage->perturbable.entries, sizeof *made->inverse);
-    nadir_kkt_weigh(kkt, &stage->bounds, 2 * kkt->beta, INFINITY, made->inverse);
+    nadir_kkt_weigh(kkt, &stage->bounds, nadir_kkt_diameter(kkt), INFINITY, made->inverse);
     assert_ok(context, nadir_displacement_make(context, kkt, NULL, &made->plain));
     assert_ok(context, nadir_displacement_make(context, kkt, made->inverse, &made->weighted));
     made->kappa = test_find_kappa(context, kkt, &stage->bounds, &made->plain, NULL, false);
@@ -198,6 +199,26 @@ static void claims_clear(nadir_context *context, claims *made)
     free(made->inverse);
 }
 
+/* Weights where no more is known than what P itself has: its occupancies, and what its slack adds up to. */
+static void check_lift(const pair *of, long double square, long double slack, long double tiny)
+{
+    const nadir_kkt *kkt = &of->stage->star.kkt;
+    double *inverse = test_new(of->stage->perturbable.entries, sizeof *inverse);
+    double *d = test_new(of->problem->states, sizeof *d);
+    nadir_occupancy_bounds own = of->stage->bounds;
+    own.low = own.high = d;
+    for (int64_t s = 0; s < of->problem->states; s++) {
+        d[s] = (double)of->d_P[s] * (1 - 1e-12);
+    }
+    nadir_kkt_weigh(kkt, &own, nadir_kkt_diameter(kkt), (double)(slack / kkt->tau) * (1 + 1e-9), inverse);
+    const long double weighted = length_square(of, inverse);
+    assert_that(kkt->tau * square + slack >= kkt->tau * weighted * (1 - 1e-9L) - tiny,
+                "weights with a lift of %Lg: %Lg < %Lg", slack / kkt->tau, kkt->tau * square + slack,
+                kkt->tau * weighted);
+    free(inverse);
+    free(d);
+}
+
 static void check_pair(const nadir_context *context, const pair *of, claims *made)
 {
     const nadir_kkt *kkt = &of->stage->star.kkt;
@@ -209,8 +230,11 @@ static void check_pair(const nadir_context *context, const pair *of, claims *mad
     const long double tiny = 1e-15L * made->scale;
     const long double least = kkt->J - kkt->error + tau * square + slack - 2 * tau * change;
     assert_that(of->J_P >= least - tiny, "the return %.17Lg is below %.17Lg", of->J_P, least);
+    assert_that(sqrtl(square) <= nadir_kkt_diameter(kkt), "|delta| is %.12Lg, %.12g at most", sqrtl(square),
+                nadir_kkt_diameter(kkt));
     assert_that(tau * square + slack >= tau * weighted * (1 - 1e-12L) - tiny, "weights: %Lg < %Lg",
                 tau * square + slack, tau * weighted);
+    check_lift(of, square, slack, tiny);
     /* what is off is in the error, times 2 tau */
     const long double off = kkt->error / (2 * tau);
     assert_that(isinf(made->kappa) || change <= made->kappa * square + off, "%Lg > kappa %g |delta|^2 %Lg",
@@ -270,15 +294,34 @@ static void check_tether(nadir_context *context, const pair *of, const nadir_exp
     assert_that(radius >= 0 && far <= radius * (1 + 1e-12), "%Lg away, the radius is %g", far, radius);
 }
 
-/* One attack against many kernels: at random, and between those and P*. */
+/* Whether P* lies in the ball. */
+static bool is_inside(const test_stage *stage, double beta)
+{
+    const nadir_perturbable_rows *perturbable = &stage->perturbable;
+    double sum = 0;
+    for (int64_t i = 0; i < perturbable->count; i++) {
+        for (int64_t e = perturbable->starts[i]; e < perturbable->starts[i + 1]; e++) {
+            const double change = (stage->star.point.X[e] - perturbable->phat[e]) / perturbable->alpha[i];
+            sum += change * change;
+        }
+    }
+    return sqrt(sum) <= beta * (1 + 1e-9);
+}
+
+/* One attack against many kernels: at random, and between those and P*. given: v and d of P* to take; NULL: none. */
 static void check_attack(nadir_context *context, nadir_random *random, const nadir_problem *problem,
-                         const test_oracle *oracle, double beta, const nadir_candidate *attack, claims *made)
+                         const test_oracle *oracle, double beta, const nadir_candidate *attack, double *given,
+                         claims *made)
 {
     test_stage stage;
     nadir_lagrangian found = {0};
     nadir_expansion_point answer = {0};
     double *P = test_new(problem->rows * problem->states, sizeof *P);
     test_stage_make(context, problem, beta, attack, &stage);
+    if (given != NULL) {
+        assert_ok(context,
+                  nadir_stationary_point_kkt(context, &stage.bounds, beta, attack->tau, &given, &stage.star));
+    }
     claims_make(context, &stage, made);
     assert_ok(context, nadir_lagrangian_solve(context, problem, beta, stage.bounds.high,
                                               attack->tau * exp(nadir_random_normal(random)), &found));
@@ -292,9 +335,10 @@ static void check_attack(nadir_context *context, nadir_random *random, const nad
     pair of = {.context = context, .problem = problem, .stage = &stage, .P = P};
     of.d_P = test_new(problem->states, sizeof *of.d_P);
     of.delta = test_new(stage.perturbable.entries, sizeof *of.delta);
+    const bool inside = is_inside(&stage, beta);
     for (int i = 0; i < KERNELS; i++) {
         test_oracle_random(oracle, random, P);
-        const double share = i % 3 == 0 ? 1 : i % 3 == 1 ? nadir_random_uniform(random) : 1e-3;
+        const double share = i % 3 == 0 || !inside ? 1 : i % 3 == 1 ? nadir_random_uniform(random) : 1e-3;
         for (int64_t l = 0; l < stage.perturbable.count; l++) {
             for (int64_t j = 0; j < nadir_perturbable_rows_length(&stage.perturbable, l); j++) {
                 double *entry = &P[stage.perturbable.rows[l] * problem->states +
@@ -349,7 +393,7 @@ static void test_inequalities(void **state)
             const double most = nadir_vector_largest(problem->rows, problem->rewards) +
                                 2 * nadir_landing_largest(problem->model);
             claims all = {.scale = most / (1 - problem->gamma)};
-            check_attack(context, &random, problem, &oracle, radius, &attack, &all);
+            check_attack(context, &random, problem, &oracle, radius, &attack, NULL, &all);
             tightest = fmax(tightest, all.tightest);
             tightest_radial = fmax(tightest_radial, all.tightest_radial);
             tried++;
@@ -362,10 +406,83 @@ static void test_inequalities(void **state)
                 "%d tried, the tightest at %g and %g", tried, tightest, tightest_radial);
 }
 
+/* A kernel of these entries, [rows * states], stored as dense models store theirs, or as lists. To be freed. */
+static nadir_kernel *store(nadir_context *context, nadir_model *model, const double *entries)
+{
+    nadir_kernel *kernel = NULL;
+    if (model->dense == NULL) {
+        return test_entries_kernel(context, model, entries);
+    }
+    assert_ok(context, nadir_kernel_create_blank(context, model, false, &kernel));
+    const nadir_perturbed *perturbed = nadir_kernel_perturbed(kernel);
+    memcpy(perturbed->values, entries, (size_t)(model->rows * model->states) * sizeof *entries);
+    memset(perturbed->nominal, 0, (size_t)model->rows * sizeof *perturbed->nominal);
+    return kernel;
+}
+
+/* Some rows of a kernel get an entry below zero, where the nominal one has two. */
+static void make_negative(nadir_random *random, const test_oracle *oracle, double *P)
+{
+    const int64_t n = oracle->states;
+    for (int64_t row = 0; row < oracle->rows; row++) {
+        const int64_t from = (int64_t)nadir_random_below(random, (uint64_t)n);
+        const int64_t to = (int64_t)nadir_random_below(random, (uint64_t)n);
+        if (from != to && oracle->nominal[row * n + from] > 0 && oracle->nominal[row * n + to] > 0) {
+            const double moved = P[row * n + from] + 0.2 * nadir_random_uniform(random);
+            P[row * n + from] -= moved;
+            P[row * n + to] += moved;
+        }
+    }
+}
+
+/* Kernels drawn at random, the rows of states that they do not visit among them, some with negative entries, with any
+ * multiplier, and every second time with v and d that are off. */
+static void test_any_candidate(void **state)
+{
+    static const double radii[] = {0.02, 0.1, 0.3, 0.6, 1.2};
+    nadir_context *context = *state;
+    nadir_random random = test_random(SEED + 1);
+    const int cases = test_memcheck() ? CASES / 40 : test_often(CASES / 2);
+    for (int i = 0; i < cases; i++) {
+        const double radius = radii[i % 5];
+        const nadir_domain domain = i % 2 == 0 ? NADIR_DOMAIN_SIMPLEX : NADIR_DOMAIN_SUPPORT;
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radius, NULL);
+        test_miniature tiny =
+            i % 4 < 2 ? test_trap_make(context, &random) : test_miniature_make(context, &random, 5);
+        test_note("seed %d, case %d, %s, %s, %g", SEED + 1, i, tiny.name, nadir_domain_name(domain), radius);
+        test_oracle oracle = test_oracle_make(tiny.model, tiny.policy, &ball);
+        test_problem made = test_problem_make(context, tiny.model, tiny.policy, &ball, NULL, 1);
+        const nadir_problem *problem = test_problem_view(&made);
+        const int64_t n = problem->states;
+        double *P = test_new(problem->rows * n, sizeof *P);
+        double given[16];
+        claims all = {.scale = nadir_vector_largest(problem->rows, problem->rewards) / (1 - problem->gamma)};
+        test_oracle_random(&oracle, &random, P);
+        if (i % 3 == 0) {
+            make_negative(&random, &oracle, P);
+        }
+        nadir_candidate attack = {.kernel = store(context, problem->model, P),
+                                  .tau = all.scale / radius * exp(2 * nadir_random_normal(&random))};
+        for (int64_t s = 0; s < n; s++) {
+            given[s] = problem->v[s] + 0.1 * all.scale * nadir_random_normal(&random);
+            given[n + s] = problem->d[s] * exp(nadir_random_normal(&random));
+        }
+        if (all.scale > 0) {
+            check_attack(context, &random, problem, &oracle, radius, &attack, i % 4 % 3 == 0 ? given : NULL,
+                         &all);
+        }
+        nadir_kernel_free(attack.kernel);
+        free(P);
+        test_oracle_clear(&oracle);
+        test_problem_clear(&made);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         test_with_context(test_inequalities),
+        test_with_context(test_any_candidate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #include "support/tiny.h"
 #include "support/valid.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,8 +77,9 @@ static void test_formulas(void **state)
                     (double)by_kappa);
         assert_that((test_quad)nadir_kkt_loss_by_radius(&kkt, size) >= by_radius, "radius %g: %g, not %g",
                     size, nadir_kkt_loss_by_radius(&kkt, size), (double)by_radius);
-        /* Phat + Delta and Phat - Delta, |Delta| = size */
-        assert_true((test_quad)nadir_kkt_diameter(size) >= 2 * (test_quad)size);
+        /* Phat + Delta and Phat - beta Delta / |Delta| */
+        const nadir_kkt apart = {.beta = size, .far = size * (1 + (i % 2) * nadir_random_uniform(&random))};
+        assert_true((test_quad)nadir_kkt_diameter(&apart) >= (test_quad)apart.beta + apart.far);
     }
 }
 
@@ -139,6 +141,30 @@ static void test_radii(void **state)
     }
 }
 
+/* A matrix with kappa above one half takes what its radius makes of that, or what the radius alone does, if that is
+ * less. */
+static void check_losses(nadir_context *context, nadir_derivation *by)
+{
+    static const double kappas[] = {0.5 + 1e-6, 0.51, 0.6, 0.62, 2};
+    assert_ok(context, nadir_derivation_begin(context, by, INFINITY));
+    assert_ok(context, nadir_derivation_measure(context, by));
+    assert_ok(context, nadir_derivation_matrix(context, by, false, 0));
+    const nadir_kkt *kkt = &by->star.kkt;
+    const long double radius = nadir_displacement_radius(context, kkt, &by->displacement, &by->below);
+    for (size_t i = 0; i < sizeof kappas / sizeof *kappas; i++) {
+        by->matrix.proven = kappas[i];
+        by->certificate->lower = -INFINITY;
+        assert_ok(context, nadir_derivation_conclude_kappa(context, by));
+        const long double by_kappa = 2 * kkt->tau * ((long double)kappas[i] - 0.5L) * radius * radius;
+        const long double loss = fminl(by_kappa, kkt->tau * radius * radius / 4);
+        const long double room = DBL_EPSILON * fabsl(by->level); /* which the level has for this difference */
+        assert_that(by->certificate->lower <= by->level - loss * (1 - 1e-12L) + room,
+                    "kappa %.9g: %.17g is proven, %.17g less %.9Lg", kappas[i], by->certificate->lower,
+                    by->level, loss);
+    }
+    by->certificate->lower = -INFINITY;
+}
+
 /* Slopes with kappa above one half conclude nothing; so do vectors y that are too long for it, or too short. */
 static void test_half(void **state)
 {
@@ -154,7 +180,7 @@ static void test_half(void **state)
                                                      &proof, &derivation));
             assert_ok(context, nadir_derivation_expand(context, &derivation));
             assert_ok(context, nadir_derivation_tabulate(context, &derivation, false));
-            assert_ok(context, nadir_derivation_begin(context, &derivation));
+            assert_ok(context, nadir_derivation_begin(context, &derivation, INFINITY));
             assert_ok(context, nadir_derivation_measure(context, &derivation));
             assert_ok(context, nadir_derivation_pass(context, &derivation));
             long double square = 0;
@@ -164,7 +190,8 @@ static void test_half(void **state)
             }
             assert_that(derivation.kappa >= sqrtl(square), "slopes: kappa is %.12g, not %.12Lg",
                         derivation.kappa, sqrtl(square));
-            assert_ok(context, nadir_derivation_begin(context, &derivation));
+            check_losses(context, &derivation);
+            assert_ok(context, nadir_derivation_begin(context, &derivation, INFINITY));
             for (size_t j = 0; j < sizeof above / sizeof *above; j++) {
                 derivation.kappa = 0.5 + above[j];
                 assert_ok(context, nadir_derivation_conclude(context, &derivation));
@@ -286,8 +313,7 @@ static void check_path(posed *made, const nadir_kappa_path *path, int *proven)
             for (int64_t t = 0; t < n; t++) {
                 scaled[t] = factors[i] * y[t];
             }
-            assert_ok(context, nadir_kappa_path_prove(context, path, made->radius, &stage.star, scaled, y_off,
-                                                      &proof));
+            assert_ok(context, nadir_kappa_path_prove(context, path, &stage.star, scaled, y_off, &proof));
             assert_that(i == 0 || isinf(proof.lower), "y times %g proves %.17g; kappa is %g", factors[i],
                         proof.lower, kappa);
             *proven += i == 0 && isfinite(proof.lower);
@@ -354,8 +380,15 @@ static void test_other_norm(void **state)
 /* Matrices and tables for rows that allow all states are refused where rows have lists of successors. */
 static void test_lists(void **state)
 {
-    static const double matrix[] = {NADIR_STEP_EXPAND,  NADIR_STEP_TABULATE, 0, NADIR_STEP_BEGIN,
-                                    NADIR_STEP_MEASURE, NADIR_STEP_MATRIX,   1, 0};
+    static const double matrix[] = {NADIR_STEP_EXPAND,
+                                    NADIR_STEP_TABULATE,
+                                    0,
+                                    NADIR_STEP_BEGIN,
+                                    DBL_MAX,
+                                    NADIR_STEP_MEASURE,
+                                    NADIR_STEP_MATRIX,
+                                    1,
+                                    0};
     static const double table[] = {NADIR_STEP_EXPAND, NADIR_STEP_TABULATE, 1};
     nadir_context *context = *state;
     nadir_random random = test_random(SEED + 5);

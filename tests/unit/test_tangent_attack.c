@@ -148,7 +148,7 @@ static bool begin(fight *self, const nadir_candidate *star, nadir_certificate *p
     assert_ok(context, nadir_derivation_make(context, self->problem, self->radius, star, NULL, proof, made));
     assert_ok(context, nadir_derivation_expand(context, made));
     assert_ok(context, nadir_derivation_tabulate(context, made, false));
-    assert_ok(context, nadir_derivation_begin(context, made));
+    assert_ok(context, nadir_derivation_begin(context, made, INFINITY));
     return made->level > self->minima[self->worst].J + 1e-9 * self->scale;
 }
 

@@ -1,15 +1,18 @@
 /*
  * Attacks on the two-sided Lagrangian bound (proof/bellman_bound.h): random models, boxes of occupancies and
  * multipliers, against kernels of the box, every norm, both domains, frozen rewards and rewards on landing. What a
- * kernel returns and visits is computed here from the definitions. Wrong numbers prove nothing.
+ * kernel returns and visits is computed here from the definitions. Wrong numbers prove nothing. Derivations take levels,
+ * ends of ranges, right and forged ones, and splits at random: every kernel below the level stays in a box, and none
+ * returns less than what is shown.
  *
- * A case has 10 bounds; NADIR_ATTACKS=10 makes more than 10,000 of them.
+ * A case has 10 bounds; NADIR_ATTACKS=10 makes 10,000 of them.
  */
 #include "support/support.h"
 
 #include "model/landing.h"
 #include "proof/bellman_bound.h"
 #include "proof/certificate.h"
+#include "proof/derivation.h"
 #include "search/frank_wolfe.h"
 #include "sets/lmo_by_state.h"
 #include "support/landing.h"
@@ -186,6 +189,16 @@ static void make_box(const arena *self, const member *at, nadir_occupancy_bounds
     }
 }
 
+/* A box in which every state has the end at this kernel that the kernel is priced by, and the other one far away. */
+static void make_sharp_box(const member *at, const nadir_two_sided *by, nadir_occupancy_bounds *box)
+{
+    for (int64_t s = 0; s < box->states; s++) {
+        const bool at_low = by->k[s] > by->tau * at->x[s];
+        box->high[s] = at->d[s] * (at_low ? 3 : 1 + 4 * DBL_EPSILON);
+        box->low[s] = at->d[s] * (at_low ? 1 - 4 * DBL_EPSILON : 0.3);
+    }
+}
+
 static bool is_within(const nadir_occupancy_bounds *box, const member *at)
 {
     bool within = true;
@@ -269,8 +282,12 @@ static int attack_box(const arena *self, const member *at, double tau, int numbe
     nadir_two_sided by = {.k = k, .v = v};
     double lower;
     int tight = 0;
-    make_box(self, at, box);
     draw(self, at, tau, number, &by, k);
+    if (number % 3 == 0) {
+        make_sharp_box(at, &by, box);
+    } else {
+        make_box(self, at, box);
+    }
     find_v(self, box, &by, v);
     assert_ok(self->context,
               nadir_two_sided_bound(self->context, self->problem, self->radius, box, &by, &lower));
@@ -304,7 +321,7 @@ static void test_attacked(void **state)
     nadir_random random = test_random(SEED);
     int bounds = 0;
     int tight = 0;
-    for (int number = 0; number < test_often(CASES); number++) {
+    for (int number = 0; number < test_attack_count(CASES); number++) {
         arena self;
         double tau;
         nadir_occupancy_bounds box = {0};
@@ -324,7 +341,7 @@ static void test_attacked(void **state)
         nadir_occupancy_bounds_clear(context, &box);
         arena_clear(&self);
     }
-    assert_that(tight * 10 >= bounds, "%d of %d bounds are tight", tight, bounds);
+    assert_that(bounds < 1000 || tight * 10 >= bounds, "%d of %d bounds are tight", tight, bounds);
 }
 
 /* Numbers that are no multipliers prove nothing. */
@@ -358,11 +375,264 @@ static void test_wrong(void **state)
     arena_clear(&self);
 }
 
+/* ------------------------------------------------------------------------------ boxes of a derivation */
+
+enum { MEMBERS = 14, STEPS_OF_BOXES = 24 };
+
+typedef struct siege {
+    const arena *in;
+    nadir_derivation made;
+    nadir_certificate proof;
+    member members[MEMBERS];
+    bool left[MEMBERS]; /* in a box that is done */
+    double tau, room;   /* of occupancies */
+} siege;
+
+static bool is_in(const siege *self, const double *low, const double *high, const member *at)
+{
+    bool within = true;
+    for (int64_t s = 0; s < self->in->problem->states; s++) {
+        within = within && at->d[s] >= low[s] - self->room && at->d[s] <= high[s] + self->room;
+    }
+    return within;
+}
+
+/* Every kernel below the level is in a box that is open, or in one that is done and shown to return no less. */
+static void check_siege(siege *self, const char *what)
+{
+    const nadir_derivation *made = &self->made;
+    const int64_t n = self->in->problem->states;
+    const double off = 1e-13 * self->in->size / (1 - self->in->problem->gamma);
+    for (int i = 0; i < MEMBERS; i++) {
+        const member *at = &self->members[i];
+        const double J = (double)at->J;
+        assert_that(self->proof.lower <= J + off, "%s: %.17g is shown, %.17g returned", what,
+                    self->proof.lower, J);
+        if (!made->begun || !(J < made->level - off)) {
+            continue;
+        }
+        const bool here = is_in(self, made->below.low, made->below.high, at);
+        bool somewhere = here && !made->below.empty;
+        for (int64_t k = 0; k < made->open_count; k++) {
+            const double *box = made->open + k * (2 * n + 1);
+            somewhere = somewhere || is_in(self, box, box + n, at);
+        }
+        assert_that(somewhere || (self->left[i] && made->tree_lower <= J + off), "%s: kernel %d is in no box",
+                    what, i);
+        assert_that(!here || self->left[i] || made->below.empty || made->box_lower <= J + off,
+                    "%s: %.17g is shown of its box, kernel %d returns %.17g", what, made->box_lower, i, J);
+    }
+}
+
+/* One end of a range, or a bound on returns, from numbers that suit one of the kernels. */
+static void narrow(siege *self, int number)
+{
+    const arena *in = self->in;
+    nadir_random *random = in->random;
+    const int64_t n = in->problem->states;
+    const member *at = &self->members[nadir_random_below(random, MEMBERS)];
+    double *k = test_new(n, sizeof *k);
+    double *v = test_new(n, sizeof *v);
+    nadir_two_sided by = {.k = k, .v = v};
+    draw(in, at, self->tau, number, &by, k);
+    find_v(in, &self->made.below, &by, v);
+    const int kind = (int)nadir_random_below(random, 3);
+    const double end = kind == 0 ? NAN : kind == 1 ? at->d[by.t] : INFINITY * (by.theta < 0 ? -1 : 1);
+    assert_ok(in->context, nadir_derivation_narrow(in->context, &self->made, &by, end));
+    free(k);
+    free(v);
+}
+
+static void split(siege *self)
+{
+    const arena *in = self->in;
+    const nadir_occupancy_bounds *below = &self->made.below;
+    const int64_t s = (int64_t)nadir_random_below(in->random, (uint64_t)in->problem->states);
+    const double at = self->members[nadir_random_below(in->random, MEMBERS)].d[s];
+    if (at > below->low[s] && at < below->high[s]) {
+        assert_ok(in->context, nadir_derivation_split(in->context, &self->made, s, at));
+    }
+}
+
+/* The kernels of this box that are in no other go with it. */
+static void go_on(siege *self)
+{
+    for (int i = 0; i < MEMBERS && self->made.split; i++) {
+        self->left[i] =
+            self->left[i] || is_in(self, self->made.below.low, self->made.below.high, &self->members[i]);
+    }
+    if (self->made.split) {
+        assert_ok(self->in->context, nadir_derivation_next(self->in->context, &self->made));
+    }
+}
+
+static void lay_siege(const arena *in)
+{
+    nadir_context *context = in->context;
+    siege self = {.in = in};
+    nadir_candidate none = {.tau = 1};
+    self.members[0] = found_member(in, &self.tau);
+    self.tau = isfinite(self.tau) ? self.tau : in->size;
+    for (int i = 1; i < MEMBERS; i++) {
+        self.members[i] = random_member(in);
+    }
+    assert_ok(context,
+              nadir_derivation_make(context, in->problem, in->radius, &none, NULL, &self.proof, &self.made));
+    self.room = 1e-13 * self.made.set.total;
+    const double J = (double)self.members[nadir_random_below(in->random, MEMBERS)].J;
+    const double worst = (double)self.members[0].J;
+    const double step = nadir_random_normal(in->random) * fabs(J - worst);
+    const bool low = nadir_random_below(in->random, 2) == 0; /* so that many boxes are empty */
+    assert_ok(context, nadir_derivation_set_level(context, &self.made,
+                                                  low ? worst + 0.02 * fabs(step) : J + 0.1 * step));
+    for (int i = 0; i < STEPS_OF_BOXES && self.made.begun; i++) {
+        switch (nadir_random_below(in->random, 8)) {
+        case 0:
+            split(&self);
+            check_siege(&self, "split");
+            break;
+        case 1:
+            go_on(&self);
+            check_siege(&self, "next");
+            break;
+        case 2:
+            assert_ok(context, nadir_derivation_conclude(context, &self.made));
+            check_siege(&self, "conclude");
+            break;
+        case 3: /* a level that is higher is not taken */
+            assert_ok(context, self.made.split ? NADIR_OK
+                                               : nadir_derivation_set_level(
+                                                     context, &self.made,
+                                                     J + nadir_random_normal(in->random) * fabs(J - worst)));
+            check_siege(&self, "level");
+            break;
+        default:
+            narrow(&self, i);
+            check_siege(&self, "narrow");
+        }
+    }
+    while (self.made.split) {
+        go_on(&self);
+        check_siege(&self, "last boxes");
+    }
+    for (int i = 0; i < MEMBERS; i++) {
+        member_clear(&self.members[i]);
+    }
+    nadir_derivation_clear(context, &self.made);
+    nadir_certificate_clear(context, &self.proof);
+}
+
+static void test_boxes(void **state)
+{
+    nadir_random random = test_random(SEED + 1);
+    for (int number = 0; number < test_attack_count(2 * CASES); number++) {
+        arena self;
+        arena_make(&self, *state, &random, number);
+        lay_siege(&self);
+        arena_clear(&self);
+    }
+}
+
+/* A level that is not a number, from a forged value of P*, shows nothing of what comes after it. */
+static void test_no_level(void **state)
+{
+    nadir_context *context = *state;
+    nadir_random random = test_random(SEED);
+    arena self;
+    nadir_candidate found = {0};
+    double steps[512];
+    arena_make(&self, context, &random, 0);
+    const int64_t n = self.problem->states;
+    assert_ok(context, nadir_frank_wolfe_run(context, self.problem, self.radius, NULL, 1e-13, 500, &found));
+    for (int kind = 0; kind < 4; kind++) {
+        nadir_derivation made = {0};
+        nadir_certificate proof = {0};
+        int64_t count = 0;
+        steps[count++] = NADIR_STEP_POINT;
+        for (int64_t i = 0; i < 2 * n; i++) {
+            steps[count++] =
+                i >= n ? 1 : (kind % 2 == 0 && i % 2 == 0 ? -1 : 1) * (kind < 2 ? DBL_MAX : 1e300);
+        }
+        steps[count++] = NADIR_STEP_EXPAND;
+        steps[count++] = NADIR_STEP_TABULATE;
+        steps[count++] = 0;
+        steps[count++] = NADIR_STEP_BEGIN;
+        steps[count++] = DBL_MAX;
+        for (int64_t t = 0; t < n; t++) {
+            const double numbers[] = {NADIR_STEP_NARROW, (double)t, -1, 0, 0, 0};
+            memcpy(steps + count, numbers, sizeof numbers);
+            count += 6;
+            memset(steps + count, 0, (size_t)(2 * n) * sizeof *steps);
+            count += 2 * n;
+        }
+        steps[count++] = NADIR_STEP_LAGRANGIAN_BELOW;
+        steps[count++] = 0;
+        memcpy(steps + count, self.problem->v, (size_t)n * sizeof *steps);
+        count += n;
+        assert_ok(context,
+                  nadir_derivation_make(context, self.problem, self.radius, &found, NULL, &proof, &made));
+        assert_ok(context, nadir_derivation_replay(context, &made, count, steps));
+        assert_that(proof.lower <= found.J, "%.17g is shown, %.17g returned", proof.lower, found.J);
+        nadir_derivation_clear(context, &made);
+        nadir_certificate_clear(context, &proof);
+    }
+    nadir_candidate_clear(context, &found);
+    arena_clear(&self);
+}
+
+/* kappa of one box is none of P*, until all boxes are done. */
+static void test_kappa_of_boxes(void **state)
+{
+    nadir_context *context = *state;
+    nadir_random random = test_random(SEED + 4);
+    int shown = 0;
+    for (int number = 0; number < 40; number++) {
+        arena self;
+        nadir_candidate found = {0};
+        arena_make(&self, context, &random, number % 2 == 0 ? 0 : 4); /* p = 2 */
+        const int64_t n = self.problem->states;
+        const double radius = 0.05 * self.radius;
+        assert_ok(context, nadir_frank_wolfe_run(context, self.problem, radius, NULL, 1e-13, 500, &found));
+        for (int64_t s = 0; s < n && found.tau > 0; s++) {
+            nadir_derivation made = {0};
+            nadir_certificate proof = {0};
+            const double begin[] = {NADIR_STEP_EXPAND, NADIR_STEP_TABULATE, 0, NADIR_STEP_BEGIN, DBL_MAX};
+            const double box[] = {NADIR_STEP_MEASURE, NADIR_STEP_PASS, NADIR_STEP_CONCLUDE};
+            const double next[] = {NADIR_STEP_NEXT};
+            assert_ok(context,
+                      nadir_derivation_make(context, self.problem, radius, &found, NULL, &proof, &made));
+            assert_ok(context, nadir_derivation_replay(context, &made, 5, begin));
+            const double at = 0.5 * (made.below.low[s] + made.below.high[s]);
+            const double split[] = {NADIR_STEP_SPLIT, (double)s, at};
+            if (at > made.below.low[s] && at < made.below.high[s]) {
+                assert_ok(context, nadir_derivation_replay(context, &made, 3, split));
+                assert_ok(context, nadir_derivation_replay(context, &made, 3, box));
+                assert_true(isnan(proof.kappa) && proof.lower == -INFINITY);
+                const bool first = made.kappa <= 0.5 || made.below.empty;
+                assert_ok(context, nadir_derivation_replay(context, &made, 1, next));
+                assert_ok(context, nadir_derivation_replay(context, &made, 3, box));
+                assert_true(isnan(proof.kappa));
+                const bool second = made.kappa <= 0.5 || made.below.empty;
+                assert_ok(context, nadir_derivation_replay(context, &made, 1, next));
+                assert_int_equal(proof.lower == made.level, first && second);
+                assert_true(first && second ? !(proof.kappa > 0.5) : isnan(proof.kappa));
+                shown += proof.kappa <= 0.5;
+            }
+            nadir_derivation_clear(context, &made);
+            nadir_certificate_clear(context, &proof);
+        }
+        nadir_candidate_clear(context, &found);
+        arena_clear(&self);
+    }
+    assert_true(shown > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test_with_context(test_attacked),
-        test_with_context(test_wrong),
+        test_with_context(test_kappa_of_boxes), test_with_context(test_attacked),
+        test_with_context(test_wrong),          test_with_context(test_boxes),
+        test_with_context(test_no_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
