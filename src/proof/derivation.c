@@ -254,11 +254,20 @@ nadir_status nadir_derivation_by_norms(nadir_context *context, nadir_derivation 
 
 nadir_status nadir_derivation_large(nadir_context *context, nadir_derivation *self)
 {
-    NADIR_TRY(make_rows(context, self));
-    NADIR_TRY(nadir_second_order_prove_large(context, self->problem, &self->perturbable, &self->set,
-                                             self->beta, self->candidate, self->certificate));
+    if (nadir_perturbable_rows_must_be_open(self->problem)) {
+        nadir_perturbable_rows_clear(context, &self->perturbable);
+        self->has_rows = false;
+        NADIR_TRY(nadir_perturbable_rows_make_open(context, self->problem, self->candidate->kernel,
+                                                   &self->perturbable));
+    } else {
+        NADIR_TRY(make_rows(context, self));
+    }
+    const nadir_status status =
+        nadir_second_order_prove_large(context, self->problem, &self->perturbable, &self->set, self->beta,
+                                       self->candidate, self->certificate);
     nadir_perturbable_rows_clear(context, &self->perturbable);
     self->has_rows = false;
+    NADIR_TRY(status);
     NADIR_TRY(record_point(context, self));
     return record(context, self, NADIR_STEP_LARGE, 0, NULL);
 }

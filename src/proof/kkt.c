@@ -24,10 +24,11 @@ static void clear_kkt(nadir_context *context, nadir_kkt *kkt)
 
 /* The value that the gradient of rows is made of. */
 typedef struct row_values {
-    double *v;      /* [states] and ghosts: the value less the middle of its range */
-    double largest; /* the largest |value| */
-    double landing; /* the largest |landing e| that is added to it */
-    double range;   /* the largest |v| and that */
+    double *v;               /* [states] and ghosts: the value less the middle of its range */
+    double largest;          /* the largest |value| */
+    double landing;          /* the largest |landing e| that is added to it */
+    double range;            /* the largest |v| and that */
+    nadir_value_order order; /* of v, for open rows */
 } row_values;
 
 /* v, or v + landing e, of an entry of row i. */
@@ -86,6 +87,29 @@ static nadir_status solve_value(nadir_context *context, nadir_kkt *kkt, const do
     return NADIR_OK;
 }
 
+/* The smallest v of a state that row i, which is open, does not list. Infinity: it lists all. */
+static double lowest_other(const nadir_perturbable_rows *perturbable, const row_values *self, int64_t i)
+{
+    const int32_t *columns = perturbable->columns + perturbable->starts[i];
+    const int64_t length = nadir_perturbable_rows_length(perturbable, i);
+    for (int64_t place = 0; place < perturbable->states; place++) { /* at most length + 1 times */
+        const int32_t t = self->order.order[place];
+        int64_t low = 0;
+        for (int64_t high = length; low < high;) {
+            const int64_t middle = low + (high - low) / 2;
+            if (columns[middle] < t) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        if (low == length || columns[low] != t) {
+            return self->v[t];
+        }
+    }
+    return INFINITY;
+}
+
 /* The slack of row i: at most g - min g where X = 0; *square grows by |Delta / alpha|^2 of the row. Returns at
  * least its part of e_s, with rounding, the error of the row sum and what centring Delta costs. */
 static double find_slack(const nadir_kkt *kkt, const row_values *self, int64_t i, double d, double *square)
@@ -99,7 +123,7 @@ static double find_slack(const nadir_kkt *kkt, const row_values *self, int64_t i
     const double hold = 2 * kkt->tau / alpha;
     const double *X = point->X + start;
     const double *phat = perturbable->phat + start;
-    double lowest = INFINITY;
+    double lowest = self->order.order != NULL ? force * lowest_other(perturbable, self, i) : INFINITY;
     double widest = 0;
     for (int64_t j = 0; j < length; j++) {
         const double change = (X[j] - phat[j]) / alpha;
@@ -173,6 +197,27 @@ static double find_slacks(const nadir_context *context, nadir_kkt *kkt, const ro
     return nadir_round_down(distance, roundings);
 }
 
+/* k(s, -v)^2 of open rows, at most: entries at zero may only grow, so that with c = -min v (perturbable_rows.h) only
+ * those where P* > 0 count. */
+static double open_sensitivity(const nadir_kkt *kkt, const row_values *self, int64_t s)
+{
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    const double lowest = self->v[self->order.order[0]];
+    double all = 0;
+    double entries = 0;
+    for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+        const double alpha_pi = nadir_perturbable_rows_alpha(perturbable, i) * perturbable->pi[i];
+        double square = 0;
+        for (int64_t e = perturbable->starts[i]; e < perturbable->starts[i + 1]; e++) {
+            const double above = self->v[perturbable->columns[e]] - lowest;
+            square += kkt->point->X[e] > 0 ? above * above : 0;
+        }
+        entries += (double)nadir_perturbable_rows_length(perturbable, i);
+        all += alpha_pi * alpha_pi * square;
+    }
+    return nadir_round_up(all, entries + 16); /* sums over entries and rows */
+}
+
 /* w of unvisited states: gamma / (2 tau) k(s, -v). */
 static nadir_status find_unvisited_w(nadir_context *context, nadir_kkt *kkt, nadir_sensitivity *sensitivity,
                                      row_values *self)
@@ -195,9 +240,15 @@ static nadir_status find_unvisited_w(nadir_context *context, nadir_kkt *kkt, nad
     }
     nadir_exchange_fill(kkt->perturbable->exchange, self->v);
     /* k(s, -v)^2. Landing may hurt where v is flat: rows that have costs of their own answer to these. */
-    NADIR_CHECK(kkt->perturbable->landing != NULL
-                    ? nadir_sensitivity_costs(context, sensitivity, kkt->unvisited, self->v, up + n)
-                    : nadir_sensitivity_tables(context, sensitivity, 1, self->v, up, up + n));
+    if (kkt->perturbable->open) {
+        for (int64_t s = 0; s < n; s++) {
+            up[n + s] = kkt->unvisited[s] ? open_sensitivity(kkt, self, s) : 0;
+        }
+    } else {
+        NADIR_CHECK(kkt->perturbable->landing != NULL
+                        ? nadir_sensitivity_costs(context, sensitivity, kkt->unvisited, self->v, up + n)
+                        : nadir_sensitivity_tables(context, sensitivity, 1, self->v, up, up + n));
+    }
     /* the two shifts of v cost two roundings of its size in every entry; with landing a product and a sum */
     const double shift = nadir_round_error(self->landing > 0 ? 8 : 4) * (self->largest + self->landing);
     for (int64_t s = 0; s < n; s++) {
@@ -312,7 +363,7 @@ static double change_of(const nadir_kkt *kkt, int64_t entry, double alpha)
 }
 
 /* direction (unless NULL): (Delta / alpha - c) inverse_weights of one row, which sums to zero; returns its part of
- * n_s^2. */
+ * n_s^2. Open rows take c = 0: states that they do not list count in their mean. */
 static double displace_row(const nadir_kkt *kkt, const double *inverse_weights, int64_t i, double *direction)
 {
     const int64_t start = kkt->perturbable->starts[i];
@@ -326,7 +377,7 @@ static double displace_row(const nadir_kkt *kkt, const double *inverse_weights, 
         mass += weight;
         mean += weight * change_of(kkt, e, alpha);
     }
-    mean /= mass;
+    mean = kkt->perturbable->open ? 0 : mean / mass;
     for (int64_t e = start; e < end; e++) {
         const double far = change_of(kkt, e, alpha) - mean;
         const double weighted = far * (inverse_weights != NULL ? inverse_weights[e] : 1);
@@ -445,7 +496,9 @@ nadir_status nadir_stationary_point_make(nadir_context *context, const nadir_pro
                                            source == NADIR_OCCUPANCY_NEAR ? candidate : NULL, point));
     NADIR_CHECK(source == NADIR_OCCUPANCY_COLUMNS ? nadir_expansion_point_columns(context, point)
                                                   : nadir_expansion_point_occupancy(context, point));
-    NADIR_CHECK(nadir_sensitivity_make(context, perturbable, point->X, &self->sensitivity));
+    NADIR_CHECK(perturbable->open
+                    ? NADIR_OK
+                    : nadir_sensitivity_make(context, perturbable, point->X, &self->sensitivity));
 cleanup:
     return status;
 }
@@ -483,6 +536,7 @@ nadir_status nadir_stationary_point_kkt(nadir_context *context, const nadir_occu
         memcpy(kept + n, self->point.d, (size_t)n * sizeof *kept);
     }
     NADIR_CHECK(solve_value(context, kkt, given, kept, &run));
+    NADIR_CHECK(perturbable->open ? nadir_value_order_make(context, n, run.v, &run.order) : NADIR_OK);
     const double distance = find_slacks(context, kkt, &run, ratio);
     NADIR_CHECK(find_unvisited_w(context, kkt, &self->sensitivity, &run));
     NADIR_CHECK(nadir_occupancy_bounds_most(context, bounds, ratio, &lacking));
@@ -497,6 +551,7 @@ nadir_status nadir_stationary_point_kkt(nadir_context *context, const nadir_occu
         kept = NULL;
     }
 cleanup:
+    nadir_value_order_clear(context, &run.order);
     NADIR_RELEASE(context, run.v, ratio, kept);
     return status;
 }

@@ -136,7 +136,7 @@ void nadir_occupancy_bounds_limit_around(const nadir_context *context, const nad
             for (int64_t e = perturbable->starts[i]; e < perturbable->starts[i + 1]; e++) {
                 positive += point->X[e] > 0;
             }
-            const double c = mass_of(nadir_perturbable_rows_length(perturbable, i), positive);
+            const double c = mass_of(nadir_perturbable_rows_allowed(perturbable, i), positive);
             const double part = (point->d[s] + point->off[s]) * perturbable->pi[i] *
                                 nadir_perturbable_rows_alpha(perturbable, i) * c;
             square += part * part;

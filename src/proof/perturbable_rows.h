@@ -28,6 +28,9 @@ typedef struct nadir_perturbable_rows {
     const double *alpha;            /* [count] scales; NULL: all one */
     const double *pi;               /* [count] probabilities */
     double *landing;                /* [entries] problem->landing times e, which adds to v; NULL: zero */
+    bool
+        open; /* rows list the successors that they have in the nominal kernel or in a candidate; all other states are
+                  allowed, too, and have probability zero in both */
     /* All NULL where all entries of the model are here: then the above are arrays of model, policy and set.
      */
     int64_t *own_rows, *own_first, *own_starts;
@@ -39,6 +42,21 @@ nadir_status nadir_perturbable_rows_make(nadir_context *context, const nadir_pro
                                          nadir_perturbable_rows *perturbable);
 void nadir_perturbable_rows_clear(nadir_context *context, nadir_perturbable_rows *perturbable);
 
+/*
+ * Open rows, for sparse models on domain simplex whose allowed entries are too many to be listed: those of the
+ * nominal kernel and of `kernel`. They are for nadir_second_order_prove_large around that kernel alone. Not for rewards
+ * on landing that are not separable, nor for several processes.
+ */
+nadir_status nadir_perturbable_rows_make_open(nadir_context *context, const nadir_problem *problem,
+                                              const nadir_kernel *kernel,
+                                              nadir_perturbable_rows *perturbable);
+
+/* The most entries of rows that are listed where they allow all states: 320 MB. */
+#define NADIR_LISTED_ENTRIES 2e7
+
+/* Whether a proof by nadir_second_order_prove_large needs open rows, and can have them. */
+bool nadir_perturbable_rows_must_be_open(const nadir_problem *problem);
+
 /* The row of the model, and its scale. */
 static inline int64_t nadir_perturbable_rows_row(const nadir_perturbable_rows *perturbable, int64_t i)
 {
@@ -48,6 +66,12 @@ static inline int64_t nadir_perturbable_rows_row(const nadir_perturbable_rows *p
 static inline double nadir_perturbable_rows_alpha(const nadir_perturbable_rows *perturbable, int64_t i)
 {
     return perturbable->alpha != NULL ? perturbable->alpha[i] : 1;
+}
+
+/* How many successors the domain allows row i. */
+static inline int64_t nadir_perturbable_rows_allowed(const nadir_perturbable_rows *perturbable, int64_t i)
+{
+    return perturbable->open ? perturbable->states : perturbable->starts[i + 1] - perturbable->starts[i];
 }
 
 /* The successor of an entry of a row, counted from the start of the row. */

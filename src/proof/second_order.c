@@ -16,6 +16,11 @@
  * w <= (a / c) y, so that a <= |K delta| <= (a / c) kappa(y) radius < a, a contradiction. So every d_P is at
  * most y, and kappa is at most k. Norm and bound need the same w: it is raised where it is small.
  *
+ * Where all rows allow all states, that is too wide: any number of rows may lead to one state. There d_P - d = gamma D^T m
+ * with m = sum_s d_P(s) sum_a pi delta, whose entries sum to zero and whose norm is at most K |delta|, K = |h d_P|,
+ * h_s^2 = sum_a (alpha pi)^2. So K <= |h d| + radius gamma |Phi D h| K, Phi x = x - mean(x), which bounds K, and
+ * kappa <= gamma |Phi D w| K. Both norms are of the operator above: B = |gamma h y|^2 Phi.
+ *
  * Lanczos iterations bound kappa unless the start is unlucky: a proof by them is `numerical`. What the radius
  * alone proves (nadir_displacement_radius) is rigorous.
  */
@@ -39,6 +44,7 @@ enum { LIMITS = 20, PRODUCTS = 40 };
 #define TOLERANCE 0.1  /* of kappa^2, where it is of use */
 #define HOPELESS  1.0  /* kappa above this proves nothing that the radius alone does not */
 #define CLOSED    0.45 /* k above */
+#define ENOUGH    0.1  /* radius gamma |Phi D h| need not be known better */
 #define LEAST_W   4    /* w is raised to at least this many times its mean, or to its largest entry */
 
 typedef struct large {
@@ -104,6 +110,31 @@ static void tighten(const nadir_context *context, large *self)
     }
 }
 
+static bool allows_all(const nadir_perturbable_rows *perturbable)
+{
+    return perturbable->open || perturbable->columns == NULL;
+}
+
+/* y = B z where all rows allow all states: one sum of (gamma y alpha pi)^2 for all. */
+static void apply_rows_to_all(const large *self, const double *z, double *y)
+{
+    const nadir_perturbable_rows *perturbable = self->perturbable;
+    double all = 0;
+    double mean = 0;
+    for (int64_t s = 0; s < perturbable->states; s++) {
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+            const double q = self->problem->gamma * self->y[s] *
+                             nadir_perturbable_rows_alpha(perturbable, i) * perturbable->pi[i];
+            all += q * q;
+        }
+        mean += z[s];
+    }
+    mean /= (double)perturbable->states;
+    for (int64_t t = 0; t < perturbable->states; t++) {
+        y[t] = all * (z[t] - mean);
+    }
+}
+
 /* sums <- B z, both: [states] and ghosts. */
 static void add_rows(const large *self, const double *z, double *sums)
 {
@@ -141,6 +172,10 @@ static nadir_status apply_rows(nadir_context *context, const large *self, const 
     const nadir_exchange *exchange = self->perturbable->exchange;
     if (self->device_rows.step != NULL) {
         return nadir_lmo_device_centred(context, &self->device_rows, self->y, z, y);
+    }
+    if (allows_all(self->perturbable)) {
+        apply_rows_to_all(self, z, y);
+        return NADIR_OK;
     }
     if (exchange == NULL) {
         add_rows(self, z, y);
@@ -243,6 +278,50 @@ cleanup:
     return status;
 }
 
+/* kappa where all rows allow all states (at the head of this file). */
+static nadir_status close_by_norms(nadir_context *context, large *self, double *kappa)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_perturbable_rows *perturbable = self->perturbable;
+    const int64_t n = perturbable->states;
+    double *y = NULL;
+    double *h = NULL;
+    double sum = 0;
+    double share;
+    *kappa = INFINITY;
+    NADIR_NEW(context, y, n);
+    NADIR_NEW(context, h, n);
+    for (int64_t s = 0; s < n; s++) {
+        double square = 0;
+        for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
+            const double part = nadir_perturbable_rows_alpha(perturbable, i) * perturbable->pi[i];
+            square += part * part;
+        }
+        h[s] = sqrt(square);
+        y[s] = self->star.point.d[s] + self->star.point.off[s];
+        sum += h[s] * y[s] * h[s] * y[s];
+    }
+    const double norm = sqrt(sum);
+    if (!(norm > 0)) {
+        *kappa = 0;
+        goto cleanup;
+    }
+    for (int64_t s = 0; s < n; s++) {
+        y[s] *= self->radius / norm;
+    }
+    NADIR_CHECK(bound_norm(context, self, y, h, ENOUGH, &share)); /* radius gamma |Phi D* h| */
+    if (share < 1) {
+        for (int64_t s = 0; s < n; s++) {
+            y[s] *= norm / self->radius / (1 - share);
+        }
+        NADIR_CHECK(bound_norm(context, self, y, self->star.displacement.w, CLOSED, kappa));
+    }
+cleanup:
+    nadir_release(context, y);
+    nadir_release(context, h);
+    return status;
+}
+
 nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_problem *problem,
                                             const nadir_perturbable_rows *perturbable,
                                             const nadir_occupancy_bounds *bounds, double beta,
@@ -250,7 +329,7 @@ nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_
 {
     nadir_status status = NADIR_OK;
     large self = {.problem = problem, .perturbable = perturbable, .beta = beta};
-    double kappa;
+    double kappa = INFINITY;
     NADIR_CHECK(start(context, bounds, candidate, &proof->point, &self));
     tighten(context, &self);
     const double level = nadir_stationary_point_level(&self.star);
@@ -261,9 +340,14 @@ nadir_status nadir_second_order_prove_large(nadir_context *context, const nadir_
     if (self.bounds.empty || !(level - loss < level)) {
         goto cleanup;
     }
-    NADIR_CHECK(close_on_itself(context, &self, &kappa));
-    if (kappa >= CLOSED && isfinite(kappa)) {
-        NADIR_CHECK(bound_norm(context, &self, self.bounds.high, self.star.displacement.w, 0.5, &kappa));
+    if (allows_all(perturbable)) {
+        NADIR_CHECK(close_by_norms(context, &self, &kappa));
+    }
+    if (!(kappa < 0.5)) {
+        NADIR_CHECK(close_on_itself(context, &self, &kappa));
+        if (kappa >= CLOSED && isfinite(kappa)) {
+            NADIR_CHECK(bound_norm(context, &self, self.bounds.high, self.star.displacement.w, 0.5, &kappa));
+        }
     }
     if (isfinite(kappa)) {
         const double lost = nadir_kkt_loss_by_kappa(&self.star.kkt, kappa, self.radius);

@@ -177,10 +177,18 @@ static bool is_sparse(const nadir_problem *problem)
     return problem->uncertainty->domain == NADIR_DOMAIN_SUPPORT && problem->model->dense == NULL;
 }
 
+/* On a device columns that all rows lead to are summed by few threads, which takes minutes at 10^6 states. */
+static bool can_have_open_rows(const nadir_problem *problem)
+{
+    return nadir_perturbable_rows_must_be_open(problem) &&
+           nadir_occupancy_average(problem->occupancy)->device_matrix == NULL;
+}
+
 static bool can_list_rows(const nadir_valid_run *run)
 {
     const double dense = (double)run->problem->rows * (double)run->problem->states;
-    return is_sparse(run->problem) || nadir_allreduce_maximum(run->context, dense) <= NADIR_PROOF_ENTRIES;
+    return is_sparse(run->problem) || can_have_open_rows(run->problem) ||
+           nadir_allreduce_maximum(run->context, dense) <= NADIR_LISTED_ENTRIES;
 }
 
 static bool has_needs(const nadir_valid_run *run, int needs)

@@ -21,9 +21,6 @@
  * support they take up to 13 s at 2000 states. */
 #define NADIR_PROOF_STATES_AFTER 1000
 
-/* The most entries of dense rows that are listed where there are too many states for columns: 320 MB. */
-#define NADIR_PROOF_ENTRIES 2e7
-
 /* How often a candidate is proven: each failure may show a better start for the search. By trial. */
 #define NADIR_PROOF_ATTEMPTS 3
 
@@ -111,7 +108,8 @@ enum {
     NADIR_NEEDS_SECOND_ORDER = 2, /* p = 2 and 0 < tau < infinity */
     NADIR_NEEDS_COLUMNS = 4,      /* columns of D: one process, NADIR_PROOF_STATES */
     NADIR_NEEDS_LARGE = 8,        /* that there are too many states for columns */
-    NADIR_NEEDS_LISTED_ROWS = 16, /* all allowed entries of all rows can be listed: NADIR_PROOF_ENTRIES */
+    NADIR_NEEDS_LISTED_ROWS =
+        16, /* all allowed entries of all rows can be listed: NADIR_LISTED_ENTRIES; or rows be open */
     NADIR_NEEDS_ONE_PROCESS = 32,
     NADIR_NEEDS_KAPPA_PATH = 64, /* the shared proof of many radii */
     NADIR_NEEDS_HOPE = 128,      /* kappa is not known to be far above 1/2 */
