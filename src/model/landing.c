@@ -402,7 +402,9 @@ static nadir_status shape(nadir_context *context, nadir_model *model, const char
     const double row_error = NADIR_ROUND_UNIT * (landing->longest + 8) * 4 * (largest + steepest) +
                              (landing->general ? 0 : 2 * nadir_landing_largest(model)) +
                              2 * model->zeros_error;
-    landing->slack = 1.01 * (row_error / (1 - gamma) + rounding + 4 * NADIR_ROUND_UNIT * steepest);
+    landing->each = gamma == 1 ? 1.01 * row_error : 0;
+    landing->slack =
+        1.01 * ((gamma == 1 ? 0 : row_error / (1 - gamma)) + rounding + 4 * NADIR_ROUND_UNIT * steepest);
 cleanup:
     nadir_release(context, terms);
     return status;

@@ -20,6 +20,7 @@
 #ifndef NADIR_MODEL_LANDING_H
 #define NADIR_MODEL_LANDING_H
 
+#include "core/round.h"
 #include "model/kernel.h"
 #include "model/policy.h"
 
@@ -128,6 +129,13 @@ void nadir_kernel_landings(const nadir_context *context, const nadir_kernel *ker
 /* R_P^pi times sign: [states]. Threaded. */
 void nadir_kernel_rewards(const nadir_context *context, const nadir_kernel *kernel,
                           const nadir_policy *policy, double sign, double *R);
+
+/* Without a discount: what the rounding of shaped rewards does to the return of a kernel that takes so many steps; part of
+ * the slack otherwise. */
+static inline double nadir_landing_drift(const nadir_model *model, double steps)
+{
+    return model->landing.each > 0 ? nadir_round_up(model->landing.each * steps, 4) : 0;
+}
 
 /* From shaped values and returns to those of the model, and back. lower, upper: rounding, and what the
  * decomposition left out, included. */

@@ -82,6 +82,7 @@ typedef struct nadir_landing {
     double shift;   /* mu . g / gamma: the return of shaped rewards less the return, but for the offset */
     double offset;  /* taken from all shaped rewards; returns and values are less by it over 1 - gamma */
     double slack;   /* by which returns may be off by rounding in all this */
+    double each;    /* without a discount: in each step besides */
     double lowest;  /* of the rewards that are given */
     double highest; /* of the same */
     double longest; /* row, in stored transitions, of all processes */

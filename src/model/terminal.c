@@ -1,6 +1,7 @@
 /* terminal.c: models in which the process ends; see terminal.h. */
 #include "model/terminal.h"
 
+#include "core/round.h"
 #include "model/landing.h"
 
 #include <math.h>
@@ -105,14 +106,13 @@ cleanup:
     return status;
 }
 
-/* The first few of the states that are not among `reached`, as text; returns how many there are. */
-static int64_t list_missing(const nadir_model *model, const bool *reached, char *text, size_t size)
+int64_t nadir_terminal_list(const nadir_model *model, const bool *which, bool listed, char *text, size_t size)
 {
     int64_t count = 0;
     size_t used = 0;
     text[0] = '\0';
     for (int64_t s = 0; s < model->states; s++) {
-        if (!reached[s] && ++count <= 8) {
+        if (which[s] == listed && ++count <= 8) {
             const int length =
                 snprintf(text + used, size - used, "%s%lld", count > 1 ? ", " : "", (long long)s);
             used += length > 0 ? (size_t)length : 0;
@@ -136,7 +136,7 @@ nadir_status nadir_terminal_check_policy(nadir_context *context, const nadir_mod
     NADIR_NEW(context, reached, model->states);
     memcpy(reached, model->terminal, (size_t)model->states * sizeof *reached);
     NADIR_CHECK(reach_backwards(context, model, probabilities, reached));
-    const int64_t missing = list_missing(model, reached, list, sizeof list);
+    const int64_t missing = nadir_terminal_list(model, reached, false, list, sizeof list);
     if (missing > 0) {
         status =
             nadir_fail(context, NADIR_ERROR_ILL_POSED,
@@ -349,14 +349,67 @@ nadir_status nadir_terminal_make(nadir_context *context, nadir_model *model, uns
     NADIR_CHECK((asked & NADIR_MARK_GOAL) != 0 ? find_goal(context, model, path)
                                                : find_ends(context, model, path));
     NADIR_CHECK(empty_rows(context, model));
-    if (model->transition_rewards != NULL) {
-        status = nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
-                            "%s: rewards paid on landing are not there yet without a discount: "
-                            "--frozen-rewards pays their means",
-                            path);
-    }
 cleanup:
     nadir_release(context, model->marks);
     model->marks = NULL;
+    return status;
+}
+
+nadir_status nadir_terminal_discounted(nadir_context *context, const nadir_model *model, double discount,
+                                       nadir_model **made)
+{
+    nadir_status status = NADIR_OK;
+    nadir_model_data data;
+    int64_t *starts = NULL;
+    int32_t *columns = NULL;
+    double *values = NULL; /* [nonzeros + rows] probabilities */
+    double *rewards = NULL;
+    int64_t to = 0;
+    NADIR_NEW(context, starts, model->rows + 1);
+    NADIR_NEW(context, columns, model->nonzeros + model->rows);
+    NADIR_NEW(context, values, model->nonzeros + model->rows);
+    NADIR_NEW(context, rewards, model->rows);
+    /* 1 - discount rho at most, rho what the policy sums to: it counts in every step there, and once without a discount */
+    const double off = 2 * NADIR_SUM_ROUNDING + nadir_round_error((double)nadir_model_most_actions(model));
+    const double share = fmax(nadir_round_down(1 - discount - off, 8), 0);
+    for (int64_t s = 0; s < model->states; s++) {
+        for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
+            const nadir_row entries = nadir_model_row(model, row);
+            const bool ends = nadir_model_ends(model, s);
+            starts[row] = to;
+            rewards[row] = model->rewards[row] * (ends ? share : 1);
+            for (int64_t i = 0; !ends && i < entries.count; i++) {
+                if (entries.values[i] > 0) {
+                    columns[to] = (int32_t)nadir_row_column(&entries, i);
+                    values[to++] = entries.values[i];
+                }
+            }
+            if (ends) {
+                columns[to] = (int32_t)s;
+                values[to++] = 1;
+            }
+        }
+    }
+    starts[model->rows] = to;
+    nadir_model_data_default(&data);
+    data.states = model->states;
+    data.rows = model->rows;
+    data.nonzeros = to;
+    data.discount = discount;
+    data.state_rows = model->state_rows;
+    data.row_starts = starts;
+    data.columns = columns;
+    data.probabilities = values;
+    data.rewards = rewards;
+    data.initial = model->initial;
+    data.scales = model->scales;
+    data.radius = model->radius;
+    data.radius_count = model->radius_count;
+    data.norm = model->norm;
+    data.set = model->set;
+    data.domain = model->domain;
+    NADIR_CHECK(nadir_model_create(context, &data, made));
+cleanup:
+    NADIR_RELEASE(context, starts, columns, values, rewards);
     return status;
 }

@@ -34,6 +34,10 @@ static inline bool nadir_model_ends(const nadir_model *model, int64_t state)
     return model->terminal != NULL && model->terminal[state];
 }
 
+/* The first few of the states with which[s] == listed, as text; returns how many there are. which: [states] */
+int64_t nadir_terminal_list(const nadir_model *model, const bool *which, bool listed, char *text,
+                            size_t size);
+
 /* NADIR_ERROR_UNSUPPORTED for a model that ends: `what` is not there without a discount yet. */
 nadir_status nadir_terminal_refuse(nadir_context *context, const nadir_model *model, const char *what);
 
@@ -41,5 +45,11 @@ nadir_status nadir_terminal_refuse(nadir_context *context, const nadir_model *mo
  * pass. */
 nadir_status nadir_terminal_check_policy(nadir_context *context, const nadir_model *model,
                                          const double *probabilities);
+
+/* The same rows with a discount below 1, where terminal states, with a value of 0 or more, stay and pay in each step what
+ * makes up that value or a little less: with rewards of 0 or more, no kernel returns more there than without a discount.
+ * Rewards of rows alone. */
+nadir_status nadir_terminal_discounted(nadir_context *context, const nadir_model *model, double discount,
+                                       nadir_model **made);
 
 #endif

@@ -93,7 +93,8 @@ nadir_status nadir_bellman_bound(nadir_context *context, const nadir_problem *pr
     const double c = nadir_check_offset(fall, problem->gamma, pi.low * fmin(1, size.sum_low),
                                         pi.high * fmax(1, size.sum_high), problem->gap);
     const double mean = nadir_global_dot(context, problem->states, problem->mu, v, &error);
-    const double mass = nadir_global_sum(context, problem->states, problem->mu);
+    /* without a discount the gap has the mass of mu already */
+    const double mass = problem->gamma == 1 ? 1 : nadir_global_sum(context, problem->states, problem->mu);
     const double bound = mean - c * mass - error - 8 * NADIR_ROUND_UNIT * (fabs(c) + fabs(mean));
     *lower = isfinite(bound) ? bound : -INFINITY;
 cleanup:
@@ -479,7 +480,7 @@ static double most_of_kernels(const nadir_context *context, const nadir_problem 
                     .stray = stray,
                     .g_most = -INFINITY};
     const double shaped = most_return(context, &self);
-    if (nominal || model->transition_rewards == NULL) {
+    if (nominal || model->transition_rewards == NULL || problem->gamma == 1) {
         return shaped;
     }
     for (int64_t s = 0; s < model->states; s++) {

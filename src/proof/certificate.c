@@ -12,6 +12,7 @@
 void nadir_setup_clear(nadir_context *context, nadir_setup *asked)
 {
     nadir_uncertainty_clear(context, &asked->uncertainty);
+    nadir_termination_clear(context, &asked->problem);
     nadir_release(context, asked->owned);
     asked->owned = NULL;
 }

@@ -46,6 +46,9 @@ nadir_status nadir_occupancy_bounds_make(nadir_context *context, const nadir_pro
     NADIR_CHECK(nadir_reachable_states(context, problem, reach));
     for (int64_t s = 0; s < n; s++) {
         bounds->high[s] = reach[s] ? bounds->total : 0;
+        if (problem->most != NULL) {
+            bounds->high[s] = fmin(bounds->high[s], problem->most[s]);
+        }
     }
 cleanup:
     nadir_release(context, reach);

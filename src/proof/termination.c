@@ -4,6 +4,7 @@
 #include "core/round.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
+#include "model/terminal.h"
 #include "sets/lmo_by_state.h"
 #include "solve/value.h"
 
@@ -14,6 +15,11 @@
 enum { STEPS = 200 };
 #define SETTLED 1e-7
 
+/* Where durations may be so many times the nominal one, the other bounds are tried; splits for so many states. */
+enum { SPLIT_STATES_MOST = 100 };
+#define CAP_ABOVE   1.25
+#define SPLIT_ABOVE 16
+
 typedef struct longest {
     nadir_problem problem; /* with a rectangular set */
     nadir_uncertainty set;
@@ -23,9 +29,12 @@ typedef struct longest {
     double *v;                  /* [states] -w */
     double *next;               /* [states] 1 + max P^pi w */
     double *ones;               /* [states] */
+    double gap, most;           /* of nadir_problem: gap and longest of this set; 0: not known */
 } longest;
 
-static nadir_status begin(nadir_context *context, const nadir_problem *problem, double factor, longest *self)
+/* split: this state has the whole radius, others 2^(-1/p) of it; -1: all have the whole one. */
+static nadir_status begin(nadir_context *context, const nadir_problem *problem, double factor, int64_t split,
+                          longest *self)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = problem->states;
@@ -37,12 +46,18 @@ static nadir_status begin(nadir_context *context, const nadir_problem *problem, 
         self->set.set = NADIR_SET_S;
         self->set.radii = NULL;
     }
-    NADIR_NEW(context, self->w, 4 * n);
+    NADIR_NEW(context, self->w, 5 * n);
     self->v = self->w + n;
     self->next = self->w + 2 * n;
     self->ones = self->w + 3 * n;
+    double *radii = self->w + 4 * n;
     for (int64_t s = 0; s < n; s++) {
         self->ones[s] = 1;
+        radii[s] =
+            s == split ? self->set.radius : nadir_round_up(self->set.radius * pow(2, -1 / self->set.p), 8);
+    }
+    if (split >= 0) {
+        self->set.radii = radii;
     }
     NADIR_CHECK(nadir_lmo_rectangular_make(context, &self->problem, factor, &self->lmo));
     NADIR_CHECK(nadir_occupancy_solve(context, problem->occupancy, 1, self->ones, self->w, NULL));
@@ -100,7 +115,7 @@ cleanup:
 }
 
 /* What rows of all kernels add to w is proven by weak duality; the rest is one pass over the nominal rows. */
-static nadir_status conclude(nadir_context *context, longest *self, nadir_problem *known)
+static nadir_status conclude(nadir_context *context, longest *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_problem *problem = &self->problem;
@@ -128,29 +143,23 @@ static nadir_status conclude(nadir_context *context, longest *self, nadir_proble
     const double rest = least - rounding; /* w - P^pi w is at least this */
     const double mean = nadir_vector_dot(problem->states, problem->mu, self->w, &error);
     if (rest > 0.5 && isfinite(mean)) {
-        known->gap = nadir_round_down(rest / (mean + error), 16);
-        known->longest = nadir_round_up(largest / rest, 8);
+        self->gap = nadir_round_down(rest / (mean + error), 16);
+        self->most = nadir_round_up(largest / rest, 8);
     }
 cleanup:
     nadir_release(context, products);
     return status;
 }
 
-nadir_status nadir_termination_prove(nadir_context *context, nadir_problem *problem, double factor)
+/* *gap and *most of one rectangular set. */
+static nadir_status prove(nadir_context *context, const nadir_problem *problem, double factor, int64_t split,
+                          double *gap, double *most)
 {
     nadir_status status = NADIR_OK;
-    longest self = {0};
+    longest self = {.most = INFINITY};
     bool ends = true;
     double rise = INFINITY;
-    if (problem->gamma != 1) {
-        return NADIR_OK;
-    }
-    problem->gap = 0;
-    problem->longest = INFINITY;
-    if (problem->uncertainty->domain == NADIR_DOMAIN_FREE) {
-        return NADIR_OK;
-    }
-    NADIR_CHECK(begin(context, problem, factor, &self));
+    NADIR_CHECK(begin(context, problem, factor, split, &self));
     NADIR_CHECK(respond(context, &self, &rise));
     for (int step = 0; step < STEPS && ends && rise > SETTLED; step++) {
         NADIR_CHECK(evaluate(context, &self, &ends));
@@ -159,9 +168,62 @@ nadir_status nadir_termination_prove(nadir_context *context, nadir_problem *prob
         }
     }
     if (ends && rise < 0.25) {
-        NADIR_CHECK(conclude(context, &self, problem));
+        NADIR_CHECK(conclude(context, &self));
     }
+    *gap = self.gap;
+    *most = self.most;
 cleanup:
     finish(context, &self);
     return status;
+}
+
+/* The non-rectangular ball lies in the union over all states: the worst of them. */
+static nadir_status prove_split(nadir_context *context, nadir_problem *problem, double factor)
+{
+    double least = INFINITY;
+    double most = 0;
+    for (int64_t s = 0; s < problem->states && least > problem->gap; s++) {
+        double gap;
+        double all;
+        if (!nadir_model_ends(problem->model, s)) {
+            NADIR_TRY(prove(context, problem, factor, s, &gap, &all));
+            least = fmin(least, gap);
+            most = fmax(most, all);
+        }
+    }
+    if (least > problem->gap) {
+        problem->gap = least;
+        problem->longest = fmin(problem->longest, most);
+    }
+    return NADIR_OK;
+}
+
+void nadir_termination_clear(nadir_context *context, nadir_problem *problem)
+{
+    nadir_release(context, problem->most);
+    problem->most = NULL;
+}
+
+nadir_status nadir_termination_prove(nadir_context *context, nadir_problem *problem, double factor)
+{
+    const nadir_uncertainty *set = problem->uncertainty;
+    if (problem->gamma != 1) {
+        return NADIR_OK;
+    }
+    nadir_termination_clear(context, problem);
+    problem->gap = 0;
+    problem->longest = INFINITY;
+    if (set->domain == NADIR_DOMAIN_FREE) {
+        return NADIR_OK;
+    }
+    NADIR_TRY(prove(context, problem, factor, -1, &problem->gap, &problem->longest));
+    const double nominal = 1 / nadir_vector_sum(problem->states, problem->d);
+    if (set->set == NADIR_SET_NONRECT && problem->gap * CAP_ABOVE < nominal) {
+        NADIR_TRY(nadir_duration_cap(context, problem, factor));
+    }
+    if (set->set == NADIR_SET_NONRECT && problem->gap * SPLIT_ABOVE < nominal &&
+        problem->states <= SPLIT_STATES_MOST) {
+        NADIR_TRY(prove_split(context, problem, factor));
+    }
+    return NADIR_OK;
 }

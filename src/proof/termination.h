@@ -11,8 +11,14 @@
 
 #include "sets/uncertainty.h"
 
-/* Sets gap and longest of the problem for the set with all radii times `factor`; gap 0: some kernel may not end. Does
- * nothing for models with a discount. On domain free, where D_P 1 may be anything, nothing is known. */
+/* Sets gap, longest and most of the problem for the set with all radii times `factor`; gap 0: some kernel may not end.
+ * Does nothing for models with a discount. On domain free, where D_P 1 may be anything, nothing is known. */
 nadir_status nadir_termination_prove(nadir_context *context, nadir_problem *problem, double factor);
+
+/* Releases `most`. */
+void nadir_termination_clear(nadir_context *context, nadir_problem *problem);
+
+/* Improves gap and sets most for the non-rectangular ball, p < infinity, if it can (duration_cap.c). */
+nadir_status nadir_duration_cap(nadir_context *context, nadir_problem *problem, double factor);
 
 #endif

@@ -21,6 +21,7 @@
  * (a discount; domain free; several radii; a large model). */
 typedef struct nadir_trap {
     double low, high;
+    char states[256]; /* the first of the states that the latter does not leave */
 } nadir_trap;
 
 nadir_status nadir_trap_find(nadir_context *context, const nadir_problem *problem, nadir_trap *trap);

@@ -117,24 +117,29 @@ static nadir_status pose(nadir_verify_run *run, bool *posed)
     return NADIR_OK;
 }
 
+static double drift_of(const nadir_verify_run *run)
+{
+    return nadir_landing_drift(run->model, 1 / run->asked.problem.gap);
+}
+
 /* Bounds on the return of the kernel, or one on that of all kernels, as the user counts: signs turned back, and
  * rewards as the model has them. */
 static double low_of(const nadir_verify_run *run)
 {
     const bool best = run->asked.problem.model != NULL && run->asked.problem.sign < 0;
-    return nadir_landing_lower(run->model, best ? -run->high : run->low);
+    return nadir_landing_lower(run->model, (best ? -run->high : run->low) - drift_of(run));
 }
 
 static double high_of(const nadir_verify_run *run)
 {
     const bool best = run->asked.problem.model != NULL && run->asked.problem.sign < 0;
-    return nadir_landing_upper(run->model, best ? -run->low : run->high);
+    return nadir_landing_upper(run->model, (best ? -run->low : run->high) + drift_of(run));
 }
 
 static double proven_of(const nadir_verify_run *run)
 {
-    return run->asked.problem.sign > 0 ? nadir_landing_lower(run->model, run->lower)
-                                       : nadir_landing_upper(run->model, -run->lower);
+    return run->asked.problem.sign > 0 ? nadir_landing_lower(run->model, run->lower - drift_of(run))
+                                       : nadir_landing_upper(run->model, drift_of(run) - run->lower);
 }
 
 /* A number of the witness, as the problem has signs and rewards. */
@@ -620,8 +625,8 @@ static nadir_status check_claims(nadir_verify_run *run)
     const bool worst = problem->sign > 0;
     const double J = problem->sign * problem->J;
     compare_number(run, "nominal_return", "nominal return", witness->nominal_return,
-                   nadir_landing_lower(run->model, J - problem->J_error),
-                   nadir_landing_upper(run->model, J + problem->J_error));
+                   nadir_landing_lower(run->model, J - problem->J_error - drift_of(run)),
+                   nadir_landing_upper(run->model, J + problem->J_error + drift_of(run)));
     compare_number(run, "robust_return", "return of the kernel", witness->robust_return, low_of(run),
                    high_of(run));
     compare_number(run, "lambda", "penalty of the kernel", witness->lambda,

@@ -208,6 +208,13 @@ static bool has_needs(const nadir_valid_run *run, int needs)
 
 /* ---------------------------------------------------------------------------------------- proofs */
 
+/* Without a discount searches, also for what proofs take, may meet kernels that never end: then they have found nothing. */
+static nadir_status unless_endless(const nadir_valid_run *run, nadir_status status)
+{
+    const bool endless = status == NADIR_ERROR_ILL_POSED || status == NADIR_ERROR_NOT_CONVERGED;
+    return run->problem->gamma == 1 && endless ? NADIR_OK : status;
+}
+
 /* At tau = 0 where the ball does not matter, which proves kernels inside the ball; then at the best tau; then at tau =
  * 0, the bound of the s-rectangular ball, unless the best tau is above the one that the search began with: the bound is
  * concave in tau. With
@@ -337,7 +344,7 @@ static nadir_status prove_by(nadir_valid_run *run, nadir_proof_method method)
     case NADIR_PROVE_LARGE:
         return nadir_derivation_large(context, &run->derivation);
     case NADIR_PROVE_LAGRANGIAN:
-        return prove_lagrangian(run);
+        return unless_endless(run, prove_lagrangian(run));
     case NADIR_PROVE_ENCLOSING:
         return prove_enclosing(run);
     }
@@ -437,13 +444,6 @@ static nadir_status prove(nadir_valid_run *run)
     return NADIR_OK;
 }
 
-/* Without a discount further searches may meet kernels that never end: then they have found nothing. */
-static nadir_status unless_endless(const nadir_valid_run *run, nadir_status status)
-{
-    const bool endless = status == NADIR_ERROR_ILL_POSED || status == NADIR_ERROR_NOT_CONVERGED;
-    return run->problem->gamma == 1 && endless ? NADIR_OK : status;
-}
-
 /* Searches from the kernel of the Lagrangian bound that the proof has found. */
 static nadir_status search_again(nadir_valid_run *run, bool *better)
 {
@@ -469,10 +469,11 @@ static nadir_status search_further(nadir_valid_run *run, bool *better)
     const nadir_robust_settings *settings = run->settings;
     const double begun = nadir_clock_seconds();
     *better = false;
-    NADIR_TRY(nadir_has_further_starts(run->problem)
-                  ? nadir_multistart_further(run->context, run->problem, run->beta, settings->tolerance,
-                                             settings->iterations_limit, &run->evaluation->candidate, better)
-                  : NADIR_OK);
+    if (nadir_has_further_starts(run->problem)) {
+        NADIR_TRY(unless_endless(
+            run, nadir_multistart_further(run->context, run->problem, run->beta, settings->tolerance,
+                                          settings->iterations_limit, &run->evaluation->candidate, better)));
+    }
     run->evaluation->robust_time += nadir_clock_seconds() - begun;
     return NADIR_OK;
 }

@@ -4,6 +4,7 @@
 #include "core/context.h"
 #include "core/round.h"
 #include "model/landing.h"
+#include "model/terminal.h"
 #include "proof/certificate.h"
 #include "proof/termination.h"
 #include "proof/trap.h"
@@ -12,6 +13,7 @@
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --------------------------------------------------------------------------------------- methods */
@@ -187,8 +189,9 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *s
     const nadir_model *model = problem->model;
     const double sign = problem->sign;
     /* The return of the search may be outside the bounds by rounding. */
-    const double lower = lower_of(problem, evaluation);
-    const double upper = upper_of(problem, evaluation);
+    const double drift = problem->gamma == 1 ? nadir_landing_drift(model, evaluation->lasts + 1) : 0;
+    const double lower = lower_of(problem, evaluation) - drift;
+    const double upper = upper_of(problem, evaluation) + drift;
     nadir_backend_statistics statistics;
     nadir_occupancy_statistics(solver->occupancy, &statistics);
     const double lowest = nadir_landing_lower(model, sign > 0 ? lower : -upper);
@@ -200,10 +203,10 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *s
         .penalty = sign * nadir_evaluation_penalty(problem, evaluation),
         .lower_bound = lowest,
         .upper_bound = highest,
-        .certified =
-            settings->certify != NADIR_CERTIFY_OFF && evaluation->proof != NADIR_PROOF_NONE &&
-            !evaluation->vague &&
-            nadir_evaluation_is_narrow(problem, settings, evaluation, model->landing.slack, highest - lowest),
+        .certified = settings->certify != NADIR_CERTIFY_OFF && evaluation->proof != NADIR_PROOF_NONE &&
+                     !evaluation->vague &&
+                     nadir_evaluation_is_narrow(problem, settings, evaluation, model->landing.slack + drift,
+                                                highest - lowest),
         .certificate = nadir_proof_name(evaluation->proof),
         .bound = nadir_bound_name(evaluation->bound),
         .kappa = evaluation->kappa,
@@ -262,7 +265,9 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
                                 ? make_refusal(setup, factors[i], &evaluations[i])
                                 : make_result(solver, setup, factors[i], settings, &evaluations[i]);
         made.valid_radius = valid_radius;
-        made.trap_radius_low = trap.low;
+        made.trap_radius_low = setup->uncertainty.radii == NULL && isfinite(made.duration_bound)
+                                   ? fmax(trap.low, fmin(made.radius, trap.high))
+                                   : trap.low;
         made.trap_radius_high = trap.high;
         short_of = evaluations[i].candidate.converged || evaluations[i].refused
                        ? short_of
@@ -317,11 +322,14 @@ nadir_radius_evaluator *nadir_evaluator_for(const nadir_uncertainty *set, double
 }
 
 /* Without a discount: what can be asked, and what of it can be proven; changes the settings. */
-static nadir_status check_endless(nadir_context *context, const nadir_problem *problem, bool further,
-                                  nadir_robust_settings *settings)
+static nadir_status check_endless(nadir_context *context, const nadir_problem *problem, double factor,
+                                  bool further, nadir_robust_settings *settings)
 {
     const nadir_uncertainty *set = problem->uncertainty;
     const nadir_model *model = problem->model;
+    const double radius = factor * set->radius;
+    nadir_trap trap;
+    char text[512];
     if (problem->gamma != 1 || set->idle) {
         return NADIR_OK;
     }
@@ -339,20 +347,74 @@ static nadir_status check_endless(nadir_context *context, const nadir_problem *p
     if (problem->gap > 0) {
         return NADIR_OK;
     }
+    NADIR_TRY(nadir_trap_find(context, problem, &trap));
+    if (trap.high <= radius) {
+        (void)snprintf(text, sizeof text,
+                       "the ball of radius %g holds a kernel that never leaves {%s} (distance %.4g)", radius,
+                       trap.states, trap.high);
+    } else {
+        (void)snprintf(
+            text, sizeof text,
+            "no kernel of the ball of radius %g was found that never ends, and none is excluded: up to "
+            "radius %.4g every kernel ends",
+            radius, trap.low > 0 ? trap.low : 0);
+    }
     if (!model->reaches) {
         return nadir_fail(
             context, NADIR_ERROR_ILL_POSED,
-            "the ball of radius %g may hold a kernel that never ends: its return is unbounded, or not "
-            "known; a smaller radius or a discount below 1 has an answer",
-            set->radius);
+            "%s; the worst return is unbounded or not known: take a smaller radius, or a discount below 1",
+            text);
     }
     nadir_log(context, NADIR_LOG_WARNING,
-              "kernels of the ball of radius %g may never end: the probability is attained, and no bound "
-              "below it is "
-              "proven",
-              set->radius);
+              "%s; the probability is attained, and bounded from below by that with a discount alone", text);
     settings->certify = NADIR_CERTIFY_OFF;
     return NADIR_OK;
+}
+
+/* Past the trap radius the probability of kernels that stay for ever is still at least what it is with a discount: J^gamma
+ * <= J for every gamma. The best of some is taken. */
+static nadir_status bound_by_discount(nadir_context *context, const nadir_solver *solver,
+                                      const nadir_ball *ball, const nadir_robust_settings *settings,
+                                      nadir_robust *result)
+{
+    /* times the nominal duration: until the discount counts */
+    static const double durations[] = {4, 32, 256, 2048};
+    nadir_status status = NADIR_OK;
+    nadir_robust_settings use;
+    nadir_evaluator *further;
+    nadir_model *model = NULL;
+    nadir_solver *with = NULL;
+    NADIR_CHECK(nadir_robust_settle(context, settings, &use, &further));
+    if (result->size < sizeof *result || solver->model->discount != 1 || !solver->model->reaches ||
+        use.optimistic || use.certify == NADIR_CERTIFY_OFF || isfinite(result->duration_bound)) {
+        return NADIR_OK;
+    }
+    for (int i = 0; i < (int)(sizeof durations / sizeof *durations); i++) {
+        nadir_robust found = {.size = sizeof found};
+        const double discount = 1 - 1 / (durations[i] * (1 + result->duration));
+        NADIR_CHECK(nadir_terminal_discounted(context, solver->model, discount, &model));
+        NADIR_CHECK(nadir_solver_create(context, model, solver->policy, NULL, &with));
+        status = nadir_robust_warm(context, with, ball, &use, NULL, &found, NULL);
+        if (status != NADIR_OK && status != NADIR_ERROR_NOT_CONVERGED &&
+            status != NADIR_ERROR_VERIFICATION) { /* which proves nothing */
+            goto cleanup;
+        }
+        status = NADIR_OK;
+        if (found.certificate != NULL &&
+            strcmp(found.certificate, nadir_proof_name(NADIR_PROOF_RIGOROUS)) == 0 &&
+            found.lower_bound > result->lower_bound) {
+            result->lower_bound = found.lower_bound;
+            result->bound = "discounted";
+        }
+        nadir_solver_free(with);
+        nadir_model_free(model);
+        with = NULL;
+        model = NULL;
+    }
+cleanup:
+    nadir_solver_free(with);
+    nadir_model_free(model);
+    return status;
 }
 
 /* The longest duration of kernels: the end itself is no step. */
@@ -366,16 +428,20 @@ static nadir_status evaluate_endless(nadir_context *context, const nadir_problem
                                      const nadir_robust_settings *settings, int64_t count,
                                      const double *factors, nadir_evaluation *evaluations)
 {
+    nadir_status status = NADIR_OK;
+    nadir_problem each = *problem;
+    each.most = NULL;
     for (int64_t i = 0; i < count; i++) {
-        nadir_problem each = *problem;
         nadir_robust_settings use = *settings;
-        NADIR_TRY(nadir_termination_prove(context, &each, factors[i]));
-        NADIR_TRY(check_endless(context, &each, false, &use));
+        NADIR_CHECK(nadir_termination_prove(context, &each, factors[i]));
+        NADIR_CHECK(check_endless(context, &each, factors[i], false, &use));
         evaluations[i].lasts = lasts_of(&each);
-        NADIR_TRY(nadir_evaluator_for(each.uncertainty, factors[i])(context, &each, &use, factors[i], NULL,
-                                                                    &evaluations[i]));
+        NADIR_CHECK(nadir_evaluator_for(each.uncertainty, factors[i])(context, &each, &use, factors[i], NULL,
+                                                                      &evaluations[i]));
     }
-    return NADIR_OK;
+cleanup:
+    nadir_termination_clear(context, &each);
+    return status;
 }
 
 /* Whether models that are spread over processes can be evaluated so; further: by a method of another table. */
@@ -411,6 +477,7 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
     NADIR_CHECK(nadir_robust_settle(context, settings, &use, &further));
     NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
     NADIR_CHECK(check_spread(context, &setup.problem, further != NULL));
+    NADIR_CHECK(further != NULL ? check_endless(context, &setup.problem, 1, true, &use) : NADIR_OK);
     NADIR_CHECK(check_factors(context, setup.uncertainty.radius, count, factors));
     NADIR_NEW_ZERO(context, evaluations, count);
     nadir_evaluator *evaluate = further != NULL            ? further
@@ -459,7 +526,7 @@ nadir_status nadir_robust_warm(nadir_context *context, nadir_solver *solver, con
     NADIR_CHECK(nadir_robust_settle(context, settings, &use, &further));
     NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
     NADIR_CHECK(check_spread(context, &setup.problem, further != NULL));
-    NADIR_CHECK(check_endless(context, &setup.problem, further != NULL, &use));
+    NADIR_CHECK(check_endless(context, &setup.problem, factor, further != NULL, &use));
     nadir_radius_evaluator *evaluate = nadir_evaluator_for(&setup.uncertainty, factor);
     evaluation.lasts = lasts_of(&setup.problem);
     NADIR_CHECK(further != NULL ? further(context, &setup.problem, &use, 1, &factor, &evaluation)
@@ -475,5 +542,6 @@ nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver, c
                                  const nadir_robust_settings *settings, nadir_robust *result,
                                  nadir_worst **worst)
 {
-    return nadir_robust_warm(context, solver, ball, settings, NULL, result, worst);
+    const nadir_status status = nadir_robust_warm(context, solver, ball, settings, NULL, result, worst);
+    return status == NADIR_OK ? bound_by_discount(context, solver, ball, settings, result) : status;
 }

@@ -33,6 +33,8 @@
 #define ROUGH 1e-6
 /* Steps shorter than this are not tried. */
 #define SHORTEST 1e-9
+/* Occupancies and probabilities are known to this where kernels may never end. */
+#define NEGLIGIBLE 1e-6
 /* Least curvature of a proximal step, as a share of that with which a step of the length of the radius uses up
  * the gap: where the return is concave or linear it is nearly the linear step. */
 #define LEAST_CURVATURE 1e-3
@@ -122,9 +124,8 @@ nadir_status nadir_frank_wolfe_place(nadir_context *context, nadir_frank_wolfe_p
     return NADIR_OK;
 }
 
-nadir_status nadir_frank_wolfe_evaluate(nadir_context *context, nadir_frank_wolfe *self,
-                                        const nadir_frank_wolfe_point *warm_start,
-                                        nadir_frank_wolfe_point *point)
+static nadir_status evaluate(nadir_context *context, nadir_frank_wolfe *self,
+                             const nadir_frank_wolfe_point *warm_start, nadir_frank_wolfe_point *point)
 {
     double error;
     self->evaluations++;
@@ -141,6 +142,40 @@ nadir_status nadir_frank_wolfe_evaluate(nadir_context *context, nadir_frank_wolf
     }
     point->J = nadir_global_dot(context, self->problem->states, self->problem->mu, point->v, &error);
     return NADIR_OK;
+}
+
+/* Whether the point, as solved, is that of a kernel that ends: occupancies are not negative, probabilities as such. */
+static bool seems_to_end(const nadir_frank_wolfe *self, const nadir_frank_wolfe_point *point)
+{
+    bool ends = true;
+    for (int64_t s = 0; s < self->problem->states; s++) {
+        const double chance = self->problem->sign * point->v[s];
+        ends = ends && point->d[s] >= -NEGLIGIBLE && isfinite(point->d[s]) &&
+               (!self->problem->model->reaches || (chance >= -NEGLIGIBLE && chance <= 1 + NEGLIGIBLE));
+    }
+    return ends;
+}
+
+/* Where some kernels may never end, those that do not return no less than any other: a step to them is none, and kernels
+ * on the way to them end. */
+nadir_status nadir_frank_wolfe_evaluate(nadir_context *context, nadir_frank_wolfe *self,
+                                        const nadir_frank_wolfe_point *warm_start,
+                                        nadir_frank_wolfe_point *point)
+{
+    const nadir_problem *problem = self->problem;
+    const nadir_status status = evaluate(context, self, warm_start, point);
+    if (problem->gamma != 1 || problem->gap > 0) {
+        return status;
+    }
+    if (status == NADIR_ERROR_ILL_POSED || status == NADIR_ERROR_NOT_CONVERGED) {
+        NADIR_TRY(nadir_frank_wolfe_place(context, point, problem->states, problem->v, problem->d));
+        point->J = INFINITY;
+        return NADIR_OK;
+    }
+    if (status == NADIR_OK && !seems_to_end(self, point)) {
+        point->J = INFINITY;
+    }
+    return status;
 }
 
 /* The linear step, and the gap. */

@@ -22,6 +22,7 @@
 #include <math.h>
 #include <string.h>
 
+#define ENDS        1e-4 /* share of the nominal kernel in one that never ends */
 #define SOLVE_ERROR 1e-9 /* no solve is worse, relative to the largest value */
 enum { IDLE = 20 };      /* steps without progress that end it; policy iteration needs a few in all */
 
@@ -94,7 +95,16 @@ static nadir_status evaluate(nadir_context *context, search *self, nadir_kernel 
     const nadir_problem *problem = self->problem;
     double error;
     NADIR_TRY(make_kernel(context, self, kernel));
-    NADIR_TRY(nadir_kernel_solver_set(context, &self->solver, *kernel));
+    nadir_status status = nadir_kernel_solver_set(context, &self->solver, *kernel);
+    if (status == NADIR_ERROR_ILL_POSED &&
+        problem->gamma == 1) { /* never ends: with a share of the nominal one it does */
+        nadir_kernel *ends = NULL;
+        NADIR_TRY(nadir_kernel_mix(context, problem->model, *kernel, problem->kernel, ENDS, &ends));
+        nadir_kernel_free(*kernel);
+        *kernel = ends;
+        status = nadir_kernel_solver_set(context, &self->solver, *kernel);
+    }
+    NADIR_TRY(status);
     NADIR_TRY(nadir_kernel_solver_value(context, &self->solver, self->v, NULL));
     self->J = nadir_global_dot(context, problem->states, problem->mu, self->v, &error);
     return NADIR_OK;

@@ -1,6 +1,8 @@
 /* uncertainty.c: what the user asked for, what the model says, and the defaults, settled into one set. */
 #include "sets/uncertainty.h"
 
+#include "model/terminal.h"
+
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 
@@ -182,6 +184,12 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
     }
     if (scales != NULL) {
         made.scales = memcpy(next, scales, (size_t)model->rows * sizeof *scales);
+        for (int64_t s = 0; s < model->states; s++) { /* the end is known, whatever the ball says */
+            for (int64_t row = model->state_rows[s];
+                 nadir_model_ends(model, s) && row < model->state_rows[s + 1]; row++) {
+                next[row] = 0;
+            }
+        }
     }
     NADIR_CHECK(fill_weights(context, model, policy, &made, made.owned));
     made.W = made.owned;

@@ -80,6 +80,7 @@ typedef struct nadir_problem {
     /* Without a discount (proof/termination.h): */
     double gap;            /* at most 1 / mu . D_P 1 for all kernels of the set; 0: not known */
     double longest;        /* at least max D_P 1, likewise; infinity: not known */
+    double *most;          /* [states] d_P of no kernel of the set is above it; NULL: not known */
     double sign;           /* 1, or -1 when rewards and values are negated */
     const double *rewards; /* [rows] R(s, a), shaped (model/landing.h), as all values and returns here */
     const double *R;       /* [states] R^pi of the nominal kernel */

@@ -141,7 +141,7 @@ static double rounding_of(const proper_search *self)
     for (int64_t s = 0; s < self->model->states; s++) {
         largest = fmax(largest, fabs(self->v[s]));
     }
-    return nadir_bellman_rounding(&size, 1, 1, reward, largest);
+    return nadir_bellman_rounding(&size, 1, 1, reward, largest) + nadir_landing_drift(self->model, 1);
 }
 
 /* At least max over all policies of mu . D 1; infinity: some policy may not end. */
@@ -213,7 +213,7 @@ nadir_status nadir_proper_optimum(nadir_context *context, const nadir_kernel *ke
     NADIR_CHECK(nadir_value_check_rows(context, kernel, run.policy, 1, run.v, &check));
     const double mean = nadir_global_dot(context, run.model->states, run.model->initial, run.v, &rounding);
     result->nominal_optimum = fmin(fmax(mean, check.lower), check.upper);
-    result->lower_bound = check.lower;
+    result->lower_bound = check.lower - nadir_landing_drift(run.model, 1 / check.gap);
     result->upper_bound = fmax(bound_above(context, &run), check.lower);
     result->residual = fmax(0, run.excess);
     result->stop_reason = nadir_stop_name(run.stable ? NADIR_STOP_STABLE : NADIR_STOP_ITERATIONS);

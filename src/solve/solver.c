@@ -122,8 +122,9 @@ static nadir_status certify(nadir_context *context, nadir_solver *solver)
                           value->J, nadir_occupancy_backend(solver->occupancy), check.lower, check.upper);
     }
     nominal->nominal_return = nadir_landing_return(solver->model, value->J);
-    nominal->lower_bound = nadir_landing_lower(solver->model, fmin(check.lower, value->J));
-    nominal->upper_bound = nadir_landing_upper(solver->model, fmax(check.upper, value->J));
+    const double drift = nadir_landing_drift(solver->model, 1 / check.gap);
+    nominal->lower_bound = nadir_landing_lower(solver->model, fmin(check.lower, value->J) - drift);
+    nominal->upper_bound = nadir_landing_upper(solver->model, fmax(check.upper, value->J) + drift);
     nominal->certified = nominal->upper_bound - nominal->lower_bound <= CERTIFIED_WIDTH * scale;
     nominal->residual = check.residual;
     nominal->return_difference = fabs(value->J - value->J_dual);

@@ -90,13 +90,49 @@ traps ruin3.csv 3 uniform support 1 1
 traps ruin10.csv 10 uniform simplex 0.745355992500 0.745355992500
 traps lake.csv 15 uniform support 1.05409255339 1.33333333333
 traps lake.csv 15 uniform simplex 0.876171654 1.29099444874
+# The row of state 1, (0: 1/3, 1: 1/3, 2: 1/3) moved to (1: 1/2, 2: 1/2), keeps {1, 2, 3} closed: sqrt(1/9 + 2/36).
+traps lake.csv 15 lake_best.csv support 0.408248290464 0.408248290464
 
-# Past them: a probability is attained, nothing but 0 is proven; a return is not.
+# How long kernels last: no more than proven, no less than chance finds (undiscounted prototype), next to what is known.
+lasts() { # file, goal, start, policy, radius, longest kernel known, bound
+    run evaluate "$1" --goal "$2" --initial "$3" --policy "$4" --domain support --radius "$5" --json
+    awk -v a="$(number duration_bound)" -v low="$6" -v high="$7" 'BEGIN { exit !(a >= low && a <= high) }' ||
+        complain "expected duration_bound between $6 and $7, found $(number duration_bound)"
+}
+lasts ruin3.csv 3 1 uniform 0.8 10.0388 12.5
+lasts ruin3.csv 3 1 uniform 0.9 20.0404 34
+lasts lake.csv 15 0 lake_best.csv 0.1 48.7 71
+lasts lake.csv 15 0 lake_best.csv 0.3 48.7 971
+
+# Past them: a probability is attained, and at least that with a discount; a return is neither.
 run evaluate ruin3.csv --goal 3 --initial 1 --policy uniform --domain support --radius 1.2 --json
 expect_status 0
 expect_json certified false
 expect_json bound '"rewards"'
-expect_failure 4 "may hold a kernel that never ends" evaluate steps5.csv --discount 1 --policy uniform --radius 3
+expect_err "never leaves {1, 2} (distance 1)"
+expect_failure 4 "holds a kernel that never leaves {1, 2, 3, 4} (distance 0.79" evaluate steps5.csv --discount 1 \
+    --policy uniform --radius 3
+# From 0 to the goal, or to 1, which is left by 0.05 to each end: nothing can be done but stay there and lose 0.1 sqrt(2).
+printf '%s\n' idstatefrom,idaction,idstateto,probability,reward 0,0,1,0.5,0 0,0,2,0.5,0 1,0,1,0.9,0 1,0,2,0.05,0 \
+    1,0,3,0.05,0 2,0,2,1,0 3,0,3,1,0 >linger.csv
+run evaluate linger.csv --goal 2 --initial 0 --policy uniform --domain support --radius 0.2 --set s --json
+expect_status 0
+expect_json bound '"discounted"'
+close robust_return 0.358578643762690
+awk -v low="$(number lower_bound)" 'BEGIN { exit !(low > 0.3585 && low < 0.358578643763) }' ||
+    complain "expected a lower bound between 0.3585 and the worst case, found $(number lower_bound)"
+
+# Rewards paid on landing are values of the states where one lands: a goal of value 1.
+sed 's/,0$//' linger.csv | awk -F, 'NR == 1 { print $0 ",reward" } NR > 1 { print $0 "," ($3 == 2 && $1 != 2) }' |
+    sed 's/,reward,reward/,reward/' >paid.csv
+for set in nonrect s sa; do
+    run evaluate linger.csv --goal 2 --initial 0 --policy uniform --domain support --radius 0.1 --set $set --json
+    expect_json certified true
+    chance=$(number robust_return)
+    run evaluate paid.csv --discount 1 --initial 0 --policy uniform --domain support --radius 0.1 --set $set --json
+    expect_json certified true
+    close robust_return "$chance"
+done
 
 # Many radii, the largest radius, the gradient and shares of the penalty.
 run sweep lake.csv --goal 15 --initial 0 --policy uniform --domain support --radius 0.05:0.1:2 --json
@@ -142,5 +178,20 @@ if [[ -f $folder/two_dice.drn ]]; then
         --domain support --json
     close nominal_return 0.0277777777777778
     close robust_return 0.0227152746569
+fi
+
+# Patients: the optimum, and worst cases that are proven, for the policy in the file.
+if [[ -f $folder/icu_sepsis.npz ]] && command -v unzip >/dev/null; then
+    patients=("$folder/icu_sepsis.npz" --goal 714 --avoid 713)
+    unzip -p "$folder/icu_sepsis.npz" expert_policy.npy >expert.npy
+    run solve "${patients[@]}" --out best.npy --json
+    close nominal_optimum 0.875141699610
+    run sweep "${patients[@]}" --policy expert.npy --radius 0.01:0.03:2 --domain support --json
+    expect_status 0
+    expect_out '"nominal_return": 0.78184489025'
+    expect_out '"robust_return": 0.77980881567'
+    expect_out '"robust_return": 0.77575658766'
+    expect_out '"certified": true'
+    ! grep -q '"certified": false' stdout.txt || complain "expected both radii to be certified"
 fi
 finish
