@@ -121,8 +121,9 @@ static void pair_begin(const nadir_context *context, spectral_pair *pair)
     pair->Wd_size = nadir_round_up(nadir_up_norm_2(context, n, Wd), 1);
     pair->d_size = nadir_up_norm_1(context, n, problem->d);
     pair->v_size = subtract_mean_norm(context, n, problem->v, pair->v, &rounding);
-    /* v_error is a residual over this gap */
-    const double gap = 1 - problem->gamma * nadir_occupancy_average(problem->occupancy)->norm;
+    /* v_error is |R^pi + gamma P^pi v - v| at most, all rounding included, over this very number (solve/value.c), so
+     * that its own rounding cancels; infinite where that is not positive */
+    const double gap = nadir_occupancy_gap(problem->occupancy);
     const double residual = gap > 0 ? nadir_round_up(problem->v_error * gap, 4) : INFINITY;
     pair->v_off =
         rounding + fmin(nadir_round_up(sqrt((double)nadir_model_total(problem->model)) * problem->v_error, 4),

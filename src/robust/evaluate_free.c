@@ -110,13 +110,22 @@ static nadir_status check_kernel(free_run *run, int64_t i)
     if (run->problem->model->exchange != NULL) {
         NADIR_TRY(nadir_rank_one_candidate_kernel(run->context, run->problem, candidate));
     }
-    const nadir_rank_one_question question = {.kernel = candidate->kernel,
-                                              .factor = run->factors[i],
-                                              .c = candidate->c,
-                                              .k = candidate->k,
-                                              .guess = candidate->g,
-                                              .basis = &run->basis};
+    nadir_rank_one_question question = {.kernel = candidate->kernel,
+                                        .factor = run->factors[i],
+                                        .c = candidate->c,
+                                        .k = candidate->k,
+                                        .guess = candidate->g,
+                                        .basis = &run->basis};
     NADIR_TRY(nadir_rank_one_check_kernel(run->context, run->problem, &question, &check));
+    if (!(check.upper - check.lower <= NADIR_RETURN_KNOWN * fabs(run->problem->J))) {
+        question.guess = NULL; /* close to breakdown the errors of guesses show */
+        question.basis = NULL;
+        NADIR_TRY(nadir_rank_one_check_kernel(run->context, run->problem, &question, &check));
+        if (isfinite(check.upper - check.lower)) {
+            candidate->J = check.lower + (check.upper - check.lower) / 2;
+            candidate->lambda = run->problem->J - candidate->J;
+        }
+    }
     return begin_bounds(run, check.lower, check.upper, check.minimum, evaluation);
 }
 

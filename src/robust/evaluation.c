@@ -138,6 +138,10 @@ nadir_status nadir_evaluation_check_valid(nadir_context *context, const nadir_pr
     const bool distributions = check.minimum >= 0; /* searches of the free domain come here, too */
     nadir_evaluation_clamp_return(evaluation, distributions ? fmax(low, evaluation->lower) : low,
                                   distributions ? fmin(high, evaluation->upper) : high);
+    if (membership.distance == 0) { /* the nominal kernel, whatever an iteration made of its return */
+        evaluation->candidate.J = problem->J;
+        evaluation->candidate.lambda = 0;
+    }
     evaluation->upper = fmin(evaluation->upper, high);
     evaluation->minimum = membership.minimum;
     evaluation->proof = NADIR_PROOF_NONE;

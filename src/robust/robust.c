@@ -154,16 +154,21 @@ static nadir_robust make_refusal(const nadir_setup *setup, double factor, const 
 }
 
 /* The bounds that are reported lie beyond the proven ones: whoever proves them again, with solves of another backend,
- * has other roundings. The gap of a tight bound is made of roundings; a quarter of it is room for others. Of a wide
- * one no more is taken than verification does not see (proof/verify.c). Bounds by rewards alone are the same for all. */
-static double lower_of(const nadir_problem *problem, const nadir_evaluation *evaluation)
+ * has other roundings. The gap of a tight bound is made of roundings: as much again is room for others, but where that
+ * would leave the bounds too wide to be certified, half of what they may be wider, and at least a quarter of the gap. Of
+ * a wide one no more is taken than verification does not see (proof/verify.c). Bounds by rewards alone are the same for
+ * all. */
+static double lower_of(const nadir_problem *problem, const nadir_robust_settings *settings,
+                       const nadir_evaluation *evaluation)
 {
     const double J = evaluation->candidate.J;
     const double lower = fmin(evaluation->lower, J);
     const double gap = J - lower;
+    const double wider = settings->width * fabs(problem->J - J) - gap;
+    const double room = fmax(gap / 4, fmin(gap, wider / 2));
     const double seen = NADIR_ROOM_TIGHT * fabs(problem->J - J) + NADIR_ROOM_WIDE * gap;
     const bool exact = evaluation->bound == NADIR_BOUND_REWARDS || !isfinite(gap);
-    return exact ? lower : lower - fmin(gap / 4, seen) - (isfinite(problem->J_error) ? problem->J_error : 0);
+    return exact ? lower : lower - fmin(room, seen) - (isfinite(problem->J_error) ? problem->J_error : 0);
 }
 
 /* The nominal kernel lies in the set, too. */
@@ -190,7 +195,7 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *s
     const double sign = problem->sign;
     /* The return of the search may be outside the bounds by rounding. */
     const double drift = problem->gamma == 1 ? nadir_landing_drift(model, evaluation->lasts + 1) : 0;
-    const double lower = lower_of(problem, evaluation) - drift;
+    const double lower = lower_of(problem, settings, evaluation) - drift;
     const double upper = upper_of(problem, evaluation) + drift;
     nadir_backend_statistics statistics;
     nadir_occupancy_statistics(solver->occupancy, &statistics);

@@ -64,6 +64,10 @@ static inline bool nadir_has_further_starts(const nadir_problem *problem)
 #define NADIR_BREAKDOWN_SHOWN          (1 - 1e-7)
 #define NADIR_BREAKDOWN_SHOWN_ITERATED 0.99
 
+/* A return that is known less well than to this share of the nominal one is solved for anew: what
+ * verification does not see (proof/verify.c). */
+#define NADIR_RETURN_KNOWN 1e-9
+
 /* ---------------------------------------------------------------------------------------- results */
 
 /* Room below reported lower bounds: at most this share of the penalty, and that of the gap. Of 5000 nearly

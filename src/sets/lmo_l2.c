@@ -461,6 +461,26 @@ static void solve_at_kappa(const nadir_lmo_group *group, int64_t row, double *wo
     nadir_lmo_l2_row(group->lmo, &view, solution);
 }
 
+/* Rounding has kept the passes from their end. It may have carried kappa past the solution, where sets of two entries that are
+ * nearly equal lose one of them: by bisection then. The norm rises with kappa, so that the low end is inside. */
+static void solve_by_bisection(const nadir_lmo_group *group, group_pass *pass)
+{
+    enum { HALVINGS = 200 };
+    double low = 0;
+    double high = pass->kappa;
+    nadir_lmo_group_run(group, solve_at_kappa, pass);
+    if (!(nadir_lmo_group_norm(group) > group->beta * (1 + MASS_ROUNDING))) {
+        return;
+    }
+    for (int i = 0; i < HALVINGS && high - low > LEVEL_ROUNDING * high; i++) {
+        pass->kappa = low + (high - low) / 2;
+        nadir_lmo_group_run(group, solve_at_kappa, pass);
+        *(nadir_lmo_group_norm(group) > group->beta ? &high : &low) = pass->kappa;
+    }
+    pass->kappa = low;
+    nadir_lmo_group_run(group, solve_at_kappa, pass);
+}
+
 nadir_lmo_common nadir_lmo_l2(const nadir_lmo_group *group, double start)
 {
     group_pass pass = {.kappa = start};
@@ -476,8 +496,7 @@ nadir_lmo_common nadir_lmo_l2(const nadir_lmo_group *group, double start)
         pass.all = sum_states(group->lmo, start_level(group->lmo, &all));
     }
     if (!iterate(group, &pass, COLD_LIMIT)) {
-        /* only rounding keeps the passes from their end; kappa is at or below the solution */
-        nadir_lmo_group_run(group, solve_at_kappa, &pass);
+        solve_by_bisection(group, &pass);
     }
     return (nadir_lmo_common){pass.kappa, 1 / (2 * pass.kappa)};
 }

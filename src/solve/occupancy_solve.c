@@ -534,7 +534,9 @@ nadir_status nadir_occupancy_solve_partial(nadir_context *context, nadir_occupan
     for (int i = 0; i < STEPS && now > share * first; i++) {
         double *z = occupancy->work + 2 * i * n;
         double *q = z + n;
-        NADIR_CHECK(solve_once(context, occupancy->root, transposed, 1, r, share, z));
+        status = solve_once(context, occupancy->root, transposed, 1, r, share, z);
+        /* any z will do: t takes of it what helps */
+        NADIR_CHECK(status == NADIR_ERROR_NOT_CONVERGED ? NADIR_OK : status);
         NADIR_CHECK(apply(context, occupancy, transposed, 1, z, q));
         for (int j = 0; j < i; j++) {
             const double *before = occupancy->work + 2 * j * n;

@@ -65,18 +65,10 @@ static nadir_model_data data_of(const test_landing *landing)
     return data;
 }
 
-nadir_model *test_landing_model(nadir_context *context, const test_landing *landing, bool sparse,
-                                nadir_unseen unseen, double unseen_value)
+/* From lists of positive probabilities, with what each transition pays, unless the rows have rewards. */
+static nadir_model *create_listed(nadir_context *context, const test_landing *landing, nadir_model_data data)
 {
     const int64_t n = landing->states;
-    nadir_model_data data = data_of(landing);
-    data.unseen = unseen;
-    data.unseen_value = unseen_value;
-    if (!sparse) {
-        data.dense = landing->kernel;
-        data.transition_rewards = landing->paid;
-        return test_create_model(context, &data);
-    }
     int64_t *row_starts = test_new(landing->rows + 1, sizeof *row_starts);
     int32_t *columns = test_new(landing->rows * n, sizeof *columns);
     double *probabilities = test_new(landing->rows * n, sizeof *probabilities);
@@ -95,13 +87,27 @@ nadir_model *test_landing_model(nadir_context *context, const test_landing *land
     data.row_starts = row_starts;
     data.columns = columns;
     data.probabilities = probabilities;
-    data.transition_rewards = paid;
+    data.transition_rewards = data.rewards == NULL ? paid : NULL;
     nadir_model *model = test_create_model(context, &data);
     free(row_starts);
     free(columns);
     free(probabilities);
     free(paid);
     return model;
+}
+
+nadir_model *test_landing_model(nadir_context *context, const test_landing *landing, bool sparse,
+                                nadir_unseen unseen, double unseen_value)
+{
+    nadir_model_data data = data_of(landing);
+    data.unseen = unseen;
+    data.unseen_value = unseen_value;
+    if (sparse) {
+        return create_listed(context, landing, data);
+    }
+    data.dense = landing->kernel;
+    data.transition_rewards = landing->paid;
+    return test_create_model(context, &data);
 }
 
 /* Phat . r of a row */
@@ -117,16 +123,16 @@ static long double row_mean(const test_landing *landing, int64_t row)
     return sum;
 }
 
-nadir_model *test_landing_frozen(nadir_context *context, const test_landing *landing)
+nadir_model *test_landing_frozen(nadir_context *context, const test_landing *landing, bool sparse)
 {
     nadir_model_data data = data_of(landing);
     double *rewards = test_new(landing->rows, sizeof *rewards);
     for (int64_t row = 0; row < landing->rows; row++) {
         rewards[row] = (double)row_mean(landing, row);
     }
-    data.dense = landing->kernel;
+    data.dense = sparse ? NULL : landing->kernel;
     data.rewards = rewards;
-    nadir_model *model = test_create_model(context, &data);
+    nadir_model *model = sparse ? create_listed(context, landing, data) : test_create_model(context, &data);
     free(rewards);
     return model;
 }

@@ -28,7 +28,7 @@ void test_landing_clear(test_landing *landing);
 nadir_model *test_landing_model(nadir_context *context, const test_landing *landing, bool sparse,
                                 nadir_unseen unseen, double unseen_value);
 /* With rewards Phat . r for each row: what `--frozen-rewards` reads. To be freed. */
-nadir_model *test_landing_frozen(nadir_context *context, const test_landing *landing);
+nadir_model *test_landing_frozen(nadir_context *context, const test_landing *landing, bool sparse);
 
 /*
  * What successors pay that nobody gave a reward for: R(s, a) + g(s') with R and g from

@@ -313,7 +313,7 @@ nadir_model *test_landing_golden_model(nadir_context *context, test_landing_gold
     }
     test_landing draft = test_landing_golden_draft(which);
     nadir_model *model =
-        frozen ? test_landing_frozen(context, &draft)
+        frozen ? test_landing_frozen(context, &draft, false)
                : test_landing_model(context, &draft, which == TEST_LAKE, NADIR_UNSEEN_ADDITIVE, 0);
     test_landing_clear(&draft);
     return model;
