@@ -39,7 +39,7 @@
 #define NADIR_POLISH_AT_ONCE_STATES 20000
 
 /* Further starts where no proof succeeds, or none is asked for, have a limit of work (search/multistart.c), but
- * up to 24 kernels are held at once: models of one process with up to this many states. */
+ * up to 24 kernels (90 on up to 200 states) are held at once: models of one process with up to this many states. */
 #define NADIR_FURTHER_STATES 5000
 static inline bool nadir_has_further_starts(const nadir_problem *problem)
 {

@@ -376,7 +376,7 @@ static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, dou
         NADIR_TRY(nadir_progress(context, "worst kernel", -1));
         NADIR_TRY(step(context, self, &moved));
         candidate->iterations++;
-        if (moved) {
+        if (moved && (candidate->iterations < iterations_limit || !self->vertices)) {
             NADIR_TRY(find_gap(context, self));
             idle = self->current.J < before - noise(context, self) || self->gap < least ? 0 : idle + 1;
             least = fmin(least, self->gap);
@@ -461,7 +461,11 @@ nadir_status nadir_frank_wolfe_from(nadir_context *context, nadir_frank_wolfe *f
     NADIR_CHECK(nadir_frank_wolfe_evaluate(context, frank_wolfe, &frank_wolfe->current, &frank_wolfe->next));
     nadir_frank_wolfe_point_swap(&frank_wolfe->current, &frank_wolfe->next);
     candidate->iterations = 1;
-    NADIR_CHECK(find_gap(context, frank_wolfe));
+    if (frank_wolfe->vertices && iterations_limit <= 1) {
+        frank_wolfe->gap = INFINITY;
+    } else {
+        NADIR_CHECK(find_gap(context, frank_wolfe));
+    }
     NADIR_CHECK(iterate(context, frank_wolfe, tolerance, iterations_limit, candidate));
 cleanup:
     if (status != NADIR_OK) {

@@ -106,7 +106,7 @@ struct nadir_frank_wolfe {
     bool rough;          /* low accuracy of v and d suffices: later steps correct it */
     /* Proximal steps, where those to vertices fail. */
     bool proximal;
-    bool vertices;             /* never: of many searches most are not gone on with */
+    bool vertices; /* never, nor the gap of the last kernel: of many searches most are not gone on with */
     nadir_uncertainty ball;    /* the set with the radius beta; owns nothing */
     nadir_lmo_row_costs costs; /* of zeros until then */
     double curvature;          /* of the return along the last step; 0: not known */
@@ -158,10 +158,10 @@ nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem 
                                     int64_t iterations_limit, nadir_candidate *candidate, bool *better);
 
 /*
- * From further starts, for a problem that is not convex: from values and occupancies under worst kernels of larger
- * balls, which lead to kernels that a search from below misses, and from kernels that lead to one state. The
- * candidate becomes the worst result; *better says whether it changed. At most twice as many kernels are evaluated
- * as candidate->iterations says that searches took, or 200 on small models. One process.
+ * From further starts, for a problem that is not convex: from the worst kernels of larger balls, followed down to the
+ * ball; from kernels that hold the chain in one state or on a cycle through it, for every state; and from the candidate with
+ * one state more or less in which it holds the chain. The candidate becomes the worst result; *better says whether it
+ * changed. The number of kernels evaluated has a limit: see multistart.c. One process.
  */
 nadir_status nadir_multistart_further(nadir_context *context, const nadir_problem *problem, double beta,
                                       double tolerance, int64_t iterations_limit, nadir_candidate *candidate,

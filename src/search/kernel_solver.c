@@ -6,6 +6,7 @@
 
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
+#include "linalg/vector.h"
 #include "model/kernel.h"
 #include "model/landing.h"
 
@@ -185,6 +186,15 @@ static void add_rows(mixture *mix, const nadir_row *a, const nadir_row *b)
     }
 }
 
+/* Roundings of many mixtures add up: rows sum to one again where they show. */
+static void normalise(const mixture *mix, int64_t first)
+{
+    const double sum = nadir_vector_sum(mix->entries - first, mix->values + first);
+    for (int64_t i = first; fabs(sum - 1) > 4 * NADIR_SUM_ROUNDING && i < mix->entries; i++) {
+        mix->values[i] /= sum;
+    }
+}
+
 static bool is_nominal(const nadir_row *nominal, const mixture *mix, int64_t first)
 {
     int64_t index = first;
@@ -216,6 +226,7 @@ static nadir_status mix_rows(nadir_context *context, const nadir_model *model, m
             mix->entries = first;
             continue;
         }
+        normalise(mix, first);
         mix->rows[mix->count++] = row;
         mix->starts[mix->count] = mix->entries;
     }

@@ -1,10 +1,13 @@
 /*
  * multistart.c: Frank-Wolfe from several starts; see frank_wolfe.h.
  *
- * Most starts lead to kernels that are known. Further starts therefore race: each takes one step; those that
- * visit states as the candidate or a better racer does drop out, and so do those whose gap does not reach as far
- * as the candidate; in each round the best part of the others stays and takes more steps. One that falls below
- * the candidate is searched from to the end and replaces it.
+ * Where several kernels are locally the worst, they differ in where they hold the chain: in one state, or in a set of a
+ * few. Further starts therefore are the worst kernel of larger balls, followed down to the ball, and kernels that hold the chain
+ * in each state in turn; then, from the candidate, those that hold it in one state more or less, as long as that finds
+ * something. Most of them lead to kernels that are known, so they race: those that visit states as the candidate or a
+ * better racer does drop out, and so do those near one of these from which the return falls towards it, and those whose gap
+ * does not reach as far as the candidate; in each round the others take more steps. One that falls below the candidate is
+ * searched from to the end and replaces it.
  */
 #include "search/frank_wolfe.h"
 
@@ -74,28 +77,42 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------- further starts */
 
-/* Radii of larger balls over that of the ball, falling. */
-static const double larger_radii[] = {100, 4, 2.8, 2, 1.4, 1.2};
-
-/* Further starts take at most TIMES as many kernels as the searches before, or FEWEST on up to SMALL states.
- * Chosen with the other numbers here on 256 garnets (p = 2) and 120 (p = 1): docs/benchmarks.md. */
+/* Further starts take about TIMES as many kernels as the searches before at most; or, if that is more, FEWEST on up to SMALL
+ * states, and on sparse models `each` more for every state, of MANY at most; half of them before the candidate is changed.
+ * Rows of dense models take long. Chosen with the other numbers here on garnets for p = 1 and p = 2: docs/benchmarks.md. */
 enum {
     TIMES = 2,
-    FEWEST = 200,
+    FEWEST = 100,
+    MANY = 40,
     SMALL = 200,
-    LARGER_STEPS = 4, /* of a search in a larger ball */
-    RACERS = 24,      /* kept after their first step; and states that starts lead to */
-    IDLE = 8          /* starts in a row that bring nothing new: the end */
+    LARGER_STEPS = 40, /* of a search in a larger ball, at most */
+    RACERS = 90,       /* kept after their first step, on up to SMALL states */
+    FEW_RACERS = 24    /* on more */
 };
-/* Occupancies that differ by less than this share are taken to be those of one local optimum. */
-#define APART 0.005
-/* A search may lower the return by this multiple of its gap. */
-#define REACH 20
-/* Tolerance of the first steps, and of searches in larger balls. */
-#define ROUGH 1e-3
-/* Tolerance in a race; the share of racers that stays in each round, and what steps are multiplied by. */
+
+/*
+ * What depends on the norm. Kernels whose occupancies differ by less than the share `apart` are taken to be one local
+ * optimum; so are those that differ by less than NEAR, if the slope from one to the other is at least `falls` times the
+ * difference of their returns. A search may lower the return by `reach` times its gap, which is small near saddles, too.
+ */
+#define NEAR 0.2
+typedef struct rules {
+    int each; /* kernels for every state */
+    int idle; /* so many starts in a row that bring nothing new are the end */
+    double apart, falls, reach;
+} rules;
+
+static const rules usual = {40, 12, 2e-3, 0.5, 1000};
+/* p = 1 has four starts for each state, and local optima that lie closer to each other. */
+static const rules vertices = {80, 12, 2e-3, 1, 20};
+
+/* Radii of larger balls over that of the ball, falling to it. */
+static const double larger_radii[] = {8, 4, 2, 1.74, 1.52, 1.32, 1.15, 1};
+enum { LARGER = sizeof larger_radii / sizeof *larger_radii };
+/* Tolerance of searches there. */
+#define ROUGH 1e-4
+/* Tolerance in a race, and what steps are multiplied by in each round. */
 #define RACE_TOLERANCE 1e-6
-#define STAY           0.7
 #define LONGER         1.5
 
 /* Starts that race against each other. */
@@ -104,10 +121,12 @@ typedef struct multistart {
     const nadir_problem *problem;
     double beta, tolerance;
     int64_t iterations_limit;
-    int64_t limit;             /* of kernels evaluated */
+    int64_t limit; /* of kernels evaluated */
+    const rules *rules;
     nadir_frank_wolfe *search; /* of all racers */
     nadir_candidate *candidate;
     bool better;
+    int room;                       /* racers that are kept */
     int idle;                       /* starts since the last one that brought something new */
     int count;                      /* of racers */
     nadir_candidate racers[RACERS]; /* by rising return */
@@ -118,13 +137,44 @@ static bool has_ended(const multistart *self)
     return self->search->evaluations >= self->limit;
 }
 
+/* How far occupancies differ, as a share of all. */
+static double apart(const multistart *self, const nadir_candidate *a, const nadir_candidate *b)
+{
+    double sum = 0;
+    for (int64_t s = 0; s < self->problem->states; s++) {
+        sum += fabs(a->d[s] - b->d[s]);
+    }
+    return sum * self->problem->rest;
+}
+
 static bool are_close(const multistart *self, const nadir_candidate *a, const nadir_candidate *b)
 {
-    double apart = 0;
-    for (int64_t s = 0; s < self->problem->states; s++) {
-        apart += fabs(a->d[s] - b->d[s]);
+    return apart(self, a, b) <= self->rules->apart;
+}
+
+/* Whether a racer P is like a kernel P' that is worse, or near it with a return that falls on the way there; the slope is
+ * <G, P - P'>. */
+static bool leads_to(const multistart *self, const nadir_candidate *racer, const nadir_candidate *worse)
+{
+    const nadir_problem *problem = self->problem;
+    const nadir_policy *policy = problem->policy;
+    const double far = apart(self, racer, worse);
+    double slope = 0;
+    if (far <= self->rules->apart || far > NEAR) {
+        return far <= self->rules->apart;
     }
-    return apart * self->problem->rest <= APART;
+    if (problem->landing != 0) {
+        double *paid = self->search->work;
+        double *paid_worse = paid + problem->states;
+        nadir_kernel_landings(self->context, racer->kernel, policy, problem->sign, paid);
+        nadir_kernel_landings(self->context, worse->kernel, policy, problem->sign, paid_worse);
+        for (int64_t s = 0; s < problem->states; s++) {
+            slope += fmax(racer->d[s], 0) * (paid[s] - paid_worse[s]);
+        }
+    }
+    slope += problem->gamma * nadir_kernel_difference_product(self->context, worse->kernel, racer->kernel,
+                                                              racer->d, policy->probabilities, racer->v);
+    return slope >= self->rules->falls * (racer->J - worse->J);
 }
 
 /* Searches on to the end from a racer that is worse than the candidate, and makes it the candidate. Steps of a race
@@ -160,7 +210,7 @@ static void insert(multistart *self, nadir_candidate *racer)
     nadir_candidate *racers = self->racers;
     int place = 0;
     while (place < self->count && racers[place].J <= racer->J) {
-        if (are_close(self, &racers[place++], racer)) {
+        if (leads_to(self, racer, &racers[place++])) {
             return;
         }
     }
@@ -168,7 +218,7 @@ static void insert(multistart *self, nadir_candidate *racer)
     while (leaves < self->count && !are_close(self, &racers[leaves], racer)) {
         leaves++;
     }
-    if (leaves == RACERS) {
+    if (leaves == self->room) {
         leaves--;
     }
     if (place > leaves) {
@@ -188,7 +238,7 @@ static nadir_status take_in(multistart *self, nadir_candidate *racer)
     nadir_status status = NADIR_OK;
     if (is_worse(self->context, self->problem, self->tolerance, racer, self->candidate)) {
         NADIR_CHECK(finish(self, racer));
-    } else if (!are_close(self, self->candidate, racer)) {
+    } else if (!leads_to(self, racer, self->candidate)) {
         insert(self, racer);
     }
 cleanup:
@@ -196,37 +246,52 @@ cleanup:
     return status;
 }
 
+/* No more starts. */
+static bool is_over(const multistart *self)
+{
+    return has_ended(self) || self->idle > self->rules->idle;
+}
+
 /* A start: the solution of the linear problem at v and d, [states] each. */
 static nadir_status enter(multistart *self, const double *v, const double *d)
 {
     nadir_candidate racer = {0};
-    if (has_ended(self) || self->idle > IDLE) {
+    if (is_over(self)) {
         return NADIR_OK;
     }
     self->idle++;
-    NADIR_TRY(nadir_frank_wolfe_from(self->context, self->search, self->beta, v, d, ROUGH, 1, &racer));
+    NADIR_TRY(
+        nadir_frank_wolfe_from(self->context, self->search, self->beta, v, d, RACE_TOLERANCE, 1, &racer));
     return take_in(self, &racer);
 }
 
-/* From values and occupancies under the worst kernels of larger balls, the largest first. */
+/* The worst kernel of a larger ball, followed down to the ball. */
 static nadir_status enter_larger(multistart *self)
 {
     nadir_status status = NADIR_OK;
+    nadir_context *context = self->context;
     const nadir_problem *problem = self->problem;
+    const int64_t each = self->limit / (2 * LARGER) + 1;
+    const int64_t steps = each < LARGER_STEPS ? each : LARGER_STEPS;
+    double radius = larger_radii[0] * self->beta;
     nadir_candidate larger = {0};
-    for (size_t i = 0; i < sizeof larger_radii / sizeof *larger_radii && !has_ended(self); i++) {
-        nadir_candidate next = {0};
-        NADIR_CHECK(nadir_frank_wolfe_from(self->context, self->search, larger_radii[i] * self->beta,
-                                           i > 0 ? larger.v : problem->v, i > 0 ? larger.d : problem->d,
-                                           ROUGH, LARGER_STEPS, &next));
-        nadir_candidate_clear(self->context, &larger);
-        larger = next;
-        NADIR_CHECK(enter(self, larger.v, larger.d));
-        NADIR_CHECK(enter(self, problem->v, larger.d));
-        NADIR_CHECK(enter(self, larger.v, problem->d));
+    NADIR_CHECK(
+        nadir_frank_wolfe_from(context, self->search, radius, problem->v, problem->d, ROUGH, steps, &larger));
+    for (int i = 1; i < LARGER; i++) {
+        const nadir_lagrangian before = {.kernel = larger.kernel, .distance = radius};
+        nadir_frank_wolfe_point point = {.v = larger.v, .d = larger.d};
+        radius = larger_radii[i] * self->beta;
+        NADIR_CHECK(nadir_lagrangian_kernel_in_ball(context, problem, radius, &before, &point.kernel));
+        nadir_kernel_free(larger.kernel);
+        larger.kernel = point.kernel;
+        NADIR_CHECK(nadir_frank_wolfe_evaluate(context, self->search, NULL, &point));
+        larger.J = point.J;
+        larger.iterations = 0;
+        NADIR_CHECK(nadir_frank_wolfe_continue(context, self->search, radius, ROUGH, steps, &larger));
     }
+    NADIR_CHECK(take_in(self, &larger));
 cleanup:
-    nadir_candidate_clear(self->context, &larger);
+    nadir_candidate_clear(context, &larger);
     return status;
 }
 
@@ -244,37 +309,123 @@ static int by_value(const void *left, const void *right)
                                 : (a->state > b->state) - (a->state < b->state);
 }
 
-/* From kernels that lead to one state, those of low values first: all rows, by the occupancy of the candidate, or
- * those of the state itself, so that it becomes a trap. */
+/* The states, those of low values first. v, order: [states]. */
+static void rank_states(int64_t states, const double *v, ranked *order)
+{
+    for (int64_t s = 0; s < states; s++) {
+        order[s] = (ranked){v[s], s};
+    }
+    qsort(order, (size_t)states, sizeof *order, by_value);
+}
+
+/* Work space for the starts of one state. */
+typedef struct state_starts {
+    nadir_kernel_solver solver; /* of the candidate when these starts began */
+    double *unit, *opposite;    /* [states] e_t, 1 - e_t */
+    double *v, *d;              /* [states] of a start */
+    double *v_begun;            /* [states] v of that candidate */
+} state_starts;
+
+/*
+ * The starts of one state t:
+ *   - v = -D e_t, d = D^T e_t: a step towards the largest e_t . D e_t, the kernel that returns to t most;
+ *   - p = 1, whose steps go to vertices: v = 1 - e_t with d = e_t, the rows of t lead to t, and with d of the candidate,
+ *     all rows do;
+ *   - p = 1: v of the candidate, d = D^T e_t under it: other rows share the ball.
+ */
+static nadir_status enter_state(multistart *self, state_starts *work)
+{
+    nadir_context *context = self->context;
+    const nadir_problem *problem = self->problem;
+    NADIR_TRY(nadir_occupancy_solve(context, problem->occupancy, 1, work->unit, work->v, NULL));
+    NADIR_TRY(nadir_occupancy_solve_transposed(context, problem->occupancy, 1, work->unit, work->d, NULL));
+    for (int64_t s = 0; s < problem->states; s++) {
+        work->v[s] = -work->v[s];
+    }
+    NADIR_TRY(enter(self, work->v, work->d));
+    if (problem->uncertainty->p != 1) {
+        return NADIR_OK;
+    }
+    NADIR_TRY(enter(self, work->opposite, work->unit));
+    NADIR_TRY(enter(self, work->opposite, self->candidate->d));
+    NADIR_TRY(
+        nadir_occupancy_solve_transposed(context, work->solver.occupancy, 1, work->unit, work->d, NULL));
+    return enter(self, work->v_begun, work->d);
+}
+
 static nadir_status enter_states(multistart *self)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = self->context;
     const int64_t states = self->problem->states;
     ranked *order = NULL;
-    double *v = NULL;
-    double *d = NULL;
+    double *memory = NULL;
+    state_starts work = {.solver = {.problem = self->problem}};
     NADIR_NEW(context, order, states);
-    NADIR_NEW(context, v, states);
-    NADIR_NEW_ZERO(context, d, states);
+    NADIR_NEW_ZERO(context, memory, 5 * states);
+    work.unit = memory;
+    work.opposite = memory + states;
+    work.v = memory + 2 * states;
+    work.d = memory + 3 * states;
+    work.v_begun = memory + 4 * states;
+    NADIR_CHECK(nadir_kernel_solver_set(context, &work.solver, self->candidate->kernel));
+    memcpy(work.v_begun, self->candidate->v, (size_t)states * sizeof *memory);
+    rank_states(states, self->problem->v, order);
     for (int64_t s = 0; s < states; s++) {
-        order[s] = (ranked){self->problem->v[s], s};
-        v[s] = 1;
+        work.opposite[s] = 1;
     }
-    qsort(order, (size_t)states, sizeof *order, by_value);
-    for (int64_t i = 0; i < states && i < RACERS; i++) {
-        const int64_t to = order[i].state;
-        v[to] = 0;
-        d[to] = 1;
-        NADIR_CHECK(enter(self, v, self->candidate->d));
-        NADIR_CHECK(enter(self, v, d));
-        v[to] = 1;
-        d[to] = 0;
+    for (int64_t i = 0; i < states && !is_over(self); i++) {
+        const int64_t t = order[i].state;
+        work.unit[t] = 1;
+        work.opposite[t] = 0;
+        NADIR_CHECK(enter_state(self, &work));
+        work.unit[t] = 0;
+        work.opposite[t] = 1;
     }
 cleanup:
+    nadir_kernel_solver_clear(context, &work.solver);
     nadir_release(context, order);
-    nadir_release(context, v);
-    nadir_release(context, d);
+    nadir_release(context, memory);
+    return status;
+}
+
+/*
+ * From the candidate, changed in one state t: the linear step at its v and d, but
+ *   - v(t) the lowest of all, d(t) the largest: the kernel holds the chain in t, too;
+ *   - v(t) the highest, d(t) = 0: it does not hold it there.
+ */
+static nadir_status enter_changes(multistart *self)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t states = self->problem->states;
+    ranked *order = NULL;
+    double *v = NULL;
+    NADIR_NEW(self->context, order, states);
+    NADIR_NEW(self->context, v, 2 * states);
+    double *d = v + states;
+    memcpy(v, self->candidate->v, (size_t)states * sizeof *v);
+    memcpy(d, self->candidate->d, (size_t)states * sizeof *d);
+    rank_states(states, v, order);
+    double most = 0;
+    for (int64_t s = 0; s < states; s++) {
+        most = fmax(most, d[s]);
+    }
+    self->idle = 0;
+    for (int64_t i = 0; i < states && !is_over(self); i++) {
+        const int64_t t = order[i].state;
+        const double d_t = d[t];
+        v[t] = order[0].value;
+        d[t] = most;
+        NADIR_CHECK(enter(self, v, d));
+        v[t] = order[states - 1].value;
+        d[t] = 0;
+        NADIR_CHECK(enter(self, v, d));
+        v[t] = order[i].value;
+        d[t] = d_t;
+    }
+cleanup:
+    nadir_release(self->context, order);
+    nadir_release(self->context, v);
     return status;
 }
 
@@ -282,7 +433,8 @@ cleanup:
 static bool gives_up(const multistart *self, const nadir_candidate *racer)
 {
     return !is_worse(self->context, self->problem, self->tolerance, racer, self->candidate) &&
-           (racer->stop != NADIR_STOP_ITERATIONS || racer->J - REACH * racer->gap > self->candidate->J);
+           (racer->stop != NADIR_STOP_ITERATIONS ||
+            racer->J - self->rules->reach * racer->gap > self->candidate->J);
 }
 
 /* One round: all racers go on for so many steps. */
@@ -306,33 +458,55 @@ cleanup:
     return status;
 }
 
+/* All rounds. */
+static nadir_status race(multistart *self)
+{
+    nadir_status status = NADIR_OK;
+    int64_t steps = 1;
+    while (self->count > 0 && !has_ended(self)) {
+        NADIR_CHECK(run_round(self, steps));
+        steps = (int64_t)ceil(LONGER * (double)steps);
+    }
+    while (self->count > 0) {
+        nadir_candidate_clear(self->context, &self->racers[--self->count]);
+    }
+cleanup:
+    return status;
+}
+
 nadir_status nadir_multistart_further(nadir_context *context, const nadir_problem *problem, double beta,
                                       double tolerance, int64_t iterations_limit, nadir_candidate *candidate,
                                       bool *better)
 {
     nadir_status status = NADIR_OK;
-    const int64_t fewest = problem->states <= SMALL ? FEWEST : 0;
+    const bool small = problem->states <= SMALL;
+    const int64_t times = problem->states < MANY ? problem->states : MANY;
+    const rules *chosen = problem->uncertainty->p == 1 ? &vertices : &usual;
+    const int64_t fewest = !small                          ? 0
+                           : problem->model->dense == NULL ? FEWEST + chosen->each * times
+                                                           : FEWEST;
+    const bool changes = problem->gamma < 1; /* else traps have no return */
+    const int64_t limit = fewest > TIMES * candidate->iterations ? fewest : TIMES * candidate->iterations;
     multistart self = {.context = context,
                        .problem = problem,
                        .beta = beta,
                        .tolerance = tolerance,
                        .iterations_limit = iterations_limit,
-                       .limit = TIMES * candidate->iterations,
-                       .candidate = candidate};
-    self.limit = self.limit > fewest ? self.limit : fewest;
+                       .limit = limit / 2,
+                       .rules = chosen,
+                       .candidate = candidate,
+                       .room = small ? RACERS : FEW_RACERS};
     NADIR_CHECK(nadir_frank_wolfe_create(context, problem, &self.search));
     self.search->rough = problem->model->dense != NULL;
     self.search->vertices = true;
     NADIR_CHECK(enter_larger(&self));
-    NADIR_CHECK(enter_states(&self));
-    double steps = 1;
-    while (self.count > 0 && !has_ended(&self)) {
-        const int stay = (int)(STAY * (self.count + 1));
-        NADIR_CHECK(run_round(&self, (int64_t)steps));
-        while (self.count > stay) {
-            nadir_candidate_clear(context, &self.racers[--self.count]);
-        }
-        steps = ceil(LONGER * steps);
+    NADIR_CHECK(changes ? enter_states(&self) : NADIR_OK);
+    NADIR_CHECK(race(&self));
+    self.limit = limit;
+    for (double before = INFINITY; changes && candidate->J < before && !has_ended(&self);) {
+        before = candidate->J;
+        NADIR_CHECK(enter_changes(&self));
+        NADIR_CHECK(race(&self));
     }
 cleanup:
     for (int i = 0; i < self.count; i++) {
