@@ -311,6 +311,7 @@ nadir_status nadir_context_create(const nadir_context_settings *settings, nadir_
     made->progress_user = use.progress_user;
     made->progress_time = -INFINITY;
     made->progress_whole = -1;
+    made->until = INFINITY;
     nadir_random_seed(&made->random, use.seed);
     made->threads = use.threads > 0 ? use.threads : available_processors();
     made->communication = &nadir_communication_alone;
@@ -392,16 +393,52 @@ nadir_status nadir_progress(nadir_context *context, const char *task, double sha
     if (context->progress == NULL) {
         return NADIR_OK;
     }
-    const double now = nadir_clock_seconds();
-    if (now - context->progress_time < PROGRESS_INTERVAL) {
-        return NADIR_OK;
+    if (!context->interrupted) {
+        const double now = nadir_clock_seconds();
+        if (now - context->progress_time < PROGRESS_INTERVAL) {
+            return NADIR_OK;
+        }
+        context->progress_time = now;
+        const bool news = *context->progress_news != '\0';
+        const double told = context->progress_whole >= 0 ? context->progress_whole
+                            : news                       ? context->progress_share
+                                                         : share;
+        context->interrupted =
+            context->progress(context->progress_user, news ? context->progress_news : task, told) != 0;
     }
-    context->progress_time = now;
-    const double told = context->progress_whole >= 0 ? context->progress_whole : share;
-    if (context->progress(context->progress_user, task, told) != 0) {
-        return nadir_fail(context, NADIR_ERROR_INTERRUPTED, "interrupted while %s", task);
-    }
-    return NADIR_OK;
+    return !context->keeps && nadir_interrupt_take(context)
+               ? nadir_fail(context, NADIR_ERROR_INTERRUPTED, "interrupted while %s", task)
+               : NADIR_OK;
+}
+
+void nadir_progress_news(nadir_context *context, const char *text, double share)
+{
+    (void)snprintf(context->progress_news, sizeof context->progress_news, "%s", text != NULL ? text : "");
+    context->progress_share = share;
+}
+
+void nadir_deadline_set(nadir_context *context, double until)
+{
+    context->until = until;
+    context->keeps = true;
+}
+
+void nadir_deadline_clear(nadir_context *context)
+{
+    context->until = INFINITY;
+    context->keeps = false;
+}
+
+bool nadir_time_is_up(const nadir_context *context)
+{
+    return context->keeps && (context->interrupted || nadir_clock_seconds() >= context->until);
+}
+
+bool nadir_interrupt_take(nadir_context *context)
+{
+    const bool interrupted = context->interrupted;
+    context->interrupted = false;
+    return interrupted;
 }
 
 void nadir_progress_whole(nadir_context *context, double share)

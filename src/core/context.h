@@ -47,8 +47,13 @@ struct nadir_context {
     void *log_user;
     nadir_progress_function progress;
     void *progress_user;
-    double progress_time;  /* of the last call, so that calls stay rare */
-    double progress_whole; /* what is told instead of the shares of tasks; < 0: nothing */
+    double progress_time;   /* of the last call, so that calls stay rare */
+    double progress_whole;  /* what is told instead of the shares of tasks; < 0: nothing */
+    char progress_news[80]; /* told instead of tasks; empty: nothing */
+    double progress_share;  /* and instead of their shares */
+    double until;           /* nadir_deadline_set; infinity: none */
+    bool keeps;             /* there is a deadline: an interruption is one, too */
+    bool interrupted;       /* the callback has said so, and no call has failed for it yet */
     nadir_random random;
     int32_t threads;
     const nadir_communication *communication;
@@ -78,6 +83,16 @@ double nadir_clock_seconds(void);
 nadir_status nadir_progress(nadir_context *context, const char *task, double share);
 /* From now on `share` is told, which is that of the whole work, instead of the shares of its tasks; < 0: no longer. */
 void nadir_progress_whole(nadir_context *context, double share);
+/* From now on this text, of which a copy is kept, and this share are told instead of all tasks; NULL: no longer. */
+void nadir_progress_news(nadir_context *context, const char *text, double share);
+
+/* From now on nadir_progress does not fail where the user interrupts: nadir_time_is_up says so instead, and also from
+ * `until` on (nadir_clock_seconds), so that work can stop with what it has. */
+void nadir_deadline_set(nadir_context *context, double until);
+void nadir_deadline_clear(nadir_context *context);
+bool nadir_time_is_up(const nadir_context *context);
+/* Whether the user has interrupted while there was a deadline. Once this was asked, nadir_progress does not fail for it. */
+bool nadir_interrupt_take(nadir_context *context);
 
 /* Memory of the context. NULL on failure, with the sentence for NADIR_ERROR_MEMORY kept. */
 void *nadir_allocate(nadir_context *context, size_t count, size_t size);

@@ -3,6 +3,7 @@
 
 #include "core/context.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,6 +256,28 @@ static void test_progress_can_interrupt(void **state)
     nadir_context_free(context);
 }
 
+/* With a deadline an interruption is told by nadir_time_is_up, and fails the first call after that unless it is taken. */
+static void test_deadline_keeps_an_interruption(void **state)
+{
+    (void)state;
+    for (int taken = 0; taken < 2; taken++) {
+        int calls = 0;
+        nadir_context *context = test_context_progress(refuse, &calls);
+        nadir_deadline_set(context, INFINITY);
+        assert_false(nadir_time_is_up(context));
+        assert_int_equal(nadir_progress(context, "testing", 0.5), NADIR_OK);
+        assert_true(nadir_time_is_up(context));
+        nadir_deadline_clear(context);
+        assert_false(nadir_time_is_up(context));
+        assert_true(taken == 0 || nadir_interrupt_take(context));
+        assert_int_equal(nadir_progress(context, "testing", 0.5), taken ? NADIR_OK : NADIR_ERROR_INTERRUPTED);
+        assert_int_equal(calls, 1);
+        nadir_deadline_set(context, nadir_clock_seconds());
+        assert_true(nadir_time_is_up(context));
+        nadir_context_free(context);
+    }
+}
+
 static void test_long_messages_are_cut(void **state)
 {
     nadir_context *context = *state;
@@ -302,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_memory_limit_holds),
         cmocka_unit_test(test_every_allocation_can_fail),
         cmocka_unit_test(test_progress_can_interrupt),
+        cmocka_unit_test(test_deadline_keeps_an_interruption),
         test_with_context(test_long_messages_are_cut),
         test_with_context(test_messages_about_long_paths),
         test_with_context(test_messages_are_one_line),
