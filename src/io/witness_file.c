@@ -343,19 +343,13 @@ static nadir_status read_name(reader *self, const char **name)
     return NADIR_OK;
 }
 
-/* The most numbers that steps have, eight rounds of the second-order proof at least. */
-static int64_t most_steps(const nadir_model *model)
-{
-    return 64 * model->states + 4096;
-}
-
 /* Radii, a vector or steps: an array of numbers or, of a radius, one. */
 static nadir_status read_numbers(reader *self, const member *which, const double **numbers)
 {
     const nadir_model *model = self->model;
     const bool is_radius = which->kind == MEMBER_RADIUS;
     const int64_t most = is_radius                     ? model->rows
-                         : which->kind == MEMBER_STEPS ? most_steps(model)
+                         : which->kind == MEMBER_STEPS ? NADIR_STEPS_MOST
                                                        : model->states;
     int64_t count = 1;
     if (is_radius && nadir_json_peek(&self->json) != NADIR_JSON_ARRAY) {
@@ -469,12 +463,14 @@ nadir_status nadir_witness_read(nadir_context *context, const nadir_model *model
 {
     nadir_status status = NADIR_OK;
     reader self = {.model = model};
-    const int64_t numbers = count_kind(MEMBER_VECTOR) * model->states + model->rows + most_steps(model);
+    const int64_t numbers = count_kind(MEMBER_VECTOR) * model->states + model->rows + NADIR_STEPS_MOST;
     /* A number takes 24 characters; the rest is for blanks, and for members that are not known. */
     const int64_t limit = 65536 + 40 * numbers;
     nadir_witness_default(&self.witness);
     NADIR_CHECK(nadir_json_open(context, path, limit, &self.json));
-    NADIR_NEW(context, self.witness.owned, numbers);
+    /* and two characters at least, in a file of any size */
+    const int64_t written = (self.json.end - self.json.text) / 2 + 1;
+    NADIR_NEW(context, self.witness.owned, written < numbers ? written : numbers);
     NADIR_NEW(context, self.witness.owned_names, count_kind(MEMBER_NAME) * NADIR_WITNESS_NAME_LENGTH);
     self.numbers = self.witness.owned;
     self.names = self.witness.owned_names;

@@ -99,6 +99,9 @@ void nadir_certificate_offer(nadir_certificate *certificate, double lower, nadir
  * prove the bounds of a robust evaluation again without searching. Files of both: io/result_files.h.
  */
 
+/* The most numbers that the steps of a proof have. A search stops at a fourth of them. */
+#define NADIR_STEPS_MOST ((int64_t)1 << 24)
+
 #define NADIR_WITNESS_NAME_LENGTH 64 /* bytes of a name, its end included */
 
 /* Numbers that are not known are NaN; files have null for them, and for infinite ones. */

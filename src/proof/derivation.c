@@ -561,6 +561,12 @@ nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_deriv
 #define ROOM_TOTAL                                                                                           \
     1e-14 /* and as a share of the total occupancy: about 100 roundings of what it follows from */
 
+nadir_status nadir_derivation_forget(nadir_context *context, nadir_derivation *self)
+{
+    self->begun = false;
+    return record(context, self, NADIR_STEP_FORGET, 0, NULL);
+}
+
 nadir_status nadir_derivation_set_level(nadir_context *context, nadir_derivation *self, double level)
 {
     if (self->begun) {

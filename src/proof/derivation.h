@@ -156,6 +156,8 @@ nadir_status nadir_derivation_matrix(nadir_context *context, nadir_derivation *s
 /* What matrix.proven says, and what the radius alone does. */
 nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_derivation *self);
 
+/* What is known of the kernels below the level is dropped, and the level with it; not in one of several boxes. */
+nadir_status nadir_derivation_forget(nadir_context *context, nadir_derivation *self);
 /* A lower level, or any level before `begin`: then with all kernels of the set that are below it, and without P*. */
 nadir_status nadir_derivation_set_level(nadir_context *context, nadir_derivation *self, double level);
 /* One end of the range of state by->t (theta < 0: high; theta > 0: low), or with theta = 0 and zeta = 1 a bound on
@@ -201,7 +203,8 @@ typedef enum nadir_step {
     NADIR_STEP_NARROW = 19,           /* t, theta, zeta, tau, end (0 for theta = 0), k, v */
     NADIR_STEP_SPLIT = 20,            /* s, at */
     NADIR_STEP_NEXT = 21,             /* */
-    NADIR_STEP_ENCLOSE = 22           /* tau, v, d */
+    NADIR_STEP_ENCLOSE = 22,          /* tau, v, d */
+    NADIR_STEP_FORGET = 23            /* */
 } nadir_step;
 
 #endif

@@ -96,6 +96,7 @@ static bool is_allowed(const nadir_derivation *self, int step)
     case NADIR_STEP_CONCLUDE_TANGENT:
         return has_star && self->matrix.states > 0;
     case NADIR_STEP_LEVEL:
+    case NADIR_STEP_FORGET:
         return whole && !self->split;
     case NADIR_STEP_NEXT:
         return self->split;
@@ -127,12 +128,14 @@ static const struct {
     [NADIR_STEP_SPLIT] = {2, 0},
     [NADIR_STEP_NEXT] = {0, 0},
     [NADIR_STEP_ENCLOSE] = {1, 2},
+    [NADIR_STEP_FORGET] = {0, 0},
 };
 
-/* Whether box `below` can be split there. */
+/* Whether box `below` can be split there, and the boxes to come are no more numbers than a record may have. */
 static bool is_inside(const nadir_derivation *self, int64_t s, double at)
 {
-    return at > self->below.low[s] && at < self->below.high[s];
+    const int64_t size = 2 * self->problem->states + 1;
+    return at > self->below.low[s] && at < self->below.high[s] && self->open_count < NADIR_STEPS_MOST / size;
 }
 
 /* Whether x may be the first number of a step. */
@@ -226,6 +229,8 @@ static nadir_status take_step(reader *from, int step, bool *known)
         return *known ? nadir_derivation_split(context, self, (int64_t)x[0], x[1]) : NADIR_OK;
     case NADIR_STEP_NEXT:
         return nadir_derivation_next(context, self);
+    case NADIR_STEP_FORGET:
+        return nadir_derivation_forget(context, self);
     case NADIR_STEP_ENCLOSE:
         *known = is_point(n, v);
         return *known ? nadir_derivation_enclose(context, self, x[0], v, v + n) : NADIR_OK;
@@ -243,7 +248,7 @@ nadir_status nadir_derivation_replay(nadir_context *context, nadir_derivation *s
         const int64_t place = count - from.left - 1;
         bool known = false;
         NADIR_TRY(nadir_progress(context, "steps of the proof", (double)place / (double)count));
-        if (code >= NADIR_STEP_SET_PASSES && code <= NADIR_STEP_ENCLOSE) {
+        if (code >= NADIR_STEP_SET_PASSES && code <= NADIR_STEP_FORGET) {
             NADIR_TRY(take_step(&from, (int)code, &known));
         }
         if (!known) {

@@ -285,11 +285,16 @@ nadir_status nadir_sensitivity_tables(nadir_context *context, nadir_sensitivity 
         const int threads = nadir_threads_for(context, 4 * sensitivity->perturbable->entries);
         return fill_column(context, sensitivity, 0, threads, g, up, down);
     }
+    const int64_t batch = 8 * (int64_t)sensitivity->threads; /* between two looks at whether to stop */
     int failures = 0; /* nothing is allocated: only numbers that are not finite can fail */
+    for (int64_t first = 0; first < count; first += batch) {
+        const int64_t last = first + batch < count ? first + batch : count;
 #pragma omp parallel for num_threads(sensitivity->threads) schedule(static) reduction(+ : failures)
-    for (int64_t t = 0; t < count; t++) {
-        failures += fill_column(context, sensitivity, omp_get_thread_num(), 1, g + t * n, up + t * n,
-                                down != NULL ? down + t * n : NULL) != NADIR_OK;
+        for (int64_t t = first; t < last; t++) {
+            failures += fill_column(context, sensitivity, omp_get_thread_num(), 1, g + t * n, up + t * n,
+                                    down != NULL ? down + t * n : NULL) != NADIR_OK;
+        }
+        NADIR_TRY(nadir_progress(context, "bounding occupancies", -1));
     }
     return failures == 0 ? NADIR_OK : NADIR_ERROR_ARGUMENT;
 }
