@@ -44,6 +44,7 @@ typedef struct evaluate_report {
     cli_evaluated evaluated[CLI_LIST_LENGTH];
     bool compares;               /* --difference */
     nadir_difference difference; /* stop_reason NULL: there is none */
+    bool interrupted;            /* the bounds of the last policy are those so far */
 } evaluate_report;
 
 static void print_json(const cli_run *run, const nadir_model *model, const evaluate_report *report,
@@ -277,6 +278,12 @@ static nadir_status solve_one(cli_run *run, nadir_model *model, const cli_setup 
         status = nadir_solver_robust(run->context, *solver, ball, &setup->robust, &one->robust,
                                      keep ? &worst : NULL);
     }
+    if (status == NADIR_ERROR_INTERRUPTED && one->robust.stop_reason != NULL) { /* the bounds so far */
+        cli_obey_interrupt();
+        report->interrupted = true;
+        (void)cli_fail(run, status, "%s", nadir_context_error(run->context));
+        status = NADIR_OK;
+    }
     if (worst != NULL && answered(status, one->robust.stop_reason)) {
         nadir_status written = write_files(run, report, worst);
         if (written == NADIR_OK) {
@@ -284,7 +291,7 @@ static nadir_status solve_one(cli_run *run, nadir_model *model, const cli_setup 
         }
         status = status != NADIR_OK ? status : written;
     }
-    if (status == NADIR_OK && !steps) {
+    if (status == NADIR_OK && !steps && !report->interrupted) {
         report->smaller = find_smaller(run, *solver, ball, &setup->robust, report);
     }
     if (report->count > 1 && status != NADIR_OK) {
@@ -321,7 +328,7 @@ static nadir_status solve(cli_run *run, nadir_model *model, const cli_setup *set
     nadir_solver *solvers[2] = {NULL, NULL};
     nadir_status told = NADIR_OK;
     nadir_status status = NADIR_OK;
-    for (int i = 0; i < report->count && answered(status, ""); i++) {
+    for (int i = 0; i < report->count && answered(status, "") && !report->interrupted; i++) {
         cli_evaluated *one = &report->evaluated[i];
         nadir_solver *solver = NULL;
         status = solve_one(run, model, setup, ball, report, one, &solver);
@@ -332,7 +339,7 @@ static nadir_status solve(cli_run *run, nadir_model *model, const cli_setup *set
             nadir_solver_free(solver);
         }
     }
-    if (answered(status, "") && report->compares) {
+    if (answered(status, "") && report->compares && !report->interrupted) {
         status = solve_difference(run, solvers, ball, &setup->robust, report);
     }
     nadir_solver_free(solvers[0]);
@@ -385,7 +392,7 @@ static nadir_status evaluate(cli_run *run, cli_setup *setup, evaluate_report *re
     cli_explain_clear(&report->most);
     cli_ball_clear(run, &setup->ball);
     cli_input_close(&report->input, model);
-    return status;
+    return status == NADIR_OK && report->interrupted ? NADIR_ERROR_INTERRUPTED : status;
 }
 
 /* The policies that were named; complains if there is something that is not for so many. */
@@ -468,6 +475,9 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
          "the best case instead of the worst"},
         CLI_RARE,
         cli_method_option(&methods, &setup.robust.method),
+        {"--time", CLI_NUMBER, "SECONDS", NULL, &setup.robust.time_limit,
+         "seconds that the proof may take with --certify strict; then, and at Ctrl-C,\n"
+         "the best bounds so far stay (default 10; inf: until it is proven)"},
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &setup.robust.tolerance,
          "of the robust return, relative to the penalty (default 1e-9)"},
         cli_backend_option(&setup.solver.backend),

@@ -295,6 +295,9 @@ static int optimize_main(cli_run *run, int argc, char **argv)
          "how much work the proof may cost: none, in proportion, or all there is\n"
          "(default: auto)"},
         CLI_RARE,
+        {"--time", CLI_NUMBER, "SECONDS", NULL, &settings->proof_time_limit,
+         "how long the proof of the policy's worst return may take with\n"
+         "--certify strict (default 10; inf: until it is proven)"},
         {"--start", CLI_TEXT, "POLICY", NULL, &report.start,
          "the policy to begin with: a file, uniform or optimal (default: optimal,\n"
          "the best one for the nominal kernel)"},

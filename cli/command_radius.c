@@ -203,6 +203,9 @@ static int radius_main(cli_run *run, int argc, char **argv)
          "how much work the proof may cost: none, in proportion, or all there is\n"
          "(default: auto)"},
         CLI_RARE,
+        {"--time", CLI_NUMBER, "SECONDS", NULL, &setup.robust.time_limit,
+         "seconds that each proof may take with --certify strict, where it could go\n"
+         "on (default 10; inf: until it is proven)"},
         {"--tolerance", CLI_NUMBER, "EPS", NULL, &setup.robust.tolerance,
          "of the radius, relative (default 1e-9)"},
         cli_backend_option(&setup.solver.backend),

@@ -26,6 +26,9 @@ void cli_robust_json(cli_json *json, const nadir_robust *robust)
     cli_json_text(json, "domain", nadir_domain_name(robust->domain));
     cli_json_text(json, "method", robust->method);
     cli_json_text(json, "stop_reason", robust->stop_reason);
+    if (robust->time_ran_out) {
+        cli_json_bool(json, "time_ran_out", true);
+    }
     cli_json_integer(json, "iterations", robust->iterations);
     cli_json_integer(json, "solves", robust->solves);
     cli_json_double(json, "breakdown_radius", robust->breakdown_radius);

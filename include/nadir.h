@@ -649,7 +649,8 @@ static inline void nadir_ball_default(nadir_ball *ball)
 typedef enum nadir_certify {
     NADIR_CERTIFY_OFF,   /* no proof: only the cheapest lower bound */
     NADIR_CERTIFY_AUTO,  /* proofs whose cost is in proportion to the search */
-    NADIR_CERTIFY_STRICT /* every proof; the kernel found is factored again; exact breakdown radius */
+    NADIR_CERTIFY_STRICT /* every proof, until time_limit; the kernel found is factored again; exact breakdown
+                            radius */
 } nadir_certify;
 
 typedef struct nadir_robust_settings {
@@ -660,6 +661,8 @@ typedef struct nadir_robust_settings {
     double width;             /* largest width of certified bounds, relative to the penalty; default 1e-6 */
     int64_t iterations_limit; /* of the search, or samples; default 10000 */
     bool optimistic;          /* the best case instead of the worst */
+    double time_limit; /* seconds that all proofs of one worst case may take with certify strict, but for the
+                          step at hand; default 10; infinity: until it is proven; 0: little work */
 } nadir_robust_settings;
 
 NADIR_API void nadir_robust_settings_fill(nadir_robust_settings *settings, size_t size);
@@ -675,8 +678,9 @@ typedef struct nadir_robust {
     double robust_return; /* of the kernel found, which lies in the ball */
     double penalty;       /* nominal_return - robust_return; negative for the best case */
     double lower_bound, upper_bound;
-    bool certified;          /* both bounds, not made by the search, are within `width`: docs/robust.md */
-    bool kernel_valid;       /* the kernel found has no negative entry */
+    bool certified;    /* both bounds, not made by the search, are within `width`: docs/robust.md */
+    bool kernel_valid; /* the kernel found has no negative entry */
+    bool time_ran_out; /* proofs stopped at time_limit or by an interruption, and might have come further */
     const char *certificate; /* "rigorous": includes all rounding; "numerical": rests on converged
                                 iterations; "none" */
     const char *bound;       /* the proof of the bound: see docs/robust.md */
@@ -712,7 +716,8 @@ typedef struct nadir_worst nadir_worst;
 
 /* result->size must be set. ball and settings may be NULL for the defaults; worst may be NULL.
  * NADIR_ERROR_ILL_POSED: free domain, and a radius at or past breakdown. NADIR_ERROR_NOT_CONVERGED: the limit
- * was reached; result, if its stop_reason is not NULL, holds the best found so far, with its bounds. */
+ * was reached; NADIR_ERROR_INTERRUPTED: the user stopped strict proofs. In both cases result, if its stop_reason is not NULL,
+ * holds the best found so far, with its bounds. */
 NADIR_API nadir_status nadir_solver_robust(nadir_context *context, nadir_solver *solver,
                                            const nadir_ball *ball, const nadir_robust_settings *settings,
                                            nadir_robust *result, nadir_worst **worst);
@@ -893,6 +898,7 @@ typedef struct nadir_robust_optimum_settings {
     const char *resume;        /* a checkpoint of the same model, ball and method to continue; NULL: none */
     nadir_robust_optimum_watch watch; /* NULL: none */
     void *watch_user;
+    double proof_time_limit; /* time_limit of nadir_robust_settings, for the last evaluation; default 10 */
 } nadir_robust_optimum_settings;
 
 NADIR_API void nadir_robust_optimum_settings_fill(nadir_robust_optimum_settings *settings, size_t size);

@@ -8,6 +8,7 @@
 #include "policy/ascent.h"
 #include "policy/rectangular_optimum.h"
 #include "robust/robust.h"
+#include "robust/strategy.h"
 #include "solve/nominal_optimum.h"
 
 #include <math.h>
@@ -50,7 +51,8 @@ void nadir_robust_optimum_settings_fill(nadir_robust_optimum_settings *settings,
                                                 .evaluations_limit = 1000,
                                                 .time_limit = INFINITY,
                                                 .certify = NADIR_CERTIFY_AUTO,
-                                                .checkpoint_seconds = 1};
+                                                .checkpoint_seconds = 1,
+                                                .proof_time_limit = NADIR_PROOF_SECONDS};
     nadir_settings_give(settings, size, &made, sizeof made);
 }
 
@@ -64,6 +66,10 @@ static nadir_status check_settings(const optimization *self)
                           "the gap is %g, the limit of evaluations %lld and that of time %g; expected more "
                           "than 0",
                           use->gap, (long long)use->evaluations_limit, use->time_limit);
+    }
+    if (!(use->proof_time_limit >= 0)) {
+        return nadir_fail(self->context, NADIR_ERROR_ARGUMENT,
+                          "the time of the proof is %g seconds; expected 0 or more", use->proof_time_limit);
     }
     if (!(use->step >= 0) || isinf(use->step) || !(use->checkpoint_seconds >= 0)) {
         return nadir_fail(self->context, NADIR_ERROR_ARGUMENT,
@@ -253,6 +259,9 @@ static void evaluation_settings(const optimization *self, nadir_robust_settings 
 {
     nadir_robust_settings_default(settings);
     settings->certify = self->settings.certify;
+    settings->time_limit =
+        fmin(self->settings.proof_time_limit,
+             fmax(self->settings.time_limit - (nadir_clock_seconds() - self->ascent.search.begun), 0));
     settings->width = fmin(settings->width, self->settings.gap);
     settings->tolerance = fmin(settings->tolerance, fmax(0.1 * self->settings.gap, SMALLEST_TOLERANCE));
 }

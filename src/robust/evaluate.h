@@ -47,7 +47,8 @@ typedef struct nadir_valid_run {
     const nadir_robust_settings *settings;
     const nadir_warm_start *warm_start; /* NULL: none */
     double beta, factor;
-    bool alone; /* not one of many radii */
+    bool alone;                           /* not one of many radii */
+    const struct nadir_valid_run *inside; /* whose L_2 ball this is; NULL: it is no enclosing ball */
     nadir_evaluation *evaluation;
     nadir_evaluation free;          /* of the free domain; refused: there is none, or it cannot help */
     bool free_is_known;             /* the free domain has been evaluated */
@@ -56,6 +57,7 @@ typedef struct nadir_valid_run {
 
     /* The proofs of the candidate. */
     double wanted; /* a lower bound this good is enough */
+    double until;  /* nadir_clock_seconds: strict proofs stop then; 0: not begun */
     nadir_certificate proof;
     nadir_derivation derivation; /* of zeros: not begun for this candidate */
 } nadir_valid_run;

@@ -18,6 +18,7 @@
 #include "search/frank_wolfe.h"
 #include "search/free_search.h"
 #include "search/lagrangian_search.h"
+#include "search/occupancy_search.h"
 #include "search/second_order_search.h"
 
 #include <float.h>
@@ -153,11 +154,29 @@ static bool has_second_order(const nadir_valid_run *run)
     return run->problem->uncertainty->p == 2 && tau > 0 && isfinite(tau);
 }
 
+/* Whether the free domain, which is cheap, has proven the candidate. */
+static bool is_proven_free(const nadir_valid_run *run)
+{
+    const nadir_evaluation *free = &run->free;
+    return run->free_is_known && !free->refused && free->proof == NADIR_PROOF_RIGOROUS &&
+           free->lower >= run->wanted;
+}
+
 /* A witness takes tau, whatever the proof. */
 static bool is_below_2(const nadir_valid_run *run)
 {
     const double tau = run->evaluation->candidate.tau;
-    return run->problem->uncertainty->p < 2 && tau >= 0 && isfinite(tau);
+    return run->problem->uncertainty->p < 2 && tau >= 0 && isfinite(tau) && !is_proven_free(run);
+}
+
+/* Whether the ball has a price, and boxes of occupancies are worth trying: multipliers of all states are kept. */
+static bool has_price(const nadir_valid_run *run)
+{
+    const nadir_candidate *candidate = &run->evaluation->candidate;
+    const double tau = candidate->tau;
+    return candidate->v != NULL && candidate->d != NULL && run->problem->gamma < 1 &&
+           run->problem->states <= NADIR_PROOF_STATES_AFTER && tau > 0 && isfinite(tau) &&
+           pow(run->beta, run->problem->uncertainty->p) > 0 && !is_proven_free(run);
 }
 
 static bool has_columns(const nadir_valid_run *run)
@@ -194,13 +213,14 @@ static bool can_list_rows(const nadir_valid_run *run)
 static bool has_needs(const nadir_valid_run *run, int needs)
 {
     return (!(needs & NADIR_NEEDS_AUTO) || run->settings->certify == NADIR_CERTIFY_AUTO) &&
-           (!(needs & NADIR_NEEDS_SECOND_ORDER) || has_second_order(run)) &&
+           (!((needs & NADIR_NEEDS_SECOND_ORDER) || run->inside != NULL) || has_second_order(run)) &&
            (!(needs & NADIR_NEEDS_COLUMNS) || has_columns(run)) &&
            (!(needs & NADIR_NEEDS_LARGE) || !has_columns(run)) &&
            (!(needs & NADIR_NEEDS_LISTED_ROWS) || can_list_rows(run)) &&
            (!(needs & NADIR_NEEDS_ONE_PROCESS) || run->problem->model->exchange == NULL) &&
            (!(needs & NADIR_NEEDS_KAPPA_PATH) || run->kappa_path != NULL) &&
            (!(needs & NADIR_NEEDS_BELOW_2) || is_below_2(run)) &&
+           (!(needs & NADIR_NEEDS_PRICE) || has_price(run)) &&
            (!(needs & NADIR_NEEDS_FEW) || has_few_states(run)) &&
            (!(needs & NADIR_NEEDS_HOPE) || !run->proof.hopeless) &&
            (!(needs & NADIR_NEEDS_NO_HOPE) || run->proof.hopeless);
@@ -261,61 +281,100 @@ cleanup:
     return status;
 }
 
-static nadir_status try_stage(nadir_valid_run *run, int stage);
-
-/* The worst kernel of the enclosing L_2 ball; .J NaN: its return is below what has been proven already. */
-static nadir_status search_enclosing(nadir_valid_run *run, nadir_candidate *found)
+/* How many processes auto may solve for one worst case: each takes about one pass over all entries of all rows. */
+static int64_t brief_solves(const nadir_problem *problem)
 {
-    nadir_status status = NADIR_OK;
-    nadir_context *context = run->context;
-    const nadir_robust_settings *use = run->settings;
-    nadir_uncertainty two = {0};
-    nadir_problem enclosing;
-    double radius;
-    NADIR_CHECK(nadir_derivation_enclosing(context, run->problem, run->beta, &two, &enclosing, &radius));
-    NADIR_CHECK(nadir_frank_wolfe_run(context, &enclosing, radius, NULL, use->tolerance,
-                                      use->iterations_limit, found));
-    const double wanted = NADIR_STATIONARY * use->width * (enclosing.J - found->J);
-    if (!(found->J > run->proof.lower) || !(found->tau > 0 && isfinite(found->tau))) {
-        found->J = NAN;
-    } else {
-        NADIR_CHECK(nadir_frank_wolfe_polish(context, &enclosing, radius, NULL, wanted, found));
-    }
-cleanup:
-    nadir_uncertainty_clear(context, &two);
-    return status;
+    const double entries = (double)problem->rows * (double)problem->states;
+    const double solves = fmin(NADIR_PROOF_SOLVES, NADIR_PROOF_ENTRIES / entries);
+    return solves >= NADIR_PROOF_SOLVES_STATE * (double)problem->states ? (int64_t)solves : 0;
 }
 
-/* The proofs of p = 2 for the L_2 ball that holds the ball. */
+/* Occupancies of the kernels that matter, until they are proven or time runs out. Below p = 2 the enclosing ball comes
+ * after this; it seldom proves the worst case, and has a fifth of the time. */
+static nadir_status prove_occupancies(nadir_valid_run *run)
+{
+    const bool strict = run->settings->certify == NADIR_CERTIFY_STRICT;
+    const double limit = strict ? run->settings->time_limit : 0;
+    const double now = nadir_clock_seconds();
+    const double share = run->problem->uncertainty->p < 2 ? 0.8 : 1;
+    const nadir_occupancy_effort effort = {.until = limit > 0 ? now + share * (run->until - now) : INFINITY,
+                                           .solves = limit > 0 ? INT64_MAX
+                                                     : strict  ? NADIR_PROOF_SOLVES
+                                                               : brief_solves(run->problem),
+                                           .tree = limit > 0,
+                                           .near =
+                                               strict || run->inside != NULL ? INFINITY : NADIR_PROOF_NEAR,
+                                           .brief = !strict && run->inside == NULL};
+    bool spent;
+    if (effort.solves == 0 || !(strict || run->alone)) {
+        return NADIR_OK;
+    }
+    NADIR_TRY(nadir_occupancy_search(run->context, &run->derivation, run->wanted, &effort, &spent));
+    run->evaluation->time_ran_out = run->evaluation->time_ran_out || (spent && limit > 0);
+    return NADIR_OK;
+}
+
+static nadir_status prove_repeatedly(nadir_valid_run *run);
+
+/* The same search and the same proofs for the L_2 ball that holds the ball, whose steps begin with those of the ball. The
+ * better proof is kept. */
 static nadir_status prove_enclosing(nadir_valid_run *run)
 {
     nadir_status status = NADIR_OK;
     nadir_evaluation evaluation = {0};
-    nadir_candidate *found = &evaluation.candidate;
-    const nadir_valid_run before = *run; /* of which only what is changed below is taken back */
-    NADIR_CHECK(search_enclosing(run, found));
-    if (isnan(found->J) || !(found->tau > 0 && isfinite(found->tau))) { /* polishing may change tau */
-        goto cleanup;
+    nadir_uncertainty two = {0};
+    nadir_problem enclosing;
+    nadir_valid_run inner = {.context = run->context,
+                             .problem = &enclosing,
+                             .settings = run->settings,
+                             .evaluation = &evaluation,
+                             .inside = run,
+                             .alone = run->alone,
+                             .until = run->until,
+                             .free = {.refused = true},
+                             .free_is_known = true};
+    clear_proofs(&inner);
+    NADIR_CHECK(
+        nadir_derivation_enclosing(run->context, run->problem, run->beta, &two, &enclosing, &inner.beta));
+    NADIR_CHECK(nadir_valid_search_cold(&inner, &evaluation.candidate));
+    if (evaluation.candidate.J > run->proof.lower) { /* else this ball has nothing better */
+        NADIR_CHECK(prove_repeatedly(&inner));
+        run->evaluation->time_ran_out = run->evaluation->time_ran_out || evaluation.time_ran_out;
     }
-    for (int64_t s = 0; s < run->problem->states;
-         s++) { /* solves may be below 0 by rounding; verify takes no such d */
-        found->d[s] = fmax(found->d[s], 0);
+    if (inner.proof.lower > run->proof.lower) {
+        const nadir_certificate proof = run->proof;
+        run->proof = inner.proof;
+        run->proof.kappa = NAN; /* that of another kernel */
+        inner.proof = proof;
     }
-    NADIR_CHECK(nadir_derivation_enclose(run->context, &run->derivation, found->tau, found->v, found->d));
-    run->problem = run->derivation.problem;
-    run->beta = run->derivation.beta;
-    run->evaluation = &evaluation;
-    run->kappa_path = NULL;
-    run->wanted = wanted_lower(run);
-    NADIR_CHECK(try_stage(run, NADIR_STAGE_FINE));
 cleanup:
-    run->problem = before.problem;
-    run->beta = before.beta;
-    run->evaluation = before.evaluation;
-    run->kappa_path = before.kappa_path;
-    run->wanted = before.wanted;
-    run->proof.kappa = NAN; /* that of another kernel */
-    nadir_candidate_clear(run->context, found);
+    nadir_valid_run_clear(&inner);
+    nadir_candidate_clear(run->context, &evaluation.candidate);
+    nadir_uncertainty_clear(run->context, &two);
+    return status;
+}
+
+/* Begins the steps about the candidate. */
+static nadir_status begin_derivation(nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    double *d = NULL;
+    const nadir_valid_run *from = run->inside != NULL ? run->inside : run;
+    const nadir_candidate *candidate = &run->evaluation->candidate;
+    nadir_certificate_clear(run->context, &run->proof);
+    NADIR_CHECK(nadir_derivation_make(run->context, from->problem, from->beta, &from->evaluation->candidate,
+                                      run->kappa_path != NULL ? &run->kappa_path->bounds : NULL, &run->proof,
+                                      &run->derivation));
+    if (run->inside != NULL) {
+        NADIR_NEW(run->context, d, run->problem->states);
+        for (int64_t s = 0; s < run->problem->states; s++) {
+            d[s] = fmax(candidate->d[s], 0); /* solves may be below 0 by rounding; verify takes no such d */
+        }
+        NADIR_CHECK(
+            nadir_derivation_enclose(run->context, &run->derivation, candidate->tau, candidate->v, d));
+    }
+cleanup:
+    nadir_release(run->context, d);
     return status;
 }
 
@@ -327,9 +386,7 @@ static nadir_status prove_by(nadir_valid_run *run, nadir_proof_method method)
     const nadir_kappa_path *path = run->kappa_path;
     const bool derives = method != NADIR_PROVE_FREE && method != NADIR_PROVE_KAPPA_PATH;
     if (derives && run->derivation.problem == NULL) {
-        nadir_certificate_clear(context, &run->proof);
-        NADIR_TRY(nadir_derivation_make(context, run->problem, run->beta, candidate,
-                                        path != NULL ? &path->bounds : NULL, &run->proof, &run->derivation));
+        NADIR_TRY(begin_derivation(run));
     }
     switch (method) {
     case NADIR_PROVE_FREE:
@@ -345,17 +402,19 @@ static nadir_status prove_by(nadir_valid_run *run, nadir_proof_method method)
         return nadir_derivation_large(context, &run->derivation);
     case NADIR_PROVE_LAGRANGIAN:
         return unless_endless(run, prove_lagrangian(run));
+    case NADIR_PROVE_OCCUPANCIES:
+        return unless_endless(run, prove_occupancies(run));
     case NADIR_PROVE_ENCLOSING:
         return prove_enclosing(run);
     }
     return NADIR_OK;
 }
 
-/* Tries the proofs of one stage (strategy.h) until the bound is as good as wanted. */
-static nadir_status try_stage(nadir_valid_run *run, int stage)
+/* Tries the proofs of one stage or more (strategy.h) until the bound is as good as wanted. */
+static nadir_status try_stage(nadir_valid_run *run, int stages)
 {
     for (const nadir_proof_row *row = nadir_proof_table; row->name != NULL; row++) {
-        if ((row->stages & stage) && has_needs(run, row->needs)) {
+        if ((row->stages & stages) && has_needs(run, row->needs)) {
             NADIR_TRY(prove_by(run, row->method));
             if (run->proof.lower >= run->wanted) {
                 break;
@@ -373,14 +432,16 @@ nadir_status nadir_valid_prove(nadir_context *context, const nadir_problem *prob
     nadir_robust_settings settings;
     nadir_robust_settings_default(&settings);
     settings.certify = effort;
+    settings.time_limit = 0;
     nadir_valid_run run = {.context = context,
                            .problem = problem,
                            .settings = &settings,
                            .beta = beta,
+                           .alone = true,
                            .evaluation = &evaluation,
                            .wanted = wanted};
     clear_proofs(&run);
-    const nadir_status status = try_stage(&run, NADIR_STAGE_FINE);
+    const nadir_status status = try_stage(&run, NADIR_STAGE_FINE | NADIR_STAGE_BOXES | NADIR_STAGE_ENCLOSE);
     *certificate = (nadir_certificate){0};
     if (status == NADIR_OK) {
         *certificate = run.proof;
@@ -478,26 +539,43 @@ static nadir_status search_further(nadir_valid_run *run, bool *better)
     return NADIR_OK;
 }
 
-/* Proofs, and further searches from where they fail. */
-static nadir_status prove_and_search(nadir_valid_run *run)
+/* Proofs, and further searches from where they fail, while there is time; then the proof that takes most of it. */
+static nadir_status prove_repeatedly(nadir_valid_run *run)
 {
-    nadir_status status = NADIR_OK;
-    nadir_evaluation *evaluation = run->evaluation;
     const int attempts = nadir_rewards_underflow(run->context, run->problem) ? 0 : NADIR_PROOF_ATTEMPTS;
     bool better = true;
     for (int attempt = 0; attempt < attempts && better; attempt++) {
         better = false;
-        NADIR_CHECK(prove(run));
-        if (run->proof.lower < wanted_lower(run) && run->proof.v_tau != NULL &&
-            nadir_has_further_starts(run->problem)) {
-            NADIR_CHECK(unless_endless(run, search_again(run, &better)));
+        NADIR_TRY(prove(run));
+        if (run->proof.lower >= wanted_lower(run) || attempt + 1 == attempts ||
+            nadir_time_is_up(run->context)) {
+            break;
+        }
+        if (run->proof.v_tau != NULL && nadir_has_further_starts(run->problem)) {
+            NADIR_TRY(unless_endless(run, search_again(run, &better)));
         }
         if (attempt == 0 && run->proof.lower < wanted_lower(run)) {
             bool found = false;
-            NADIR_CHECK(unless_endless(run, search_further(run, &found)));
+            NADIR_TRY(search_further(run, &found));
             better = better || found;
         }
     }
+    return run->derivation.problem != NULL && run->proof.lower < wanted_lower(run)
+               ? try_stage(run, NADIR_STAGE_BOXES)
+               : NADIR_OK;
+}
+
+static nadir_status prove_and_search(nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_evaluation *evaluation = run->evaluation;
+    NADIR_CHECK(prove_repeatedly(run));
+    if (run->derivation.problem != NULL && run->proof.lower < wanted_lower(run) &&
+        !nadir_time_is_up(run->context)) {
+        NADIR_CHECK(try_stage(run, NADIR_STAGE_ENCLOSE));
+    }
+    evaluation->time_ran_out =
+        evaluation->time_ran_out || (run->proof.lower < wanted_lower(run) && nadir_time_is_up(run->context));
     NADIR_CHECK(nadir_evaluation_check_valid(run->context, run->problem, run->factor, evaluation));
     nadir_evaluation_take_bound(evaluation, run->proof.lower, run->proof.proof, run->proof.bound);
     if (nadir_evaluation_is_close(run->problem, run->settings, evaluation)) { /* rewards alone may prove it */
@@ -525,6 +603,17 @@ static nadir_status take_free_bound(nadir_valid_run *run)
     return NADIR_OK;
 }
 
+/* The clock of strict proofs, which two candidates of one worst case share. With one radius an interruption is the end of
+ * time. */
+static void begin_time(nadir_valid_run *run, double now)
+{
+    const double limit = run->settings->time_limit;
+    run->until = run->until > 0 ? run->until : limit > 0 ? now + limit : INFINITY;
+    if (run->alone && run->problem->model->exchange == NULL) {
+        nadir_deadline_set(run->context, run->until);
+    }
+}
+
 nadir_status nadir_valid_certify(nadir_valid_run *run)
 {
     nadir_evaluation *evaluation = run->evaluation;
@@ -532,6 +621,9 @@ nadir_status nadir_valid_certify(nadir_valid_run *run)
     evaluation->breakdown = NAN;
     evaluation->kappa = NAN;
     clear_proofs(run);
+    if (run->settings->certify == NADIR_CERTIFY_STRICT) {
+        begin_time(run, begun);
+    }
     if (run->settings->certify != NADIR_CERTIFY_OFF) {
         NADIR_TRY(prove_and_search(run));
     } else {
@@ -648,6 +740,7 @@ nadir_status nadir_evaluate_valid(nadir_context *context, const nadir_problem *p
     }
     NADIR_CHECK(done ? NADIR_OK : search_and_certify(&run));
 cleanup:
+    nadir_deadline_clear(context);
     nadir_valid_run_clear(&run);
     return status;
 }

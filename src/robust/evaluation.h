@@ -30,6 +30,7 @@ typedef struct nadir_evaluation {
     double *steps;     /* [steps_count] owned: the derivation of `lower` (proof/derivation.h); NULL: none */
     int64_t steps_count;
     double minimum;     /* smallest entry of the kernel */
+    bool time_ran_out;  /* proofs might have come further */
     bool finished;      /* all of it is there: it can be reported where others were interrupted */
     double robust_time; /* seconds */
     double certify_time;

@@ -67,8 +67,11 @@ const char *nadir_method_summary(int64_t index)
 
 void nadir_robust_settings_fill(nadir_robust_settings *settings, size_t size)
 {
-    const nadir_robust_settings made = {
-        .certify = NADIR_CERTIFY_AUTO, .tolerance = 1e-9, .width = 1e-6, .iterations_limit = 10000};
+    const nadir_robust_settings made = {.certify = NADIR_CERTIFY_AUTO,
+                                        .tolerance = 1e-9,
+                                        .width = 1e-6,
+                                        .iterations_limit = 10000,
+                                        .time_limit = NADIR_PROOF_SECONDS};
     nadir_settings_give(settings, size, &made, sizeof made);
 }
 
@@ -84,6 +87,10 @@ nadir_status nadir_robust_settle(nadir_context *context, const nadir_robust_sett
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                           "the tolerance is %g and the width %g; expected more than 0", use->tolerance,
                           use->width);
+    }
+    if (!(use->time_limit >= 0)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the limit of time is %g; expected 0 or more",
+                          use->time_limit);
     }
     if (use->iterations_limit < 1) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
@@ -235,6 +242,7 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *s
         .seconds_nominal = solver->factor_seconds + solver->nominal.seconds_solve,
         .seconds_robust = evaluation->robust_time,
         .seconds_certify = evaluation->certify_time,
+        .time_ran_out = evaluation->time_ran_out,
         .duration = problem->gamma == 1 ? 1 / problem->rest - 1 : NAN,
         .duration_bound = problem->gamma == 1 ? evaluation->lasts : NAN,
     };
@@ -528,6 +536,7 @@ nadir_status nadir_robust_warm(nadir_context *context, nadir_solver *solver, con
     nadir_robust_settings use;
     nadir_evaluator *further;
     const double factor = 1;
+    bool interrupted;
     NADIR_CHECK(nadir_robust_settle(context, settings, &use, &further));
     NADIR_CHECK(nadir_setup_make(context, solver, ball, use.optimistic, &setup));
     NADIR_CHECK(check_spread(context, &setup.problem, further != NULL));
@@ -536,8 +545,14 @@ nadir_status nadir_robust_warm(nadir_context *context, nadir_solver *solver, con
     evaluation.lasts = lasts_of(&setup.problem);
     NADIR_CHECK(further != NULL ? further(context, &setup.problem, &use, 1, &factor, &evaluation)
                                 : evaluate(context, &setup.problem, &use, factor, warm_start, &evaluation));
+    interrupted = nadir_interrupt_take(context);
+    evaluation.candidate.stop = interrupted ? NADIR_STOP_INTERRUPTED : evaluation.candidate.stop;
     NADIR_CHECK(give_result(context, solver, &setup, &use, &evaluation, result, worst));
+    if (interrupted) {
+        status = nadir_fail(context, NADIR_ERROR_INTERRUPTED, "interrupted: these are the bounds so far");
+    }
 cleanup:
+    (void)nadir_interrupt_take(context);
     nadir_evaluation_clear(context, &evaluation);
     nadir_setup_clear(context, &setup);
     return status;

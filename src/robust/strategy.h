@@ -27,6 +27,19 @@
 /* Evaluations of the Lagrangian bound in the search for its best tau. By trial. */
 #define NADIR_PROOF_TAU_EVALUATIONS 12
 
+/* Seconds that strict proofs of one worst case may take unless told otherwise, and processes solved
+ * (search/two_sided_search.h) where no time is given: by trial. */
+#define NADIR_PROOF_SECONDS 10
+#define NADIR_PROOF_SOLVES  3000
+/* Auto solves at most so many for one worst case that this many entries of rows are answered, and none where those do not
+ * suffice for about one round, so many for each state: FrozenLake (16 states, 4 actions) takes 2000 at radius 0.1 and
+ * discount 0.99, 0.4 s of processor time. */
+#define NADIR_PROOF_ENTRIES      3e6
+#define NADIR_PROOF_SOLVES_STATE 4
+/* And it does not go on where the bound by both ends of ranges has a gap above this share of the penalty at first.
+ * FrozenLake has 0.23 and 0.39 (discount 0.99 and 0.95), garnets past their largest certified radius 0.8 and more. */
+#define NADIR_PROOF_NEAR 0.5
+
 /* Stationarity of the candidate before proofs: the sum over rows of what each lacks of optimality, as a share
  * of the width. With 1e-3 bounds agree to 1e-10 whichever backend solves (tests/unit/test_agreement.c);
  * 0.15 suffices for most proofs that many radii share (by trial). */
@@ -103,7 +116,9 @@ typedef enum nadir_proof_stage {
     NADIR_STAGE_ROUGH_WARM = 2,  /* warm start: the candidate is stationary to NADIR_STATIONARY_ROUGHLY */
     NADIR_STAGE_ROUGH_RADII = 4, /* shared proof of many radii: likewise */
     NADIR_STAGE_FINE = 8,        /* the candidate is stationary to NADIR_STATIONARY */
-    NADIR_STAGE_AFTER = 16       /* the bounds are not as close as the settings ask */
+    NADIR_STAGE_BOXES = 16,      /* further searches have found nothing worse, and it is not proven */
+    NADIR_STAGE_ENCLOSE = 32,    /* likewise, after that: larger sets */
+    NADIR_STAGE_AFTER = 64       /* the bounds are not as close as the settings ask */
 } nadir_proof_stage;
 
 /* What a proof needs. */
@@ -118,8 +133,11 @@ enum {
     NADIR_NEEDS_KAPPA_PATH = 64, /* the shared proof of many radii */
     NADIR_NEEDS_HOPE = 128,      /* kappa is not known to be far above 1/2 */
     NADIR_NEEDS_NO_HOPE = 256,   /* it is */
-    NADIR_NEEDS_BELOW_2 = 1024,  /* p < 2 and 0 <= tau < infinity */
+    NADIR_NEEDS_BELOW_2 = 1024,  /* p < 2 and 0 <= tau < infinity, and the free domain has not proven it */
     NADIR_NEEDS_FEW = 512,       /* one process, one radius, NADIR_PROOF_STATES_AFTER */
+    NADIR_NEEDS_PRICE =
+        2048, /* 0 < tau < infinity, p < infinity, gamma < 1, NADIR_PROOF_STATES_AFTER, and the
+                                 free domain has not proven it */
 };
 
 typedef enum nadir_proof_method {
@@ -129,6 +147,7 @@ typedef enum nadir_proof_method {
     NADIR_PROVE_SECOND_ORDER, /* nadir_second_order_search */
     NADIR_PROVE_LARGE,        /* nadir_derivation_large */
     NADIR_PROVE_LAGRANGIAN,   /* nadir_lagrangian_tau_best, nadir_derivation_lagrangian */
+    NADIR_PROVE_OCCUPANCIES,  /* nadir_occupancy_search */
     NADIR_PROVE_ENCLOSING,    /* nadir_derivation_enclose, then the proofs of p = 2 */
 } nadir_proof_method;
 

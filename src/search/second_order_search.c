@@ -92,7 +92,8 @@ static nadir_status pass(nadir_context *context, search *self, double *most)
 static nadir_status tighten(nadir_context *context, search *self)
 {
     nadir_derivation *derivation = self->derivation;
-    for (int i = 0; i < TIGHTENINGS && !derivation->below.empty && !is_proven(self); i++) {
+    for (int i = 0;
+         i < TIGHTENINGS && !derivation->below.empty && !is_proven(self) && !nadir_time_is_up(context); i++) {
         const double before = derivation->radius;
         double moved;
         NADIR_TRY(nadir_progress(context, "occupancies of worse kernels", -1));
@@ -125,8 +126,9 @@ static nadir_status conclude(nadir_context *context, search *self)
         return nadir_derivation_conclude(context, self->derivation);
     }
     NADIR_TRY(try_matrix(context, self, false, &kappa));
-    return kappa > 0.5 && derivation->perturbable.columns == NULL ? try_matrix(context, self, true, &kappa)
-                                                                  : NADIR_OK;
+    return !nadir_time_is_up(context) && kappa > 0.5 && derivation->perturbable.columns == NULL
+               ? try_matrix(context, self, true, &kappa)
+               : NADIR_OK;
 }
 
 /* v and tau of the Lagrangian bound of the kernels below the level. Occupancies that are mostly the error of a solve
@@ -232,12 +234,13 @@ static nadir_status prove_fully(nadir_context *context, search *self, int rounds
     }
     NADIR_CHECK(tighten(context, self));
     NADIR_CHECK(conclude(context, self));
-    if (!derivation->weighted && has_zeros(derivation, 0) && certificate->lower < wanted) {
+    if (!derivation->weighted && has_zeros(derivation, 0) && certificate->lower < wanted &&
+        !nadir_time_is_up(context)) {
         NADIR_CHECK(nadir_derivation_use_weights(context, derivation));
         NADIR_CHECK(tighten(context, self));
         NADIR_CHECK(conclude(context, self));
     }
-    for (int i = 0; i < rounds && again && certificate->lower < wanted; i++) {
+    for (int i = 0; i < rounds && again && certificate->lower < wanted && !nadir_time_is_up(context); i++) {
         NADIR_CHECK(run_round(context, self, &found, &again));
     }
 cleanup:

@@ -290,7 +290,7 @@ static void radii_agree(void **state)
                 test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, norms[j], &factors[i], NULL);
             test_note("norm %g, radius %g", norms[j], factors[i]);
             assert_close(many[i].robust_return, test_robust_return(context, model, policy, &single), 1e-8);
-            assert_true(many[i].certified == (norms[j] == 2));
+            assert_true(many[i].certified || norms[j] != 2);
         }
         assert_ok(context,
                   nadir_solver_radius(context, solver, &ball, &settings, many[3].robust_return, &inverse));

@@ -76,6 +76,7 @@ static fight fight_make(nadir_context *context, nadir_random *random, nadir_set 
     test_draw_radii(made.random, made.tiny.model, draw_size(&made), &made.ball, made.radii);
     test_note("seed %d, %s; %s", SEED, made.tiny.name, test_ball_name(&made.ball));
     nadir_robust_settings_default(&made.settings);
+    made.settings.time_limit = 0;
     made.settings.certify = nadir_random_below(random, 2) == 0 ? NADIR_CERTIFY_AUTO : NADIR_CERTIFY_STRICT;
     return made;
 }
