@@ -25,7 +25,12 @@ typedef struct cli_bar {
     double share;       /* that is shown */
     bool whole;         /* shares that are told fill [first, last]; else each new task half of what is left */
     double first, last; /* the part of the bar that the work under way fills */
-    double started;     /* cli_clock when shares began to be those of the whole; 0: they did not */
+    double started;     /* cli_clock when the work of the whole began; 0: there is no whole */
+    double base;        /* what of it was done then, by an earlier run */
+    bool working;       /* a part that can grow was announced */
+    double told;        /* the last share of the whole that is known, not guessed */
+    double told_at;     /* cli_clock then */
+    double step;        /* by how much it had grown */
     char task[64];      /* the last one */
 } cli_bar;
 
@@ -49,9 +54,12 @@ typedef struct cli_run {
     double started; /* cli_clock of the first progress call */
     bool bar_shown; /* the terminal's last line is a progress bar */
     cli_bar bar;
-    char headline[256];   /* shown instead of the task; empty: none */
-    bool answered;        /* the JSON object is printed: a failure does not print another */
-    char error[512];      /* of cli_fail */
+    char headline[256]; /* shown instead of the task; empty: none */
+    bool answered;      /* the JSON object is printed: a failure does not print another */
+    char error[512];    /* of cli_fail */
+    /* called with the progress of the work; NULL: nothing is */
+    void (*meanwhile)(struct cli_run *run, void *user);
+    void *meanwhile_user;
     nadir_status trouble; /* why a file that the command has written itself cannot be read; NADIR_OK: none */
 } cli_run;
 

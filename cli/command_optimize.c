@@ -329,7 +329,7 @@ static int optimize_main(cli_run *run, int argc, char **argv)
                     settings->gap,
                     0,
                     0,
-                    report.frontier.plot_path != NULL || report.frontier.radii_text != NULL ? 0.2 : 1};
+                    report.frontier.plot_path != NULL || report.frontier.radii_text != NULL ? 0.2 : 0.9};
     report.draws = report.frontier.plot_path != NULL || report.frontier.radii_text != NULL;
     settings->evaluations_limit = evaluations >= 0 ? evaluations : settings->evaluations_limit;
     settings->certify = (nadir_certify)certify;

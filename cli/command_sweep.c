@@ -4,6 +4,7 @@
 #include "horizon.h"
 #include "sweep.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@ static const char about[] =
     "\n"
     "A model that brings a ball with it, as nadir fit writes them, needs no --radius.\n"
     "\n"
-    "Ctrl-C prints the radii that are finished; with --checkpoint they are kept, and --resume goes on.\n"
+    "Ctrl-C prints the radii that are finished. With --checkpoint they are kept, even if the machine stops,\n"
+    "and --resume goes on.\n"
     "\n"
     "On the free domain radii at or past breakdown are left out, with a warning.\n"
     "\n"
@@ -189,6 +191,17 @@ static nadir_status find_curve(cli_run *run, nadir_model *model, nadir_solver *s
     return status;
 }
 
+/* What cli_run calls during the work. */
+static void tell_finished(cli_run *run, void *user)
+{
+    cli_sweep *sweep = user;
+    (void)snprintf(run->headline, sizeof run->headline, "%" PRId64 " of %" PRId64 " radii finished",
+                   cli_sweep_finished(sweep), sweep->radii.count * sweep->curves_count);
+    if (sweep->checkpoint_path != NULL) {
+        cli_sweep_keep_some(run, sweep);
+    }
+}
+
 /* Room for all results, and those of a checkpoint. */
 static nadir_status make_room(cli_run *run, cli_sweep *sweep)
 {
@@ -203,7 +216,8 @@ static nadir_status make_room(cli_run *run, cli_sweep *sweep)
         }
     }
     cli_digest_wait(&sweep->input.model_digest);
-    return sweep->resume_path != NULL ? cli_sweep_resume(run, sweep) : NADIR_OK;
+    const nadir_status status = cli_sweep_digest_policies(run, sweep);
+    return status == NADIR_OK && sweep->resume_path != NULL ? cli_sweep_resume(run, sweep) : status;
 }
 
 /* The solver of the policy of a curve: that of the curve before, if it is the same. */
@@ -234,8 +248,11 @@ static nadir_status find_curves(cli_run *run, nadir_model *model, const nadir_ba
         status = find_solver(run, model, setup, sweep, c, &solver);
         if (status == NADIR_OK && c == 0) {
             status = make_room(run, sweep);
+            run->meanwhile = tell_finished;
+            run->meanwhile_user = sweep;
         }
-        cli_progress_part(run, (double)c / sweep->curves_count, (double)(c + 1) / sweep->curves_count);
+        const double done = (double)curve->count / (double)sweep->radii.count; /* by an earlier run */
+        cli_progress_part(run, (c + done) / sweep->curves_count, (double)(c + 1) / sweep->curves_count);
         if (status == NADIR_OK) {
             status = find_curve(run, model, solver, ball, &setup->robust, sweep, factors, curve);
         }
@@ -248,7 +265,12 @@ static nadir_status find_curves(cli_run *run, nadir_model *model, const nadir_ba
             curve->results[i].radius =
                 cli_radii_get(&sweep->radii, i); /* the exact radius, not a product with a factor */
         }
+        if (status == NADIR_OK && sweep->checkpoint_path != NULL) {
+            status = cli_sweep_keep(run, sweep);
+        }
     }
+    run->meanwhile = NULL;
+    run->headline[0] = '\0';
     nadir_solver_free(solver);
     if (status == NADIR_OK && found == 0) {
         return NADIR_ERROR_ILL_POSED;
@@ -367,6 +389,7 @@ static nadir_status find_and_report(cli_run *run, cli_setup *setup, cli_sweep *s
         free(sweep->curves[c].results);
     }
     free(sweep->kept);
+    free(sweep->policy_digests);
     cli_input_close(&sweep->input, model);
     return status;
 }
@@ -400,7 +423,7 @@ static int sweep_main(cli_run *run, int argc, char **argv)
         {"--plot", CLI_TEXT, "FILE", NULL, &sweep.plot_path, "draw the curves: .svg or .png (by gnuplot)"},
         {"--csv", CLI_TEXT, "FILE", NULL, &sweep.csv_path, "write the curves as a table"},
         {"--checkpoint", CLI_TEXT, "FILE", NULL, &sweep.checkpoint_path,
-         "where Ctrl-C leaves the radii that are finished"},
+         "keep the radii that are finished in this file, whole at every moment"},
         {"--resume", CLI_TEXT, "FILE", NULL, &sweep.resume_path,
          "go on from there; everything else as it was given"},
         {"--sets", CLI_TEXT, "LIST", NULL, &sets, "several sets at once: some of nonrect,s,sa"},

@@ -58,26 +58,58 @@ static int terminal_width(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
 }
 
+/* Seconds for the whole at the pace so far; NaN: not known yet. */
+static double find_pace(const cli_bar *bar)
+{
+    const double least = 0.002;
+    return bar->whole && bar->told - bar->base >= least
+               ? (bar->told_at - bar->started) / (bar->told - bar->base)
+               : NAN;
+}
+
+/* Between two shares that are told the bar goes on at the pace so far, towards the next one. */
+static void tell_share(cli_bar *bar, double share)
+{
+    const double now = cli_clock();
+    if (share > bar->told) {
+        bar->step = share - bar->told;
+        bar->told = share;
+        bar->told_at = now;
+    }
+    const double pace = find_pace(bar);
+    const double guess =
+        isnan(pace) ? 0 : -bar->step * expm1(-(now - bar->told_at) / fmax(pace * bar->step, 1e-3));
+    bar->share = fmax(bar->share, fmin(bar->told + guess, 1));
+}
+
 void cli_progress_part(cli_run *run, double first, double last)
 {
     cli_bar *bar = &run->bar;
-    bar->started = bar->started > 0 ? bar->started : cli_clock();
     bar->whole = true;
     bar->first = fmin(fmax(first, 0), 1);
     bar->last = fmin(fmax(last, bar->first), 1);
-    bar->share = fmax(bar->share, bar->first);
+    if (bar->started == 0 || (!bar->working && last > first)) {
+        bar->started = cli_clock();
+        bar->base = bar->first;
+        bar->told = bar->first;
+        bar->step = 0;
+        bar->working = last > first;
+    }
+    tell_share(bar, bar->first);
 }
 
 /* Moves the bar. Tasks whose share of the whole is not known take half of what is left each. */
 static void move_bar(cli_bar *bar, const char *task, double share)
 {
-    if (!bar->whole && share >= 0 && strncmp(bar->task, task, sizeof bar->task - 1) != 0) {
-        (void)snprintf(bar->task, sizeof bar->task, "%s", task);
+    char name[sizeof bar->task];
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(task, ":"), task); /* numbers may follow */
+    if (!bar->whole && share >= 0 && strcmp(bar->task, name) != 0) {
+        memcpy(bar->task, name, sizeof bar->task);
         bar->first = bar->share;
         bar->last = bar->share + (1 - bar->share) / 2;
     }
     if (share >= 0) {
-        bar->share = fmax(bar->share, bar->first + fmin(share, 1) * (bar->last - bar->first));
+        tell_share(bar, bar->first + fmin(share, 1) * (bar->last - bar->first));
     }
 }
 
@@ -101,20 +133,20 @@ static void draw_bar(cli_run *run, const char *task)
     const double now = cli_clock();
     const int width = *run->headline != '\0' ? 10 : 30; /* both fit into a line */
     const int full = (int)(bar->share * width);
+    const double pace = find_pace(bar);
     char time[32];
     char line[sizeof run->headline + 128];
+    char end[64] = "";
     const char *text = *run->headline != '\0' ? run->headline : task;
-    if (bar->share <= 0) {
-        print_time(now - run->started, time);
+    print_time(isnan(pace) ? now - run->started : pace * (1 - bar->share), time);
+    if (bar->whole) {
+        (void)snprintf(end, sizeof end, ", %s %s", time, isnan(pace) ? "so far" : "left");
+    }
+    if (bar->share <= 0 && !bar->working) {
         (void)snprintf(line, sizeof line, "%s ... %s", text, time);
-    } else if (bar->whole && bar->started > 0 && bar->share >= 0.01) {
-        print_time((now - bar->started) * (1 - bar->share) / bar->share, time);
-        (void)snprintf(line, sizeof line, "[%.*s%*s] %3d %%, %s left  %s", full,
-                       "##############################", width - full, "", (int)(100 * bar->share), time,
-                       text);
     } else {
-        (void)snprintf(line, sizeof line, "[%.*s%*s] %3d %% %s", full, "##############################",
-                       width - full, "", (int)(100 * bar->share), text);
+        (void)snprintf(line, sizeof line, "[%.*s%*s] %3d %%%s  %s", full, "##############################",
+                       width - full, "", (int)(100 * bar->share), end, text);
     }
     fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, line);
     fflush(stderr);
@@ -129,6 +161,9 @@ int cli_progress(void *user, const char *task, double share)
     }
     if (run->started == 0) {
         run->started = cli_clock();
+    }
+    if (run->meanwhile != NULL) {
+        run->meanwhile(run, run->meanwhile_user);
     }
     move_bar(&run->bar, task, share);
     if (!run->quiet && cli_clock() - run->started >= PATIENCE_SECONDS && isatty(STDERR_FILENO) != 0) {

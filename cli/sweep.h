@@ -22,7 +22,10 @@ typedef struct cli_sweep {
     cli_list policies;
     const char *plot_path;
     const char *csv_path;
-    const char *checkpoint_path; /* where an interrupted sweep leaves what is finished; NULL: nowhere */
+    const char *checkpoint_path; /* keeps the radii that are finished; NULL: nowhere */
+    double kept_at;              /* cli_clock of the last checkpoint */
+    int64_t kept_count;          /* its radii */
+    char (*policy_digests)[65];  /* [policies.count] owned: of those that are files; else empty */
     const char *resume_path;     /* NULL: from the beginning */
     char *kept;                  /* owned: the text of that file; results point into it */
     bool optimistic;
@@ -42,8 +45,14 @@ const char *cli_curve_name(const cli_curve *curve, char name[96]);
 void cli_sweep_print_json(const cli_run *run, const cli_sweep *sweep);
 void cli_sweep_print_text(const cli_run *run, const cli_sweep *sweep);
 nadir_status cli_sweep_write_csv(cli_run *run, const cli_sweep *sweep);
+/* The digests of policies that are files. */
+nadir_status cli_sweep_digest_policies(cli_run *run, cli_sweep *sweep);
+/* Radii of all curves that have a result. */
+int64_t cli_sweep_finished(const cli_sweep *sweep);
 /* Writes and reads the checkpoint. Curves have room for all their results. */
 nadir_status cli_sweep_keep(cli_run *run, cli_sweep *sweep);
+/* The same while curves are computed, at most every few seconds, if further radii are finished. */
+void cli_sweep_keep_some(cli_run *run, cli_sweep *sweep);
 nadir_status cli_sweep_resume(cli_run *run, cli_sweep *sweep);
 /* The risk curves as a picture. */
 nadir_status cli_sweep_draw(cli_run *run, const cli_sweep *sweep);

@@ -1,5 +1,5 @@
 /*
- * sweep_checkpoint.c: radii that an interrupted nadir sweep has finished, in a file to go on from.
+ * sweep_checkpoint.c: radii that nadir sweep has finished, in a file to go on from: whole at every moment.
  *
  * Lines of words: the question in the first two, then one line for each curve and radius. Numbers read back to the same
  * bits. What does not belong to the question, or has another form, is refused.
@@ -34,10 +34,55 @@ static void print_question(const cli_run *run, const cli_sweep *sweep, char text
                    sweep->horizon, run->words.of_model, run->words.of_ball);
     for (int i = 0; i < sweep->policies.count; i++) {
         const size_t used = strlen(text);
-        (void)snprintf(text + used, LINE - used, " %.200s", sweep->policies.values[i]);
+        (void)snprintf(text + used, LINE - used, " %.200s %s", sweep->policies.values[i],
+                       sweep->policy_digests[i]);
     }
-    const size_t used = strlen(text);
-    (void)snprintf(text + used, LINE - used, " %s", sweep->input.policy_digest);
+}
+
+nadir_status cli_sweep_digest_policies(cli_run *run, cli_sweep *sweep)
+{
+    nadir_status status = NADIR_OK;
+    sweep->policy_digests = calloc((size_t)sweep->policies.count, sizeof *sweep->policy_digests);
+    if (sweep->policy_digests == NULL) {
+        return NADIR_ERROR_MEMORY;
+    }
+    for (int i = 0; i < sweep->policies.count && status == NADIR_OK; i++) {
+        const char *path = cli_policy_file(sweep->policies.values[i]);
+        status = path != NULL ? nadir_file_digest(run->context, path, sweep->policy_digests[i]) : NADIR_OK;
+    }
+    return status;
+}
+
+/* Radii of a curve that have a result: the first ones. */
+static int64_t count_finished(const cli_sweep *sweep, const cli_curve *curve)
+{
+    int64_t count = curve->count;
+    while (count < sweep->radii.count && curve->results[count].stop_reason != NULL &&
+           !isnan(curve->results[count].robust_return)) {
+        count++;
+    }
+    return count;
+}
+
+int64_t cli_sweep_finished(const cli_sweep *sweep)
+{
+    int64_t count = 0;
+    for (int c = 0; c < sweep->curves_count; c++) {
+        count += count_finished(sweep, &sweep->curves[c]);
+    }
+    return count;
+}
+
+void cli_sweep_keep_some(cli_run *run, cli_sweep *sweep)
+{
+    const double interval = 2; /* seconds */
+    if (sweep->kept_at < 0 || cli_clock() - sweep->kept_at < interval) {
+        return;
+    }
+    if (cli_sweep_finished(sweep) > sweep->kept_count && cli_sweep_keep(run, sweep) != NADIR_OK) {
+        cli_warn(run, "%s: the checkpoint cannot be written", sweep->checkpoint_path);
+        sweep->kept_at = -1; /* not tried again before the end */
+    }
 }
 
 nadir_status cli_sweep_keep(cli_run *run, cli_sweep *sweep)
@@ -48,11 +93,16 @@ nadir_status cli_sweep_keep(cli_run *run, cli_sweep *sweep)
     if (status != NADIR_OK) {
         return status;
     }
+    sweep->kept_at = cli_clock();
+    sweep->kept_count = 0;
     print_question(run, sweep, question);
-    fprintf(output.out, "nadir-sweep 1\n%s\n", question);
+    fprintf(output.out, "nadir-sweep 2\n%s\n", question);
     for (int c = 0; c < sweep->curves_count; c++) {
-        for (int64_t i = 0; i < sweep->curves[c].count; i++) {
+        const int64_t count = count_finished(sweep, &sweep->curves[c]);
+        sweep->kept_count += count;
+        for (int64_t i = 0; i < count; i++) {
             nadir_robust *robust = &sweep->curves[c].results[i];
+            robust->radius = cli_radii_get(&sweep->radii, i); /* the exact one, not a product with a factor */
             double *numbers[NUMBERS];
             list_numbers(robust, numbers);
             fprintf(output.out, "%d %" PRId64 " %d %s %s %s %s", c, i, robust->certified, robust->certificate,
@@ -155,7 +205,7 @@ nadir_status cli_sweep_resume(cli_run *run, cli_sweep *sweep)
     const char *head = strtok_r(sweep->kept, "\n", &rest);
     const char *asked = strtok_r(NULL, "\n", &rest);
     print_question(run, sweep, question);
-    if (head == NULL || asked == NULL || strcmp(head, "nadir-sweep 1") != 0) {
+    if (head == NULL || asked == NULL || strcmp(head, "nadir-sweep 2") != 0) {
         return refuse(run, sweep, "this is no checkpoint of nadir sweep");
     }
     if (strcmp(asked, question) != 0) {

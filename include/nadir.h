@@ -727,7 +727,8 @@ NADIR_API nadir_status nadir_solver_robust(nadir_context *context, nadir_solver 
  * results of smaller radii. On the free domain a radius at or past breakdown has the stop_reason "breakdown",
  * a return of NaN, and in breakdown_radius the breakdown radius or an upper bound on it;
  * NADIR_ERROR_ILL_POSED if all radii are such. NADIR_ERROR_INTERRUPTED: the results of radii that were finished
- * have a stop_reason. */
+ * have a stop_reason. A progress function may read results: those that have a stop_reason are finished, and hold; they
+ * may still be replaced by better ones. Clear stop_reason first where results are used again. */
 NADIR_API nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver,
                                                 const nadir_ball *ball, const nadir_robust_settings *settings,
                                                 int64_t count, const double *factors, nadir_robust *results);

@@ -477,6 +477,40 @@ static void give_finished(nadir_context *context, const nadir_solver *solver, co
     }
 }
 
+/* The results that the caller can read while others are computed. */
+typedef struct early_results {
+    const nadir_solver *solver;
+    const nadir_setup *setup;
+    const nadir_robust_settings *settings;
+    int64_t count;
+    const double *factors; /* [count] */
+    nadir_robust *results; /* [count] */
+    double valid_radius;
+} early_results;
+
+static void give_early(void *user, double factor, const nadir_evaluation *evaluation)
+{
+    const early_results *self = user;
+    for (int64_t i = 0; i < self->count; i++) {
+        if (self->factors[i] == factor && !evaluation->refused) {
+            nadir_robust made = make_result(self->solver, self->setup, factor, self->settings, evaluation);
+            made.valid_radius = self->valid_radius;
+            made.trap_radius_low = NAN;
+            made.trap_radius_high = NAN;
+            (void)nadir_result_copy(&self->results[i], &made, sizeof made);
+        }
+    }
+}
+
+/* A call that fails leaves no results. */
+static void take_back_early(const early_results *self)
+{
+    const nadir_robust none = {.size = sizeof none};
+    for (int64_t i = 0; i < self->count; i++) {
+        (void)nadir_result_copy(&self->results[i], &none, sizeof none);
+    }
+}
+
 nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solver, const nadir_ball *ball,
                                       const nadir_robust_settings *settings, int64_t count,
                                       const double *factors, nadir_robust *results)
@@ -496,10 +530,17 @@ nadir_status nadir_solver_robust_many(nadir_context *context, nadir_solver *solv
     nadir_evaluator *evaluate = further != NULL            ? further
                                 : setup.problem.gamma == 1 ? evaluate_endless
                                                            : nadir_sweep;
+    early_results early = {solver, &setup, &use, count, factors, results, NAN};
+    NADIR_CHECK(nadir_model_valid_radius_scaled(context, solver->model, setup.uncertainty.scales,
+                                                setup.uncertainty.p, &early.valid_radius));
+    setup.problem.finished = give_early;
+    setup.problem.finished_user = &early;
     status = evaluate(context, &setup.problem, &use, count, factors, evaluations);
     if (status == NADIR_ERROR_INTERRUPTED) {
         give_finished(context, solver, &setup, &use, count, factors, evaluations, results);
         (void)nadir_fail(context, status, "interrupted");
+    } else if (status != NADIR_OK) {
+        take_back_early(&early);
     }
     NADIR_CHECK(status);
     NADIR_CHECK(give_results(context, solver, &setup, &use, count, factors, evaluations, results));

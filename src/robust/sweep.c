@@ -28,6 +28,14 @@ typedef struct sweep {
     nadir_kappa_path *kappa_path; /* NULL: not made, yet or ever */
 } sweep;
 
+static void finish(const nadir_problem *problem, double factor, nadir_evaluation *evaluation)
+{
+    evaluation->finished = true;
+    if (problem->finished != NULL) {
+        problem->finished(problem->finished_user, factor, evaluation);
+    }
+}
+
 /* Searches radii that are not certified again, from the worst kernel of the next larger one. */
 static nadir_status search_down(sweep *self)
 {
@@ -165,7 +173,7 @@ static nadir_status sweep_valid(nadir_context *context, const nadir_problem *pro
             evaluations[j - 1].candidate.kernel = NULL;
         }
         NADIR_CHECK(evaluate_next(&self, j));
-        evaluations[j].finished = true;
+        finish(problem, factors[j], &evaluations[j]);
     }
     NADIR_CHECK(search_down(&self));
 cleanup:
@@ -189,7 +197,7 @@ static nadir_status evaluate_each(nadir_context *context, const nadir_problem *p
         nadir_progress_whole(context, (double)i / (double)count);
         NADIR_TRY(nadir_progress(context, "worst kernels", -1));
         NADIR_TRY(evaluate(context, problem, settings, factors[i], NULL, &evaluations[i]));
-        evaluations[i].finished = true;
+        finish(problem, factors[i], &evaluations[i]);
     }
     return NADIR_OK;
 }

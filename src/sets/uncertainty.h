@@ -68,6 +68,8 @@ static inline double nadir_uncertainty_radius(const nadir_uncertainty *uncertain
  * with them values and returns, are negated here; whoever reports results turns them back.
  */
 
+struct nadir_evaluation;
+
 typedef struct nadir_problem {
     nadir_model *model;
     const nadir_kernel *kernel; /* nominal */
@@ -96,6 +98,9 @@ typedef struct nadir_problem {
     double J_error;
     double largest;  /* of |v| and the rewards, all states */
     double at_stake; /* d . |R^pi|, R as the model has it: states count as often as they are visited */
+    /* Told of each of many radii when it is finished, factor times that of the set; NULL: nobody. */
+    void (*finished)(void *user, double factor, const struct nadir_evaluation *evaluation);
+    void *finished_user;
 } nadir_problem;
 
 #endif

@@ -45,6 +45,21 @@ done
 [[ -n $shown ]] || complain "no bar was ever shown"
 [[ $err == *$'\r\e[K'* ]] || complain "the bar was not removed"
 
+# A sweep: one bar that only grows, with the time left and the radii that are finished.
+run generate garnet wide.npz --states 4000 --branch 5 --seed 2
+last="nadir sweep, on a terminal"
+start=("$NADIR" sweep wide.npz --policy uniform --radius 0.01:0.2:16 --certify off --threads 1)
+script --quiet --return --command "stty columns 120; ${start[*]@Q} >stdout.txt" stderr.txt >/dev/null </dev/null
+status=$?
+expect_status 0
+tr '\r' '\n' <stderr.txt | grep -o '[0-9]* %.*' >bar.txt
+if [[ $(wc -l <bar.txt) -gt 4 ]]; then # else it took less than the second that shows no bar
+    sort -ns -c bar.txt 2>/dev/null || complain "the bar went back: $(cut -d' ' -f1 bar.txt | uniq | tr '\n' ' ')"
+    grep -q ' left  [0-9]* of 16 radii finished' bar.txt || complain "no time left: $(tail -n 1 bar.txt)"
+else
+    echo "too fast for a bar"
+fi
+
 pause=${shown:-0.1}
 hold pipe convert model.npz out.csv --discount 0.9 --json
 expect_status 0

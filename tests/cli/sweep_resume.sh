@@ -48,6 +48,37 @@ if [[ -n $caught ]]; then
 else
     echo "never interrupted in the middle"
 fi
+# A finished sweep leaves all its radii, and going on from there computes nothing. Every policy belongs to the question.
+run generate machine small.npz --quiet
+run solve small.npz --out one.csv
+cp one.csv two.csv
+question=(sweep small.npz --policy uniform --policy two.csv --radius 0:0.1:3)
+run "${question[@]}" --checkpoint whole.txt --json
+expect_status 0
+before=$(grep '"robust_return"\|_bound"' stdout.txt)
+[[ $(wc -l <whole.txt) == 8 ]] || complain "expected two policies of three radii"
+run "${question[@]}" --resume whole.txt --json
+expect_status 0
+[[ $(grep '"robust_return"\|_bound"' stdout.txt) == "$before" ]] || complain "other numbers"
+sed -i '2s/.*/0,0,1/' two.csv
+cmp -s one.csv two.csv && run solve small.npz --out two.csv --costs
+expect_failure 3 "of another model, policy, ball or other options" "${question[@]}" --resume whole.txt
+
+# Killed, it has kept all radii but the last ones: those of the last seconds, or the one at hand.
+run generate garnet model.npz --states 20000 --branch 5 --seed 3 --quiet
+question=(sweep model.npz --policy uniform --radius 0.01:0.1:400 --certify off)
+"$NADIR" "${question[@]}" --checkpoint killed.txt >stdout.txt 2>stderr.txt </dev/null &
+process=$!
+for ((i = 0; i < 600; i++)); do
+    [[ -s killed.txt ]] && break
+    kill -0 "$process" 2>/dev/null || break
+    sleep 0.1
+done
+kill -KILL "$process" 2>/dev/null
+wait "$process" 2>/dev/null
+[[ -s killed.txt ]] || complain "nothing was kept while it ran"
+[[ $(head -n 1 killed.txt) == "nadir-sweep 2" ]] || complain "the checkpoint is not whole"
+
 expect_failure 3 "no checkpoint of nadir sweep" "${question[@]}" --resume model.npz
 expect_failure 6 "cannot open" "${question[@]}" --resume nosuch.txt
 finish
