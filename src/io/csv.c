@@ -4,8 +4,8 @@
  *     idstatefrom,idaction,idstateto,probability,reward
  *     0,0,1,0.5,2.25
  *
- * One line for each transition, in any order; states and actions are numbered from 0; columns in any order,
- * the grammar of the table is that of csv_cells.h. Transitions given twice add up. A state that only occurs
+ * One line for each transition, in any order; states and actions are numbered from 0, or have names, which are numbered
+ * as they appear; columns in any order, the grammar of the table is that of csv_cells.h. Transitions given twice add up. A state that only occurs
  * as a successor, or whose number is skipped, has no actions: it is terminal. The reward is that of the
  * transition; a line of probability 0 gives that of a successor which a kernel may reach. A table with a column `idoutcome` holds several models and is not read here.
  */
@@ -20,18 +20,22 @@
 enum { STATE_FROM, ACTION, STATE_TO, PROBABILITY, REWARD, OUTCOME, COLUMNS };
 
 static const nadir_csv_column columns[COLUMNS] = {
-    [STATE_FROM] = {.names = {"idstatefrom"}}, [ACTION] = {.names = {"idaction"}},
-    [STATE_TO] = {.names = {"idstateto"}},     [PROBABILITY] = {.names = {"probability"}},
-    [REWARD] = {.names = {"reward"}},          [OUTCOME] = {.names = {"idoutcome"}, .optional = true},
+    [STATE_FROM] = {.names = {"state", "idstatefrom", "from", "s"}},
+    [ACTION] = {.names = {"action", "idaction", "a"}},
+    [STATE_TO] = {.names = {"next_state", "idstateto", "to", "s_next"}},
+    [PROBABILITY] = {.names = {"probability", "prob", "p"}},
+    [REWARD] = {.names = {"reward", "r"}},
+    [OUTCOME] = {.names = {"idoutcome"}, .optional = true},
 };
 
 /* Whether a line contains the name of the first column, whatever the separator: a table with semicolons is
  * then recognised, and refused with a clear message. */
 static bool names_states(nadir_cursor line)
 {
-    const size_t length = strlen(columns[STATE_FROM].names[0]);
+    static const char name[] = "idstatefrom";
+    const size_t length = strlen(name);
     for (; (size_t)(line.end - line.at) >= length; line.at++) {
-        if (strncasecmp(line.at, columns[STATE_FROM].names[0], length) == 0) {
+        if (strncasecmp(line.at, name, length) == 0) {
             return true;
         }
     }
@@ -46,7 +50,8 @@ static bool recognises(const char *head, size_t length)
 }
 
 /* The rows of the table, given to the builder. */
-static nadir_status read_transitions(nadir_text *text, const nadir_csv_header *header, nadir_builder *builder)
+static nadir_status read_transitions(nadir_text *text, const nadir_csv_header *header, nadir_words *states,
+                                     nadir_words *actions, nadir_builder *builder)
 {
     nadir_status status = NADIR_OK;
     nadir_cursor cells[NADIR_CSV_COLUMNS];
@@ -58,9 +63,9 @@ static nadir_status read_transitions(nadir_text *text, const nadir_csv_header *h
         int64_t successor;
         double probability;
         double reward;
-        NADIR_CHECK(nadir_csv_integer(text, header, cells, STATE_FROM, &state));
-        NADIR_CHECK(nadir_csv_integer(text, header, cells, ACTION, &action));
-        NADIR_CHECK(nadir_csv_integer(text, header, cells, STATE_TO, &successor));
+        NADIR_CHECK(nadir_csv_label(text, header, cells, STATE_FROM, states, &state));
+        NADIR_CHECK(nadir_csv_label(text, header, cells, ACTION, actions, &action));
+        NADIR_CHECK(nadir_csv_label(text, header, cells, STATE_TO, states, &successor));
         NADIR_CHECK(nadir_csv_double(text, header, cells, PROBABILITY, &probability));
         NADIR_CHECK(nadir_csv_double(text, header, cells, REWARD, &reward));
         NADIR_CHECK(nadir_builder_add(builder, state, action, successor, probability, reward, text->line));
@@ -80,6 +85,8 @@ static nadir_status read_csv(nadir_context *context, const char *path, const nad
     nadir_text text = {0};
     nadir_builder builder = {0};
     nadir_csv_header header;
+    nadir_words states = {0};
+    nadir_words actions = {0};
     NADIR_CHECK(nadir_text_open(context, path, &text));
     NADIR_CHECK(nadir_csv_read_header(&text, COLUMNS, columns, false, &header));
     if (header.positions[OUTCOME] >= 0) {
@@ -88,10 +95,13 @@ static nadir_status read_csv(nadir_context *context, const char *path, const nad
                                     "outcome; `nadir fit` makes one model of them"));
     }
     NADIR_CHECK(nadir_builder_start(context, path, &builder));
-    NADIR_CHECK(read_transitions(&text, &header, &builder));
+    NADIR_CHECK(read_transitions(&text, &header, &states, &actions, &builder));
     nadir_text_close(&text);
+    NADIR_CHECK(nadir_model_add_names(context, &states.names, &actions.names, builder.model));
     NADIR_CHECK(nadir_builder_finish(&builder, settings, model));
 cleanup:
+    nadir_words_clear(context, &states);
+    nadir_words_clear(context, &actions);
     nadir_builder_clear(&builder);
     nadir_text_close(&text);
     return status;
@@ -104,11 +114,26 @@ typedef struct written_states {
     int64_t terminal;
 } written_states;
 
+/* Whether all rows of a state stay there, known exactly and without reward: nobody needs them. */
+static bool is_end(const nadir_model *model, int64_t state)
+{
+    for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        const bool paid = model->rewards != NULL && model->rewards[row] != 0;
+        const bool stays = entries.columns == NULL ? entries.values[state] == 1
+                                                   : entries.count == 1 && entries.columns[0] == state;
+        if (!stays || paid || !nadir_model_is_pinned(model, row)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static written_states look_over(const nadir_model *model)
 {
     written_states found = {.largest = -1};
     for (int64_t s = 0; s < model->states; s++) {
-        if (nadir_model_is_terminal(model, s)) {
+        if (is_end(model, s)) {
             found.terminal++;
             continue;
         }
@@ -185,7 +210,7 @@ static nadir_status write_csv(nadir_context *context, const nadir_model *model, 
     const int64_t written_terminal = first_written_terminal(context, model, path);
     nadir_output_text(&output, "idstatefrom,idaction,idstateto,probability,reward\n");
     for (int64_t s = 0; s < model->states; s++) {
-        if (s < written_terminal && nadir_model_is_terminal(model, s)) {
+        if (s < written_terminal && is_end(model, s)) {
             continue;
         }
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {

@@ -80,14 +80,17 @@ static void append_name(char *list, size_t capacity, nadir_cursor word)
     (void)snprintf(list + used, capacity - used, "%s`%.*s`", used > 0 ? ", " : "", NADIR_WORD(word));
 }
 
-/* "`a`, `b` and so on": the columns that must be there. */
+/* "`a`, `b` or `c`, ...": the columns that must be there, with a second name where they have one. */
 static const char *required_names(int count, const nadir_csv_column *columns, char *list, size_t capacity)
 {
     list[0] = '\0';
     for (int i = 0; i < count; i++) {
         const char *name = columns[i].names[0];
+        const char *other = columns[i].names[1];
         if (!columns[i].optional) {
             append_name(list, capacity, (nadir_cursor){name, name + strlen(name)});
+            const size_t used = strlen(list);
+            (void)(other != NULL ? snprintf(list + used, capacity - used, " or `%s`", other) : 0);
         }
     }
     return list;
@@ -106,7 +109,9 @@ int nadir_csv_find_column(int count, const nadir_csv_column *columns, nadir_curs
     return -1;
 }
 
-static nadir_status check_missing(nadir_text *text, const nadir_csv_header *header, nadir_cursor line)
+/* unknown: the columns that the reader does not know, and that may be called otherwise; NULL: they may not. */
+static nadir_status check_missing(nadir_text *text, const nadir_csv_header *header, nadir_cursor line,
+                                  const char *unknown)
 {
     char names[400];
     for (int i = 0; i < header->count; i++) {
@@ -116,16 +121,21 @@ static nadir_status check_missing(nadir_text *text, const nadir_csv_header *head
         const size_t length = (size_t)(line.end - line.at);
         const bool other = header->width == 1 &&
                            (memchr(line.at, ';', length) != NULL || memchr(line.at, '\t', length) != NULL);
-        return nadir_text_fail(text, "missing column `%s`; the header must name %s%s",
+        const bool renamed = unknown != NULL && unknown[0] != '\0' && !other;
+        return nadir_text_fail(text, "missing column `%s`; the header must name %s%s%s",
                                header->columns[i].names[0],
                                required_names(header->count, header->columns, names, sizeof names),
-                               other ? ", with commas (not semicolons or tabs) between them" : "");
+                               other     ? ", with commas (not semicolons or tabs) between them"
+                               : renamed ? ", or say what they are called (--columns "
+                                           "state=NAME,action=NAME,...); not known: "
+                                         : "",
+                               renamed ? unknown : "");
     }
     return NADIR_OK;
 }
 
 /* list: [LIST_LENGTH] the columns that the reader does not know. */
-static nadir_status read_header(nadir_text *text, int count, const nadir_csv_column *columns,
+static nadir_status read_header(nadir_text *text, int count, const nadir_csv_column *columns, bool exact,
                                 nadir_csv_header *header, char *list)
 {
     list[0] = '\0';
@@ -145,10 +155,15 @@ static nadir_status read_header(nadir_text *text, int count, const nadir_csv_col
     for (nadir_cursor rest = line; nadir_csv_next_cell(&rest, &cell); header->width++) {
         const char *called;
         const int column = nadir_csv_find_column(count, columns, cell, &called);
+        const bool beside =
+            nadir_cursor_equals(cell, "state_name") || nadir_cursor_equals(cell, "action_name");
+        if (column < 0 && beside && !exact) { /* written beside numbers, for people */
+            continue;
+        }
         if (column < 0) {
             append_name(list, LIST_LENGTH, cell);
         } else if (header->positions[column] >= 0) {
-            return nadir_text_fail(text, "the header names column `%s` twice: `%s` and `%s`",
+            return nadir_text_fail(text, "the header names column `%s` twice: `%s` and `%s`; take one out",
                                    columns[column].names[0], header->called[column], called);
         } else {
             header->positions[column] = header->width;
@@ -156,19 +171,21 @@ static nadir_status read_header(nadir_text *text, int count, const nadir_csv_col
             header->order[header->found++] = column;
         }
     }
-    return check_missing(text, header, line);
+    return check_missing(text, header, line, exact ? list : NULL);
 }
 
 nadir_status nadir_csv_read_header(nadir_text *text, int count, const nadir_csv_column *columns, bool exact,
                                    nadir_csv_header *header)
 {
     char list[LIST_LENGTH];
-    const nadir_status status = read_header(text, count, columns, header, list);
+    const nadir_status status = read_header(text, count, columns, exact, header, list);
     if (status != NADIR_OK || list[0] == '\0') {
         return status;
     }
     if (exact) {
-        return nadir_text_fail(text, "unknown columns: %s; take them out, or name them as the format does",
+        return nadir_text_fail(text,
+                               "unknown columns: %s; take them out, or say what columns are called "
+                               "(--columns state=NAME,action=NAME,...): others are then not used",
                                list);
     }
     nadir_log(text->context, NADIR_LOG_NOTICE, "%s: columns not used: %s", text->path, list);
@@ -204,21 +221,27 @@ cleanup:
     return status;
 }
 
-nadir_status nadir_csv_integer(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
-                               int which, int64_t *value)
+bool nadir_csv_whole(nadir_cursor cell, int64_t *value)
 {
-    const nadir_cursor cell = cells[which];
     double real;
     if (nadir_cursor_is_integer(cell, value)) {
-        return NADIR_OK;
+        return true;
     }
     if (nadir_cursor_is_double(cell, &real) && real >= -WHOLE_LIMIT && real <= WHOLE_LIMIT &&
         real == (double)(int64_t)real) {
         *value = (int64_t)real;
-        return NADIR_OK;
+        return true;
     }
-    return nadir_text_fail(text, "`%s` is `%.*s`; expected a whole number", header->called[which],
-                           NADIR_WORD(cell));
+    return false;
+}
+
+nadir_status nadir_csv_integer(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
+                               int which, int64_t *value)
+{
+    return nadir_csv_whole(cells[which], value)
+               ? NADIR_OK
+               : nadir_text_fail(text, "`%s` is `%.*s`; expected a whole number", header->called[which],
+                                 NADIR_WORD(cells[which]));
 }
 
 nadir_status nadir_csv_double(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
@@ -228,6 +251,43 @@ nadir_status nadir_csv_double(nadir_text *text, const nadir_csv_header *header, 
                ? NADIR_OK
                : nadir_text_fail(text, "`%s` is `%.*s`; expected a number", header->called[which],
                                  NADIR_WORD(cells[which]));
+}
+
+nadir_status nadir_csv_label(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
+                             int which, nadir_words *words, int64_t *number)
+{
+    const char *called = header->called[which];
+    const nadir_cursor cell = cells[which];
+    double real;
+    const bool numeric = nadir_cursor_is_double(cell, &real);
+    const bool whole = nadir_csv_whole(cell, number);
+    if (cell.at == cell.end || (numeric && !whole)) {
+        return nadir_text_fail(text, "`%s` is `%.*s`; expected a whole number or a name", called,
+                               NADIR_WORD(cell));
+    }
+    if (words->first == 0) {
+        words->first = text->line;
+        words->named = words->closed ? words->named : !whole;
+    }
+    if (whole == words->named) {
+        return nadir_text_fail(
+            text,
+            "`%s` is `%.*s`, a %s, but line %lld has %s: all are whole numbers from 0, or all are "
+            "names, which do not look like numbers",
+            called, NADIR_WORD(cell), whole ? "number" : "name", (long long)words->first,
+            whole ? "a name" : "a number");
+    }
+    if (whole) {
+        return NADIR_OK;
+    }
+    const size_t length = (size_t)(cell.end - cell.at);
+    if (!nadir_utf8_is_valid(cell.at, length)) {
+        return nadir_text_fail(text, "the name in `%s` is not UTF-8; save the file in that encoding", called);
+    }
+    NADIR_TRY(nadir_words_number(text->context, words, cell.at, length, number));
+    return *number >= 0 ? NADIR_OK
+                        : nadir_text_fail(text, "`%s` is `%.*s`, which the data do not have", called,
+                                          NADIR_WORD(cell));
 }
 
 /* ---- Numbers of states or rows ---- */
@@ -281,7 +341,17 @@ static nadir_status look_up(table *from, const nadir_cursor *cells, int which, i
     }
     *number = nadir_name_index_find(&from->indices[which], from->names[which], cell.at,
                                     (size_t)(cell.end - cell.at));
-    return *number >= 0 ? NADIR_OK : nadir_csv_integer(&from->text, &from->header, cells, which, number);
+    if (*number >= 0 || from->names[which]->count == 0 || nadir_csv_whole(cell, number)) {
+        return *number >= 0 ? NADIR_OK : nadir_csv_integer(&from->text, &from->header, cells, which, number);
+    }
+    char list[LIST_LENGTH] = "";
+    for (int64_t i = 0; i < from->names[which]->count && i < 8; i++) {
+        const char *name = nadir_names_get(from->names[which], i);
+        append_name(list, sizeof list, (nadir_cursor){name, name + strlen(name)});
+    }
+    return nadir_text_fail(&from->text, "`%s` is `%.*s`, which the model does not have; it has %s%s",
+                           from->header.called[which], NADIR_WORD(cell), list,
+                           from->names[which]->count > 8 ? ", ..." : "");
 }
 
 /* Where the number of a line goes; -1: to another process. */
@@ -303,8 +373,10 @@ static nadir_status find_place(const nadir_state_numbers *self, table *from, int
     }
     *place = self->by_row ? nadir_model_find_row(model, state, action) : state;
     if (*place < 0) {
-        return nadir_state_numbers_fail(self, state, -1, text->line, "there is no action %lld",
-                                        (long long)action);
+        const char *name = nadir_names_get(&model->action_names, action);
+        return nadir_state_numbers_fail(self, state, -1, text->line, "there is no action %lld%s%s%s",
+                                        (long long)action, name != NULL ? " (" : "", name != NULL ? name : "",
+                                        name != NULL ? ")" : "");
     }
     const uint32_t before = self->lines[*place];
     if (before != 0 && from->header.columns[1].names[0] == NULL) {

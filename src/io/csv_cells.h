@@ -19,8 +19,8 @@
  * one. The last cell leaves line->at NULL, so that an empty cell after a trailing comma is still found. */
 bool nadir_csv_next_cell(nadir_cursor *line, nadir_cursor *cell);
 
-#define NADIR_CSV_COLUMNS 9 /* at most, in a table that a reader asks for */
-#define NADIR_CSV_NAMES   3
+#define NADIR_CSV_COLUMNS 12 /* at most, in a table that a reader asks for */
+#define NADIR_CSV_NAMES   6
 
 /* A column that the reader knows. */
 typedef struct nadir_csv_column {
@@ -54,11 +54,18 @@ int nadir_csv_find_column(int count, const nadir_csv_column *columns, nadir_curs
 nadir_status nadir_csv_read_row(nadir_text *text, const nadir_csv_header *header,
                                 nadir_cursor cells[NADIR_CSV_COLUMNS], bool *more);
 
+/* Whether a cell is a whole number, also written 3.0 or 3e0. *value is set only then. */
+bool nadir_csv_whole(nadir_cursor cell, int64_t *value);
+
 /* The number in the cell of column `which`. Integers may also be written 3.0 or 3e0. */
 nadir_status nadir_csv_integer(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
                                int which, int64_t *value);
 nadir_status nadir_csv_double(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
                               int which, double *value);
+
+/* The number that the cell of column `which` holds, or that its name has among the words. */
+nadir_status nadir_csv_label(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
+                             int which, nadir_words *words, int64_t *number);
 
 /* ---- Numbers of states or rows ---- */
 

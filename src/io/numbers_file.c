@@ -196,7 +196,7 @@ nadir_status nadir_numbers_read(nadir_context *context, const nadir_model *model
 {
     nadir_status status = NADIR_OK;
     static const nadir_csv_column columns[] = {
-        {{"idstate"}, false}, {{"idaction"}, true}, {{"value", "radius", "scale"}, false}};
+        {{"state", "idstate"}, false}, {{"action", "idaction"}, true}, {{"value", "radius", "scale"}, false}};
     reader self = {.of = {context, model, path, NADIR_ERROR_FORMAT, .by_row = false}};
     bool npy;
     NADIR_CHECK(nadir_model_check_one_process(context, model, "numbers of states or rows from a file"));
@@ -326,7 +326,7 @@ static nadir_status read_initial_file(nadir_context *context, const nadir_model 
 {
     nadir_status status = NADIR_OK;
     static const nadir_csv_column columns[] = {
-        {{"idstate"}, false}, {{NULL}, true}, {{"probability"}, false}};
+        {{"state", "idstate"}, false}, {{NULL}, true}, {{"probability"}, false}};
     nadir_state_numbers self = {context, model, path, NADIR_ERROR_FORMAT, .by_row = false};
     bool npy;
     NADIR_CHECK(nadir_npy_recognises(context, path, &npy));

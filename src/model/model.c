@@ -330,10 +330,15 @@ nadir_status nadir_model_copy_frame(nadir_context *context, const nadir_model *m
     view.row_starts = NULL;
     view.transition_rewards = NULL;
     NADIR_TRY(copy_arrays(context, &view, 0, made));
-    for (int64_t i = 0; i < model->state_names.count + model->action_names.count; i++) {
-        const int64_t action = i - model->state_names.count;
-        const char *name =
-            nadir_names_get(action < 0 ? &model->state_names : &model->action_names, action < 0 ? i : action);
+    return nadir_model_add_names(context, &model->state_names, &model->action_names, made);
+}
+
+nadir_status nadir_model_add_names(nadir_context *context, const nadir_names *states,
+                                   const nadir_names *actions, nadir_model *made)
+{
+    for (int64_t i = 0; i < states->count + actions->count; i++) {
+        const int64_t action = i - states->count;
+        const char *name = nadir_names_get(action < 0 ? states : actions, action < 0 ? i : action);
         NADIR_TRY(nadir_names_add(context, action < 0 ? &made->state_names : &made->action_names, name,
                                   strlen(name)));
     }
@@ -499,6 +504,25 @@ void nadir_name_index_clear(nadir_context *context, nadir_name_index *index)
 {
     nadir_release(context, index->slots);
     *index = (nadir_name_index){0};
+}
+
+nadir_status nadir_words_number(nadir_context *context, nadir_words *words, const char *name, size_t length,
+                                int64_t *number)
+{
+    int64_t existing;
+    *number = words->names.count > 0 ? nadir_name_index_find(&words->index, &words->names, name, length) : -1;
+    if (*number >= 0 || words->closed) {
+        return NADIR_OK;
+    }
+    *number = words->names.count;
+    NADIR_TRY(nadir_names_add(context, &words->names, name, length));
+    return nadir_name_index_add(context, &words->index, &words->names, *number, &existing);
+}
+
+void nadir_words_clear(nadir_context *context, nadir_words *words)
+{
+    nadir_names_clear(context->memory, &words->names);
+    nadir_name_index_clear(context, &words->index);
 }
 
 void nadir_model_own_states(const nadir_context *context, int64_t total, int64_t *first, int64_t *end)

@@ -47,6 +47,21 @@ int64_t nadir_name_index_find(const nadir_name_index *index, const nadir_names *
                               size_t length);
 void nadir_name_index_clear(nadir_context *context, nadir_name_index *index);
 
+/* Words of a table's column in the order in which they first came. Whether they are names or numbers its first line says.
+ * A struct of zeros has none yet. */
+typedef struct nadir_words {
+    int64_t first; /* line that decided; 0: none yet */
+    bool named;
+    bool closed; /* all names are known */
+    nadir_names names;
+    nadir_name_index index;
+} nadir_words;
+
+/* The number of a name, which is new unless it came before; -1: it did not, and all are known. */
+nadir_status nadir_words_number(nadir_context *context, nadir_words *words, const char *name, size_t length,
+                                int64_t *number);
+void nadir_words_clear(nadir_context *context, nadir_words *words);
+
 /* States, and actions of a state, are counted in 32 bits. */
 #define NADIR_STATES_LIMIT INT32_MAX
 
@@ -174,6 +189,9 @@ nadir_status nadir_model_start(nadir_context *context, nadir_model **model);
 
 /* Fills in everything but the kernel and rewards of transitions as another model, of one process, has it. */
 nadir_status nadir_model_copy_frame(nadir_context *context, const nadir_model *model, nadir_model *made);
+/* Names of states and actions (either may be empty) for a model that has none yet and nobody else uses. */
+nadir_status nadir_model_add_names(nadir_context *context, const nadir_names *states,
+                                   const nadir_names *actions, nadir_model *made);
 
 /* Puts the filled-in arrays in order and checks them:
  * - columns rise within a row, duplicates are added up (rewards weighted by probability), zeros dropped;

@@ -53,6 +53,27 @@ static void test_quoted(void **state)
                          "");
 }
 
+/* Names are numbered as they appear, states and actions each among their own; a successor alone is terminal. */
+static void test_names(void **state)
+{
+    nadir_context *context = *state;
+    nadir_model *model = read_text(context, "from,a,to,p,r\n"
+                                            "new,run,worn,0.25,1\nnew,run,new,0.75,1\n"
+                                            "worn,service,new,1,-2\nworn,run,\"broken, for good\",1,3\n");
+    const nadir_model_data view = test_view(model);
+    assert_int_equal(view.states, 3);
+    assert_int_equal(view.rows, 4);
+    assert_string_equal(nadir_model_state_name(model, 0), "new");
+    assert_string_equal(nadir_model_state_name(model, 1), "worn");
+    assert_string_equal(nadir_model_state_name(model, 2), "broken, for good");
+    assert_string_equal(nadir_model_action_name(model, 0), "run");
+    assert_string_equal(nadir_model_action_name(model, 1), "run");
+    assert_string_equal(nadir_model_action_name(model, 2), "service");
+    assert_true(test_probability(model, 0, 1) == 0.25 && test_probability(model, 1, 2) == 1);
+    assert_true(view.rewards[1] == 3 && view.rewards[2] == -2);
+    nadir_model_free(model);
+}
+
 static void test_column_order(void **state)
 {
     (void)state;
@@ -179,16 +200,16 @@ static void test_missing_column(void **state)
 {
     (void)state;
     refuse("idstatefrom,idaction,idstateto,reward\n0,0,0,1\n", NADIR_ERROR_FORMAT,
-           "bad.csv:1: missing column `probability`; the header must name `idstatefrom`, `idaction`, "
-           "`idstateto`, `probability`, `reward`");
-    refuse("0,0,0,1,1\n", NADIR_ERROR_FORMAT, "missing column `idstatefrom`");
+           "bad.csv:1: missing column `probability`; the header must name `state` or `idstatefrom`, "
+           "`action` or `idaction`, `next_state` or `idstateto`, `probability` or `prob`, `reward` or `r`");
+    refuse("0,0,0,1,1\n", NADIR_ERROR_FORMAT, "missing column `state`");
 }
 
 static void test_column_twice(void **state)
 {
     (void)state;
     refuse("idstatefrom,idaction,idaction,idstateto,probability,reward\n", NADIR_ERROR_FORMAT,
-           "bad.csv:1: the header names column `idaction` twice");
+           "bad.csv:1: the header names column `action` twice");
 }
 
 static void test_outcomes_are_for_fit(void **state)
@@ -216,7 +237,10 @@ static void test_wrong_number_of_cells(void **state)
 static void test_bad_cells(void **state)
 {
     (void)state;
-    refuse(HEADER "0,x,0,1,1\n", NADIR_ERROR_FORMAT, "bad.csv:2: `idaction` is `x`; expected a whole number");
+    refuse(HEADER "0,0,0,1,1\n0,x,0,1,1\n", NADIR_ERROR_FORMAT,
+           "bad.csv:3: `idaction` is `x`, a name, but line 2 has a number");
+    refuse(HEADER "0,,0,1,1\n", NADIR_ERROR_FORMAT,
+           "bad.csv:2: `idaction` is ``; expected a whole number or a name");
     refuse(HEADER "0,0,0.5,1,1\n", NADIR_ERROR_FORMAT, "`idstateto` is `0.5`; expected a whole number");
     refuse(HEADER "0,0,0,one,1\n", NADIR_ERROR_FORMAT, "`probability` is `one`; expected a number");
     refuse(HEADER "0,0,0,1,\n", NADIR_ERROR_FORMAT, "`reward` is ``; expected a number");
@@ -316,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test_with_context(test_plain),
+        test_with_context(test_names),
         cmocka_unit_test(test_quoted),
         cmocka_unit_test(test_column_order),
         cmocka_unit_test(test_surplus_columns),

@@ -142,12 +142,14 @@ static void refuse(const char *table, const char *words)
 static void test_bad_headers(void **state)
 {
     (void)state;
-    refuse("", "table.csv: the file holds no lines; expected a header with the columns `id`, `value`");
+    refuse("",
+           "table.csv: the file holds no lines; expected a header with the columns `id` or `state`, `value`");
     refuse("# nothing\n\n", "the file holds no lines");
-    refuse("note,id\n", "table.csv:1: missing column `value`; the header must name `id`, `value`");
+    refuse("note,id\n", "table.csv:1: missing column `value`; the header must name `id` or `state`, `value`");
     refuse("id,value,STATE\n", "table.csv:1: the header names column `id` twice: `id` and `state`");
-    refuse("\n#\nid;value\n", "table.csv:3: missing column `id`; the header must name `id`, `value`, with "
-                              "commas (not semicolons or tabs) between them");
+    refuse("\n#\nid;value\n",
+           "table.csv:3: missing column `id`; the header must name `id` or `state`, `value`, with "
+           "commas (not semicolons or tabs) between them");
     refuse("id\tvalue\n", "with commas");
 }
 

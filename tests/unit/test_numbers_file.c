@@ -83,7 +83,7 @@ static void tables_that_are_wrong(void **state)
     refuse_file(".", NADIR_ERROR_FILE, "a directory");
     refuse_text("", "no lines");
     refuse_text("idstate,idaction\n0,1\n", "missing column `value`");
-    refuse_text("idaction,value\n0,1\n", "missing column `idstate`");
+    refuse_text("idaction,value\n0,1\n", "missing column `state`");
     refuse_text("idstate,value,radius\n0,1,1\n", "numbers.csv:1: the header names column `value` twice");
     refuse_text("idstate,value\n0\n", "numbers.csv:2: 1 cell; expected 2");
     refuse_text("idstate,value\n0,much\n", "numbers.csv:2: `value` is `much`; expected a number");
