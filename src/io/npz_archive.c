@@ -180,12 +180,22 @@ cleanup:
     return status;
 }
 
-/* The array that an entry holds, NADIR_NPZ_ARRAYS if it is none that we know. */
+/* The array that an entry holds, NADIR_NPZ_ARRAYS if it is none that we know. Three have the names of the ICU-Sepsis
+ * benchmark, too. */
 static nadir_npz_which find_array(const nadir_npz *npz, const char *entry)
 {
+    static const struct {
+        const char *name;
+        nadir_npz_which which;
+    } others[] = {{"tx_mat", NADIR_NPZ_P}, {"r_mat", NADIR_NPZ_R}, {"d_0", NADIR_NPZ_MU}};
     size_t length = strlen(entry);
     if (length > 4 && strcmp(entry + length - 4, ".npy") == 0) {
         length -= 4;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strlen(others[i].name) == length && memcmp(others[i].name, entry, length) == 0) {
+            return others[i].which;
+        }
     }
     for (int which = 0; which < npz->known; which++) {
         const char *name = nadir_npz_name((nadir_npz_which)which);

@@ -22,6 +22,7 @@
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
 #include "model/policy.h"
+#include "model/terminal.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,7 +55,10 @@ static nadir_status check(const reader *self)
             }
             self->numbers[first] = 1;
         }
-        const double sum = nadir_vector_sum(count, self->numbers + first);
+        double sum = nadir_vector_sum(count, self->numbers + first);
+        if (sum == 0 && nadir_model_ends(model, s)) { /* nothing is done there */
+            self->numbers[first] = sum = 1;
+        }
         if (!(fabs(sum - 1) <= NADIR_SUM_TOLERANCE)) {
             return nadir_state_numbers_fail(
                 self, s, -1, line, "the probabilities of its actions sum to %.10g; expected 1 (within 1e-5)",

@@ -319,7 +319,8 @@ static void find_base(nadir_model *model, bool separable)
                 excess += entries.values[i] * (own - first);
             }
         }
-        model->landing.base[row] = first + excess;
+        model->landing.base[row] =
+            isnan(first) ? 0 : first + excess; /* no successor where the process ended */
     }
 }
 
