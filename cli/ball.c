@@ -23,7 +23,8 @@ cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OP
          "one ball for the whole kernel, one for each state, or one for each row\n"
          "(default: the model's, else nonrect)"},
         {"--domain", CLI_CHOICE, NULL, "simplex|support|free", &ball->domain,
-         "kernels P >= 0; moreover no new successors; or any sign\n"
+         "simplex: new transitions are allowed; support: only those of the model\n"
+         "change; free: probabilities may become negative\n"
          "(default: the model's, else simplex)"},
         CLI_RARE,
         {"--scales", CLI_TEXT, "FILE", NULL, &ball->scales_path,
@@ -54,7 +55,8 @@ nadir_status cli_ball_get(cli_run *run, const nadir_model *model, cli_ball *ball
         ball->domain >= 0 ? (nadir_domain)(NADIR_DOMAIN_SIMPLEX + ball->domain) : NADIR_DOMAIN_UNSAID;
     made->norm = ball->norm;
     if (ball->radius_text == NULL && view.radius_count == 0) {
-        return cli_fail(run, NADIR_ERROR_ARGUMENT, "--radius is needed: the model has none of its own");
+        return cli_fail(run, NADIR_ERROR_ARGUMENT,
+                        "--radius is needed: the model has none of its own (0.1 is a start)");
     }
     const bool number = ball->radius_text != NULL && cli_options_number(ball->radius_text, &ball->radius);
     nadir_status status =

@@ -127,6 +127,7 @@ static void print_text(const cli_run *run, const nadir_model *model, const evalu
         cli_next(run, "optimize", report->input.model_path, true, "");
     }
     cli_block_line("policy", "%s", report->evaluated[0].policy);
+    cli_input_start(&report->input);
     cli_block_line("ball", "%s",
                    cli_ball_words(robust->radius, robust->norm, robust->set, robust->domain, text));
     if (report->horizon > 0) {
@@ -386,6 +387,7 @@ static nadir_status evaluate(cli_run *run, cli_setup *setup, evaluate_report *re
     }
     if (all && answered(status, "")) { /* a partial result is shown */
         cli_input_end(&report->input);
+        cli_input_warn(run, &report->input, report->evaluated[0].robust.domain);
         print(run, model, report, &setup->robust);
     }
     cli_explain_clear(&report->explain);
@@ -413,7 +415,8 @@ static bool take_policies(const cli_run *run, const cli_list *policies, evaluate
     }
     const bool one = report->explain.wanted || report->explain.plot_path != NULL;
     if (wrong == NULL && report->count > 1 && (one || report->kernel_model_path != NULL)) {
-        wrong = "--explain and --kernel-model are for one policy: evaluate them one after another";
+        wrong = one ? "--explain is for one policy: evaluate them one after another"
+                    : "--kernel-model is for one policy: evaluate them one after another";
     }
     return wrong == NULL || cli_wrong(run, wrong);
 }

@@ -10,8 +10,8 @@
 
 static const char about[] =
     "The policy whose worst return over a ball of kernels is the best, with the proof of how good it is:\n"
-    "no policy at all is sure of more than optimality_upper_bound, and this one is sure of lower_bound.\n"
-    "What it gives up on the nominal kernel, and what that buys in the worst case, is told beside it.\n"
+    "no policy guarantees more than optimality_upper_bound, and this one guarantees lower_bound.\n"
+    "What it gives up on the nominal kernel, and what that buys in the worst case, is printed beside it.\n"
     "\n"
     "The policy may have to randomise. --out writes it as CSV, or as .npy if the name ends so.\n"
     "\n"
@@ -123,6 +123,7 @@ static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view
 static void print(cli_run *run, const nadir_model *model, const nadir_policy *policy, cli_optimize *report)
 {
     cli_input_end(&report->input);
+    cli_input_warn(run, &report->input, report->evaluation.domain);
     if (cli_starts_json(run)) {
         cli_optimize_json(run, report);
     } else {
@@ -188,6 +189,11 @@ static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball 
         const nadir_status told = report_result(run, model, ball, policy, worst, begun, report);
         if (told != NADIR_OK) {
             status = told;
+        } else if (status == NADIR_ERROR_INTERRUPTED) {
+            const char *kept = settings->checkpoint;
+            (void)cli_fail(run, status, "interrupted: this is the best policy so far; %s%s%s",
+                           kept != NULL ? "the same command with --resume " : "with --checkpoint FILE",
+                           kept != NULL ? kept : "", kept != NULL ? " goes on" : " a search can go on later");
         } else if (status != NADIR_OK) {
             (void)cli_fail(run, status, "%s", reached);
         }

@@ -99,6 +99,7 @@ static void print_text(const cli_run *run, const radius_report *report)
     print_verdict(report);
     cli_block_line("policy", "%s, nominal %s", report->input.policy_name,
                    cli_short(radius->nominal_return, number));
+    cli_input_start(&report->input);
     cli_block_line("ball", "norm %s; %s; %s", cli_short(radius->norm, number), cli_set_words(radius->set),
                    cli_domain_words(radius->domain));
     cli_rewards_text(&report->input.rewards, "rewards   ");
@@ -174,6 +175,7 @@ static nadir_status find(cli_run *run, cli_setup *setup, double target, radius_r
     }
     if (status == NADIR_OK || report->radius.stop_reason != NULL) { /* a partial result is shown */
         cli_input_end(&report->input);
+        cli_input_warn(run, &report->input, report->radius.domain);
         if (cli_starts_json(run)) {
             print_json(run, report);
         } else {

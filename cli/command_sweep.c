@@ -382,6 +382,8 @@ static nadir_status find_and_report(cli_run *run, cli_setup *setup, cli_sweep *s
     if (sweep->interrupted) {
         status = report_interrupted(run, sweep);
     } else if (status == NADIR_OK || status == NADIR_ERROR_NOT_CONVERGED) {
+        const nadir_robust *any = cli_sweep_any_answer(sweep);
+        cli_input_warn(run, &sweep->input, any != NULL ? any->domain : NADIR_DOMAIN_SUPPORT);
         const nadir_status reported = report(run, sweep);
         status = reported != NADIR_OK ? reported : status;
     }

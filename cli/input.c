@@ -1,7 +1,13 @@
 /* input.c: the model and the policy of a command; see input.h. */
 #include "input.h"
 
+#include "explain.h"
+#include "verdict.h"
+
+#include <inttypes.h>
+#include <math.h>
 #include <signal.h>
+#include <string.h>
 
 nadir_status cli_model_digest(cli_run *run, const nadir_model *model, char text[65])
 {
@@ -98,6 +104,95 @@ bool cli_setup_parse(cli_run *run, const cli_command *command, int argc, char **
     return good;
 }
 
+bool cli_start_is_uniform(const nadir_model_data *view)
+{
+    bool uniform = view->initial != NULL && view->states > 1;
+    for (int64_t s = 0; s < view->states && uniform; s++) {
+        uniform = fabs(view->initial[s] * (double)view->states - 1) < 1e-9;
+    }
+    return uniform;
+}
+
+const char *cli_start_words(const nadir_model *model, char text[CLI_START_LENGTH])
+{
+    enum { SHOWN = 3, NAME = 40 };
+    nadir_model_data view;
+    int64_t count = 0;
+    int64_t shown = 0;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    text[0] = '\0';
+    if (cli_start_is_uniform(&view)) {
+        (void)snprintf(text, CLI_START_LENGTH,
+                       "each of the %" PRId64 " states alike (--initial says otherwise)", view.states);
+        return text;
+    }
+    for (int64_t s = 0; view.initial != NULL && s < view.states; s++) {
+        count += view.initial[s] > 0;
+    }
+    for (int64_t s = 0; s < view.states && shown < SHOWN && count > 0; s++) {
+        char name[NAME];
+        char share[32] = "";
+        if (view.initial[s] > 0) {
+            const size_t used = strlen(text);
+            if (count > 1) {
+                (void)snprintf(share, sizeof share, " %.3g %%", 100 * view.initial[s]);
+            }
+            (void)snprintf(text + used, CLI_START_LENGTH - used, "%s%s%s", shown++ > 0 ? ", " : "",
+                           cli_explain_state(model, s, sizeof name, name), share);
+        }
+    }
+    if (count > SHOWN) {
+        const size_t used = strlen(text);
+        (void)snprintf(text + used, CLI_START_LENGTH - used, " and %" PRId64 " other states", count - SHOWN);
+    }
+    return text;
+}
+
+/* Whether a state only stays where it is, without reward, and yet is not pinned. */
+static bool is_open_end(const nadir_model_data *view, int64_t state)
+{
+    for (int64_t row = view->state_rows[state]; row < view->state_rows[state + 1]; row++) {
+        const bool stays = view->dense != NULL ? view->dense[row * view->states + state] == 1
+                                               : view->row_starts[row + 1] == view->row_starts[row] + 1 &&
+                                                     view->columns[view->row_starts[row]] == state;
+        const bool paid = view->rewards != NULL && view->rewards[row] != 0;
+        if (!stays || paid || (view->scales != NULL && view->scales[row] == 0)) {
+            return false;
+        }
+    }
+    return view->state_rows[state + 1] > view->state_rows[state];
+}
+
+static void count_open_ends(const nadir_model *model, cli_input *input)
+{
+    for (int64_t s = 0; input->view.discount < 1 && s < input->view.states; s++) {
+        if (is_open_end(&input->view, s) && input->open_ends++ == 0) {
+            (void)cli_explain_state(model, s, sizeof input->open_end, input->open_end);
+        }
+    }
+}
+
+void cli_input_start(const cli_input *input)
+{
+    if (*input->start != '\0') {
+        cli_block_line("start", "%s", input->start);
+    }
+}
+
+void cli_input_warn(cli_run *run, const cli_input *input, nadir_domain domain)
+{
+    if (input->open_ends > 0 && domain != NADIR_DOMAIN_SUPPORT) {
+        cli_warn(
+            run,
+            "%" PRId64
+            " state%s (%s%s for ever without reward, but the ball may let %s go on; an end of episodes is a "
+            "state without lines of its own (CSV), or of scale 0 (.npz)",
+            input->open_ends, input->open_ends > 1 ? "s" : "", input->open_end,
+            input->open_ends > 1 ? ", ...) stay" : ") stays", input->open_ends > 1 ? "them" : "it");
+    }
+}
+
 nadir_status cli_input_read(cli_run *run, const nadir_read_settings *reading, cli_input *input,
                             nadir_model **model)
 {
@@ -108,6 +203,10 @@ nadir_status cli_input_read(cli_run *run, const nadir_read_settings *reading, cl
     if (status == NADIR_OK) {
         nadir_model_view(*model, &input->view);
         input->rewards = cli_rewards_get(*model);
+        if (run->engine == NULL) {
+            (void)cli_start_words(*model, input->start);
+            count_open_ends(*model, input);
+        }
         status = nadir_model_totals(run->context, *model, &input->view.states, &input->view.rows,
                                     &input->view.nonzeros);
     }

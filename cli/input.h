@@ -33,10 +33,15 @@ void cli_digest_cancel(cli_digest *digest);
 nadir_status cli_model_digest(cli_run *run, const nadir_model *model, char text[65]);
 nadir_status cli_policy_digest(cli_run *run, const nadir_policy *policy, char text[65]);
 
+enum { CLI_START_LENGTH = 200 };
+
 typedef struct cli_input {
     const char *model_path;
     const char *policy_name; /* as given by the user */
     nadir_model_data view;
+    char start[CLI_START_LENGTH]; /* the initial distribution in words; "": not known */
+    int64_t open_ends;  /* states that stay for ever without reward, though the ball may let them go on */
+    char open_end[100]; /* the first of them */
     cli_rewards rewards;
     cli_digest model_digest;
     char policy_digest[65];
@@ -69,6 +74,13 @@ nadir_status cli_input_policy(cli_run *run, nadir_model *model, const char *poli
 /* And its solver. */
 nadir_status cli_input_solver(cli_run *run, nadir_model *model, const char *policy,
                               const nadir_solver_settings *settings, char digest[65], nadir_solver **solver);
+/* The initial distribution in words, "" where it is not known; and whether every state is as likely. text is returned. */
+const char *cli_start_words(const nadir_model *model, char text[CLI_START_LENGTH]);
+bool cli_start_is_uniform(const nadir_model_data *view);
+/* Where one starts, as a line. */
+void cli_input_start(const cli_input *input);
+/* Warns of states that look like ends and are none for balls of this domain. */
+void cli_input_warn(cli_run *run, const cli_input *input, nadir_domain domain);
 /* Waits for the digest and takes the time. Call it before printing. */
 void cli_input_end(cli_input *input);
 /* Frees the model, which may be NULL. */

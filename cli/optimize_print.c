@@ -122,6 +122,10 @@ static void print_verdict(const cli_optimize *report)
     }
     cli_verdict_line("Found", "%s in the worst case   best policy %s: %s",
                      cli_short(result->robust_return, number[0]), proven, explain_bounds(report));
+    if (report->settings.certify != NADIR_CERTIFY_STRICT) {
+        cli_verdict_line("Try", "--certify strict%s or a smaller radius",
+                         report->evaluation.domain == NADIR_DOMAIN_SIMPLEX ? ", --domain support" : "");
+    }
 }
 
 /* The robust policy beside the nominal optimum. */
@@ -131,10 +135,16 @@ static void print_trade(const cli_optimize *report)
     const trade made = get_trade(report);
     const double taken = result->nominal_optimum - report->optimum_return;
     char number[3][32];
+    if (made.gain == 0 && made.price == 0) {
+        cli_block_line("gain", "none: the nominal optimum already does best in the worst case");
+        cli_block_line("price", "none");
+        return;
+    }
     if (!isnan(made.gain)) {
-        cli_block_line("gain", "%s in the worst case: the nominal optimum gets %s (%s of its loss is saved)",
-                       cli_short(made.gain, number[0]), cli_short(report->optimum_return, number[1]),
-                       cli_percent(taken > 0 ? made.gain / taken : 0, number[2]));
+        cli_block_line("gain", "%s in the worst case, %s of the loss: the nominal optimum gets %s",
+                       cli_short(made.gain, number[0]),
+                       cli_percent(taken > 0 ? made.gain / taken : 0, number[1]),
+                       cli_short(report->optimum_return, number[2]));
     }
     if (!isnan(made.price)) {
         cli_block_line("price", "%s on the nominal kernel: %s instead of %s",
@@ -190,6 +200,7 @@ void cli_optimize_text(const cli_run *run, const nadir_model *model, const nadir
     print_verdict(report);
     print_next(run, report);
     print_trade(report);
+    cli_input_start(&report->input);
     cli_block_line(
         "ball", "%s",
         cli_ball_words(evaluation->radius, evaluation->norm, evaluation->set, evaluation->domain, text));

@@ -74,7 +74,9 @@ static size_t distance(const char *a, size_t a_length, const char *b)
 const char *cli_options_nearest(const char *word, size_t length, int count, const char *const *names)
 {
     const char *nearest = NULL;
-    size_t best = length / 2 + 1; /* more than half of it may not be wrong */
+    const size_t dashes = strspn(word, "-"); /* which all options have */
+    size_t best =
+        (length - (dashes < length ? dashes : 0)) / 2 + 1; /* more than half of it may not be wrong */
     for (int i = 0; i < count && length < 64; i++) {
         const size_t far = distance(word, length, names[i]);
         if (far < best) {

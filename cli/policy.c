@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <string.h>
+#include <unistd.h>
 
 cli_option cli_policy_option(const char **policy)
 {
@@ -56,7 +57,15 @@ nadir_status cli_policy_get(cli_run *run, nadir_model *model, const char *policy
         nadir_optimum_result result = {.size = sizeof result};
         return nadir_optimum(run->context, model, &settings, made, &result);
     }
-    return nadir_policy_read(run->context, model, policy, made);
+    const nadir_status status = nadir_policy_read(run->context, model, policy, made);
+    if (status != NADIR_OK && access(policy, F_OK) != 0) {
+        static const char *const names[] = {"uniform", "optimal"};
+        const char *nearest = cli_options_nearest(policy, strlen(policy), 2, names);
+        return cli_fail(run, status, "--policy: '%s' is neither a file nor uniform or optimal%s%s%s", policy,
+                        nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
+                        nearest != NULL ? "?" : "");
+    }
+    return status;
 }
 
 /* Appends text to a buffer, as far as it fits. */

@@ -93,8 +93,10 @@ static void fill_line(const cli_evaluated *from, bool verbose, char line[COLUMNS
         const print_number brief = robust->certified ? cli_short : rounded[i];
         (void)(verbose ? cli_number : brief)(numbers[i], line[i + 1]);
     }
-    (void)snprintf(line[5], sizeof line[5], "%s%s", robust->certified ? "yes, " : "no",
-                   robust->certified ? robust->certificate : "");
+    (void)snprintf(line[5], sizeof line[5], "%s",
+                   !robust->certified              ? "no"
+                   : robust->certificate[0] == 'r' ? "yes"
+                                                   : "yes, if iterations converged");
 }
 
 static void widen(int width[COLUMNS], const char *policy, char line[COLUMNS][32])
@@ -128,6 +130,27 @@ static const cli_evaluated *find_best(int count, const cli_evaluated *evaluated,
     return best;
 }
 
+/* "robust.csv does best", or that several do, within the digits that are shown. */
+static const char *winner(int count, const cli_evaluated *evaluated, const cli_evaluated *best,
+                          bool optimistic, char text[160])
+{
+    int equal = 0;
+    for (int i = 0; i < count; i++) {
+        const nadir_robust *robust = &evaluated[i].robust;
+        char number[2][32];
+        equal += optimistic ? strcmp(cli_short(robust->robust_return, number[0]),
+                                     cli_short(best->robust.robust_return, number[1])) == 0
+                            : strcmp(cli_short(robust->lower_bound, number[0]),
+                                     cli_short(best->robust.lower_bound, number[1])) == 0;
+    }
+    (void)snprintf(text, 160,
+                   equal == 1       ? "%.120s does best"
+                   : equal == count ? "no policy does better than another%.0s"
+                                    : "%.120s does best, as well as others",
+                   best->policy);
+    return text;
+}
+
 void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evaluated, const cli_input *input,
                        bool optimistic)
 {
@@ -143,10 +166,11 @@ void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evalu
         fill_line(&evaluated[i], run->verbose, line);
         widen(width, evaluated[i].policy, line);
     }
-    cli_verdict_line(optimistic ? "Best case" : "Worst case", "%s does best: %s", best->policy,
-                     optimistic || best->robust.certified
-                         ? cli_short(best->robust.robust_return, line[0])
-                         : cli_short_down(best->robust.lower_bound, line[0]));
+    cli_verdict_line(
+        optimistic ? "Best case" : "Worst case", "%s: %s", winner(count, evaluated, best, optimistic, text),
+        optimistic || best->robust.certified ? cli_short(best->robust.robust_return, line[0])
+                                             : cli_short_down(best->robust.lower_bound, line[0]));
+    cli_input_start(input);
     cli_block_line("ball", "%s", cli_ball_words(first->radius, first->norm, first->set, first->domain, text));
     cli_rewards_text(&input->rewards, "rewards   ");
     putchar('\n');
@@ -190,11 +214,30 @@ static void print_winner(const nadir_difference *difference, const cli_evaluated
     } else if (!isfinite(bound)) {
         cli_verdict_line("Difference", "%s less %s: %s found, nothing proven", evaluated[0].policy,
                          evaluated[1].policy, number[1]);
-    } else {
-        cli_verdict_line("Difference", "%s less %s under the same kernel: %s %s, found %s   %s",
-                         evaluated[0].policy, evaluated[1].policy, optimistic ? "at most" : "at least",
-                         (optimistic ? cli_short_up : cli_short_down)(bound, number[0]), number[1],
+    } else if (optimistic) {
+        cli_verdict_line("Difference", "%s less %s under the same kernel: at most %s, found %s   %s",
+                         evaluated[0].policy, evaluated[1].policy, cli_short_up(bound, number[0]), number[1],
                          cli_proven(difference->certified, difference->certificate, proven));
+    } else {
+        const bool behind = difference->worst < 0;
+        (void)cli_short(fabs(difference->worst), number[1]);
+        (void)cli_short_up(fmax(-bound, 0), number[0]);
+        (void)cli_proven(difference->certified, difference->certificate, proven);
+        if (difference->certified && behind) {
+            cli_verdict_line("Difference",
+                             "%s can earn %s less than %s under the same kernel, and no more than that   %s",
+                             evaluated[0].policy, number[1], evaluated[1].policy, proven);
+        } else if (difference->certified) {
+            cli_verdict_line("Difference",
+                             "%s earns as much as %s under every kernel, or more, within %s   %s",
+                             evaluated[0].policy, evaluated[1].policy, number[0], proven);
+        } else {
+            cli_verdict_line("Difference", "%s earns at most %s less than %s under the same kernel",
+                             evaluated[0].policy, number[0], evaluated[1].policy);
+            cli_verdict_line("Found",
+                             "a kernel under which it earns %s %s   %s: a worse one is not ruled out",
+                             number[1], behind ? "less" : "more", proven);
+        }
     }
 }
 

@@ -164,7 +164,11 @@ void cli_sweep_print_text(const cli_run *run, const cli_sweep *sweep)
             putchar('\n');
         }
         print_verdict(sweep, curve);
+        if (curve->count > count_proven(curve) && sweep->certify == NADIR_CERTIFY_AUTO) {
+            cli_verdict_line("Try", "--certify strict, which proves more and takes longer");
+        }
         cli_block_line("policy", "%s", curve->policy);
+        cli_input_start(&sweep->input);
         cli_block_line("ball", "norm %s; %s; %s", cli_short(any->norm, number), cli_set_words(curve->set),
                        cli_domain_words(curve->domain));
         cli_rewards_text(&sweep->input.rewards, "rewards   ");

@@ -88,11 +88,11 @@ const char *cli_domain_words(nadir_domain domain)
 {
     switch (domain) {
     case NADIR_DOMAIN_SIMPLEX:
-        return "all probabilities";
+        return "new transitions allowed";
     case NADIR_DOMAIN_SUPPORT:
-        return "no new successors";
+        return "no new transitions";
     case NADIR_DOMAIN_FREE:
-        return "negative entries allowed";
+        return "negative probabilities allowed";
     default:
         return nadir_domain_name(domain);
     }
@@ -147,12 +147,12 @@ static void print_reason(const nadir_robust *robust, const nadir_robust_settings
     if (settings->certify == NADIR_CERTIFY_OFF) {
         cli_verdict_line("Why", "no proof was asked for (--certify off)");
     } else if (robust->kappa > 0.5) {
-        cli_verdict_line("Why", "the second-order proof needs kappa <= 0.5; here it is %s",
+        cli_verdict_line("Why", "the ball is too large for the quick proof (kappa %s; up to 0.5 it works)",
                          cli_short_up(robust->kappa, number));
     } else if (robust->set == NADIR_SET_NONRECT && robust->norm != 2) {
-        cli_verdict_line("Why", "the second-order proof knows norm 2 only; what is left is a weaker bound");
+        cli_verdict_line("Why", "the second-order proof is for norm 2 only; what is left is a weaker bound");
     } else {
-        cli_verdict_line("Why", "a worse kernel is not ruled out: no proof reached the kernel found");
+        cli_verdict_line("Why", "the bounds that can be proven do not meet the kernel found");
     }
 }
 

@@ -28,7 +28,7 @@ void cli_block_line(const char *label, const char *format, ...) __attribute__((f
 /* "proven", "proven up to ...", "not proven", with its colour. `text` is returned. */
 const char *cli_proven(bool certified, const char *certificate, char text[96]);
 
-/* "one budget for the whole kernel", "no new successors": in plain words. */
+/* "one budget for the whole kernel", "no new transitions": in plain words. */
 const char *cli_set_words(nadir_set set);
 const char *cli_domain_words(nadir_domain domain);
 /* "radius 0.1, norm 2; one budget for the whole kernel; valid probabilities" */

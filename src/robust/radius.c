@@ -299,10 +299,9 @@ nadir_status nadir_solver_radius(nadir_context *context, nadir_solver *solver, c
                               .breakdown_radius = NAN};
     const double need = run.sign * nominal - run.target;
     if (need < 0) {
-        status =
-            nadir_fail(context, NADIR_ERROR_ILL_POSED,
-                       "the target is %.17g, but the nominal kernel alone returns %.17g: no ball meets it",
-                       target, nominal);
+        status = nadir_fail(context, NADIR_ERROR_ILL_POSED,
+                            "the target is %g, but the nominal kernel alone returns %.6g: no ball meets it",
+                            target, nominal);
         goto cleanup;
     }
     NADIR_CHECK(answer(&run, need));

@@ -18,13 +18,12 @@ void nadir_value_clear(nadir_context *context, nadir_value *value)
 nadir_status nadir_value_check_given(nadir_context *context, const nadir_model *model)
 {
     if (isnan(model->discount)) {
-        return nadir_fail(context, NADIR_ERROR_MODEL,
-                          "the model has no discount; give one with --discount (nadir_read_settings)");
+        return nadir_fail(context, NADIR_ERROR_MODEL, "the model has no discount; give one with --discount");
     }
     if (model->rewards == NULL) {
         return nadir_fail(context, NADIR_ERROR_MODEL,
                           "the model has no rewards; PRISM and PETSc models take them from a file of their "
-                          "own, --rewards (nadir_read_settings)");
+                          "own, --rewards");
     }
     return NADIR_OK;
 }

@@ -38,7 +38,7 @@ run evaluate river.npz --policy best.csv --policy uniform --radius 0 --quiet
 expect_status 0
 expect_out "Worst case   best.csv does best: 10578"
 expect_out "  policy    at least  worst case  at most  nominal  proven"
-expect_out "  best.csv     10578       10578    10578    10578  yes, rigorous"
+expect_out "  best.csv     10578       10578    10578    10578  yes"
 expect_out "  uniform     536.03"
 run evaluate river.npz --policy best.csv --policy uniform --radius 0.01 --optimistic --quiet
 expect_out "best case"
@@ -71,6 +71,10 @@ expect_out "Difference   best.csv earns at least "
 expect_out " more than uniform under every kernel   proven"
 expect_out "  certified        yes, by a proof that includes all rounding"
 expect_out "second-order; worst and best case apart give"
+run evaluate river.npz --policy uniform --policy best.csv --radius 0.01 --difference
+expect_status 0
+[[ $out =~ "Difference   uniform can earn "[0-9.]+" less than best.csv under the same kernel, and no more than that   proven" ]] ||
+    complain "who can fall behind is not said"
 run evaluate river.npz --policy uniform --policy uniform --radius 0.3 --difference --json
 grep -q '^    "worst": 0,' stdout.txt || complain "the difference of a policy from itself"
 

@@ -36,7 +36,7 @@ run radius river.npz --policy uniform --target 500 --verbose
 expect_status 0
 expect_out "Radius       0.041176   up to there the worst case is at least 500   proven"
 expect_out "  radius           0.0411765981"
-expect_out "  proven to hold   up to radius 0.0411765981"
+expect_out "  proven to hold   up to radius 0.041176598"
 expect_out "  certified        yes"
 
 enough_for_memcheck

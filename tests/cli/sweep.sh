@@ -28,7 +28,7 @@ run sweep river.npz --policy uniform --radius 0:0.1:2 --json
 expect_json nominal_return "$(sed -n 's/^ *"robust_return": \(.*\),$/\1/p' stdout.txt | head -n 1)"
 run sweep river.npz --policy uniform --radius 0.1:0.1:1
 expect_status 0
-expect_out "one budget for the whole kernel; all probabilities"
+expect_out "one budget for the whole kernel; new transitions allowed"
 expect_out "1 of 1 radii proven"
 run sweep river.npz --policy uniform --radius 0:0:1 --json
 expect_status 0

@@ -58,6 +58,11 @@ expect_failure 2 "--layout needs a value: auto|sas|ass" info a --layout
 expect_failure 2 "--threads: at most 2147483647" info a --threads 9223372036854775807
 expect_failure 2 "--threads: '9223372036854775808' given" info a --threads 9223372036854775808
 
+# A policy that is neither a file nor one of the names.
+run generate machine model.npz --quiet
+expect_failure 3 "--policy: 'optmal' is neither a file nor uniform or optimal; did you mean optimal?" evaluate model.npz --policy optmal --radius 0.1
+expect_failure 3 "--policy: 'mine.csv' is neither a file nor uniform or optimal" evaluate model.npz --policy mine.csv --radius 0.1
+
 # An error object, wherever --json stands.
 for where in "info --json a --bogus" "info a --bogus --json" "info --json" "generate x --states one --json"; do
     # shellcheck disable=SC2086
