@@ -81,7 +81,7 @@ static nadir_status draw_frontier(cli_run *run, nadir_model *model, const nadir_
                                                   &report->result, report->evaluation.radius, frontier);
     nadir_status drawn = NADIR_OK;
     if (frontier->plot_path != NULL && frontier->count > 0) {
-        drawn = cli_frontier_draw(run, frontier);
+        drawn = cli_frontier_draw(run, &report->input, &report->evaluation, frontier);
     }
     return status != NADIR_OK ? status : drawn;
 }

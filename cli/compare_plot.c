@@ -2,6 +2,7 @@
 #include "compare.h"
 #include "files.h"
 #include "gnuplot.h"
+#include "verdict.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -68,6 +69,18 @@ static void write_trajectories(const cli_comparison *comparison, FILE *script)
     }
 }
 
+static void write_title(const cli_comparison *comparison, const cli_gnuplot *plot)
+{
+    const nadir_robust *exact = &comparison->exact;
+    char ball[160];
+    char text[320];
+    (void)snprintf(text, sizeof text, "100 %%: %.6g, %s\n%s", fabs(exact->penalty),
+                   exact->certified ? "proven to be the largest" : "the largest that is known, without proof",
+                   cli_ball_words(exact->radius, exact->norm, exact->set, exact->domain, ball));
+    cli_gnuplot_title(plot, comparison->input.model_path, comparison->input.policy_name,
+                      "how soon methods find the worst case", text);
+}
+
 nadir_status cli_compare_draw(cli_run *run, const cli_comparison *comparison)
 {
     cli_gnuplot plot;
@@ -76,19 +89,19 @@ nadir_status cli_compare_draw(cli_run *run, const cli_comparison *comparison)
         return status;
     }
     const double last = last_time(comparison);
-    const char *named = comparison->exact.certified ? "exact" : "largest known";
     fprintf(plot.script,
-            "set title 'Penalty found against time, %% of the %s one, %.6g'\n"
             "set logscale x\nset xrange [%.6g:%.6g]\nset yrange [0:105]\n"
-            "set xlabel 'seconds since the nominal solution'\nset ylabel '%% of the %s penalty'\n"
+            "set xlabel 'seconds since the nominal solution'\nset ylabel 'loss found, %%'\n"
             "set format x '%%g'\n"
             "set border 3 linewidth 2\nset xtics out nomirror\nset ytics out nomirror\n"
             "set grid ytics linewidth 1 linecolor rgb '#dddddd'\n"
             "set key outside right center Left reverse samplen 2\n",
-            named, fabs(comparison->exact.penalty), first_time(comparison), last, named);
+            first_time(comparison), 1.05 * last); /* with room for marks */
+    write_title(comparison, &plot);
     write_trajectories(comparison, plot.script);
-    fprintf(plot.script, "plot 100 with lines linewidth 1 dashtype 2 linecolor rgb '#000000' title '%s'",
-            named);
+    fprintf(plot.script,
+            "plot 100 with lines linewidth 1 dashtype 2 linecolor rgb '#000000' title 'worst case, %s'",
+            comparison->exact.certified ? "proven" : "the largest known loss");
     for (int i = 0; i < comparison->count; i++) {
         const cli_style *style = cli_style_find(comparison->compared[i].name);
         fprintf(plot.script, ", $m%d with steps linewidth 2.5 linecolor rgb '%s' notitle", i, style->colour);
@@ -96,7 +109,7 @@ nadir_status cli_compare_draw(cli_run *run, const cli_comparison *comparison)
                 ", $m%d every ::%" PRId64 " with points pointtype %d pointsize 1.6 linewidth 2 "
                 "linecolor rgb '%s' title ",
                 i, comparison->compared[i].count, style->point, style->colour);
-        cli_gnuplot_text(&plot, comparison->compared[i].name);
+        cli_gnuplot_text(&plot, *style->label != '\0' ? style->label : comparison->compared[i].name);
     }
     fputc('\n', plot.script);
     return cli_gnuplot_close(run, &plot);

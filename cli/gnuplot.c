@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ nadir_status cli_gnuplot_open(cli_run *run, const char *path, int width, int hei
 {
     const char *format = picture_format(path);
     plot->path = path;
+    plot->height = height;
     plot->script = tmpfile();
     if (plot->script == NULL) {
         return cli_fail(run, NADIR_ERROR_IO, "%s: no temporary file: %s", path, strerror(errno));
@@ -57,6 +59,56 @@ void cli_gnuplot_text(const cli_gnuplot *plot, const char *text)
         fputc(harmless ? *at : '.', plot->script);
     }
     fputc('\'', plot->script);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Centred on the picture: a title of gnuplot's is centred on the axes, and cut off where it is longer. */
+static void write_title_line(const cli_gnuplot *plot, const char *text, int place)
+{
+    fputs("set label ", plot->script);
+    cli_gnuplot_text(plot, text);
+    fprintf(plot->script, " at screen 0.5, screen %.6g center%s\n", 1 - (28.0 + 26.0 * place) / plot->height,
+            place > 0 ? " font ',15' textcolor rgb '#444444'" : "");
+}
+
+void cli_gnuplot_title(const cli_gnuplot *plot, const char *model, const char *policy, const char *shows,
+                       const char *detail)
+{
+    char text[512];
+    (void)snprintf(text, sizeof text, "%.150s%s%.150s: %s", base_name(model),
+                   policy != NULL ? ", policy " : "", policy != NULL ? base_name(policy) : "", shows);
+    write_title_line(plot, text, 0);
+    int count = 1;
+    for (const char *line = detail; line != NULL; count++) {
+        const char *end = strchr(line, '\n');
+        (void)snprintf(text, sizeof text, "%.*s", end != NULL ? (int)(end - line) : (int)sizeof text - 1,
+                       line);
+        write_title_line(plot, text, count);
+        line = end != NULL ? end + 1 : NULL;
+    }
+    fprintf(plot->script, "set tmargin at screen %.6g\n", 1 - (26.0 * count + 34) / plot->height);
+}
+
+void cli_gnuplot_key(const cli_gnuplot *plot, int lines)
+{
+    enum { LINE = 30, AXIS = 105 };
+    fprintf(plot->script,
+            "set key at screen 0.08, screen %.4g left bottom vertical maxcols 1 Left reverse "
+            "samplen 3\n"
+            "set bmargin at screen %.6g\n",
+            10.0 / plot->height, (double)(LINE * lines + AXIS) / plot->height);
+}
+
+double cli_gnuplot_step(double range, double count)
+{
+    const double least = range / count;
+    const double power = pow(10, floor(log10(least)));
+    return power * (least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10);
 }
 
 /* The environment with a locale that has UTF-8 and a decimal point, wherever we run: gnuplot warns of others.

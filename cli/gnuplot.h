@@ -12,6 +12,7 @@
 
 typedef struct cli_gnuplot {
     const char *path;
+    int height;
     FILE *script; /* write the commands to this; NULL: closed */
 } cli_gnuplot;
 
@@ -23,6 +24,15 @@ nadir_status cli_gnuplot_open(cli_run *run, const char *path, int width, int hei
                               cli_gnuplot *plot);
 /* Text between single quotes, with what gnuplot might mistake for something else replaced. */
 void cli_gnuplot_text(const cli_gnuplot *plot, const char *text);
+/* The title: what the picture shows of which model and policy, and below that its details, in one or more lines. Folders are left
+ * out of names. policy, detail: NULL: none.
+ * Sets the margin above. */
+void cli_gnuplot_title(const cli_gnuplot *plot, const char *model, const char *policy, const char *shows,
+                       const char *detail);
+/* A legend of so many lines below the axes, where it hides nothing. Sets the margin there. */
+void cli_gnuplot_key(const cli_gnuplot *plot, int lines);
+/* 1, 2 or 5 times a power of ten, of which at most `count` fit into the range. */
+double cli_gnuplot_step(double range, double count);
 /* Draws; the file is written whole or not at all. */
 nadir_status cli_gnuplot_close(cli_run *run, cli_gnuplot *plot);
 

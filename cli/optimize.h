@@ -73,7 +73,8 @@ void cli_frontier_clear(cli_frontier *frontier);
 void cli_frontier_text(const cli_run *run, const cli_frontier *frontier);
 /* "frontier": [...] */
 void cli_frontier_json(cli_json *json, const cli_frontier *frontier);
-/* The picture. */
-nadir_status cli_frontier_draw(cli_run *run, const cli_frontier *frontier);
+/* The picture. ball: an evaluation, whose norm, set and domain the title names. */
+nadir_status cli_frontier_draw(cli_run *run, const cli_input *input, const nadir_robust *ball,
+                               const cli_frontier *frontier);
 
 #endif

@@ -9,6 +9,7 @@
  */
 #include "gnuplot.h"
 #include "optimize.h"
+#include "verdict.h"
 
 #include <math.h>
 
@@ -94,38 +95,47 @@ static void write_radii(const cli_frontier *frontier, const frame *in, FILE *scr
     }
 }
 
-/* 1, 2 or 5 times a power of ten: at most four to the width, for their numbers may be long. */
-static double make_step(const frame *in)
+/* The words that all pictures have: the model, what is shown, for which sets. */
+static void write_title(const cli_input *input, const nadir_robust *ball, const cli_frontier *frontier,
+                        const cli_gnuplot *plot)
 {
-    const double wanted = (in->right - in->left) / 4;
-    const double unit = pow(10, floor(log10(wanted)));
-    return unit * (wanted > 5 * unit ? 10 : wanted > 2 * unit ? 5 : 2);
+    char text[256];
+    char number[3][32];
+    (void)snprintf(text, sizeof text, "radii from %s to %s, norm %s; %s; %s",
+                   cli_short(frontier->radii.first, number[0]), cli_short(frontier->radii.last, number[1]),
+                   cli_short(ball->norm, number[2]), cli_set_words(ball->set),
+                   cli_domain_words(ball->domain));
+    cli_gnuplot_title(plot, input->model_path, NULL, "what robustness costs and buys", text);
 }
 
-nadir_status cli_frontier_draw(cli_run *run, const cli_frontier *frontier)
+nadir_status cli_frontier_draw(cli_run *run, const cli_input *input, const nadir_robust *ball,
+                               const cli_frontier *frontier)
 {
-    enum { WIDTH = 1000, HEIGHT = 640, FONT = 20 };
+    enum { WIDTH = 1000, HEIGHT = 720, FONT = 18 };
     cli_gnuplot plot;
     const frame in = make_frame(frontier);
     const nadir_status status = cli_gnuplot_open(run, frontier->plot_path, WIDTH, HEIGHT, FONT, &plot);
     if (status != NADIR_OK) {
         return status;
     }
-    fprintf(plot.script,
-            "set border 3 lw 2\nset tics nomirror out\nset tmargin 1\nset bmargin 3.5\nset rmargin 3\n"
-            "set xlabel 'worst return'\nset ylabel 'nominal return'\nset format '%%g'\n"
-            "set key bottom right Left reverse samplen 3 spacing 1.2\n"
-            "set xrange [%.17g:%.17g]\nset yrange [%.17g:%.17g]\nset xtics %.17g\n",
-            in.left, in.right, in.bottom, in.top, make_step(&in));
+    fprintf(
+        plot.script,
+        "set border 3 lw 2\nset tics nomirror out\nset rmargin 3\n"
+        "set xlabel 'return in the worst case'\nset ylabel 'return if the model is right'\nset format '%%g'\n"
+        "set xrange [%.17g:%.17g]\nset yrange [%.17g:%.17g]\nset xtics %.17g\n",
+        in.left, in.right, in.bottom, in.top, cli_gnuplot_step(in.right - in.left, 7));
+    write_title(input, ball, frontier, &plot);
     const int64_t open = write_data(frontier, plot.script);
     write_radii(frontier, &in, plot.script);
+    cli_gnuplot_key(&plot, open > 0 ? 4 : 3);
     fputs("plot $optimum with linespoints lw 4 dt (14,6) pt 5 ps 1.2 lc rgb '#0072b2' title "
-          "'nominal optimum', \\\n"
-          "  $robust with linespoints lw 4 dt solid pt 7 ps 1.8 lc rgb '#000000' title 'robust policies'",
+          "'policy optimal: best if the model is right', \\\n"
+          "  $robust with linespoints lw 4 dt solid pt 7 ps 1.8 lc rgb '#000000' title 'robust policies, one "
+          "for each radius', \\\n  NaN with lines lw 1.5 lc rgb '#999999' title 'the same radius'",
           plot.script);
     if (open > 0) {
         fputs(", \\\n  $open with points pt 7 ps 1.2 lc rgb '#ffffff' notitle, \\\n"
-              "  $open with points pt 6 ps 1.8 lw 3 lc rgb '#000000' title 'not certified'",
+              "  $open with points pt 6 ps 1.8 lw 3 lc rgb '#000000' title 'not proven to be the best'",
               plot.script);
     }
     fputc('\n', plot.script);

@@ -2,7 +2,7 @@
  * sweep_plot.c: risk curves as a picture.
  *
  * Every curve has a colour and a dash pattern, named in the legend; its bounds are a band, as thin as the curve where
- * they meet. With one policy its nominal return is a line across. Breakdown and the valid radius are lines from top to
+ * they meet. With one policy its nominal return is a line across. Breakdown and the valid radius of the free domain are lines from top to
  * bottom with their numbers.
  */
 #include "gnuplot.h"
@@ -99,8 +99,9 @@ static void write_data(const cli_sweep *sweep, const frame *in, FILE *script)
             const bool both = isfinite(robust->lower_bound) && isfinite(robust->upper_bound);
             fprintf(script, "%.17g %.17g ", robust->radius, robust->robust_return);
             if (both) {
-                fprintf(script, "%.17g %.17g\n", fmax(robust->lower_bound, in->bottom),
-                        fmin(robust->upper_bound, in->top));
+                fprintf(script, "%.17g %.17g\n",
+                        fmax(robust->lower_bound, fmin(in->bottom, robust->robust_return)),
+                        fmin(robust->upper_bound, fmax(in->top, robust->robust_return)));
             } else { /* no band without both ends */
                 fprintf(script, "%.17g %.17g\n", robust->robust_return, robust->robust_return);
             }
@@ -125,8 +126,8 @@ static void write_mark(const char *name, double radius, int dash, int rank, cons
             name, radius, radius, 0.97 - 0.065 * rank, late ? "right" : "left", late ? "-" : "");
 }
 
-/* Where breakdown is, if a radius was left out; else what it is proven to be beyond. That of the first curve
- * of the free domain, which the non-rectangular ball is before others. */
+/* On the free domain: up to where kernels are valid, and where breakdown is, if a radius was left out; else what it is
+ * proven to be beyond. That of the first such curve, which the non-rectangular ball is before others. */
 static void write_marks(const cli_sweep *sweep, const frame *in, FILE *script)
 {
     const cli_curve *curve = NULL;
@@ -134,8 +135,9 @@ static void write_marks(const cli_sweep *sweep, const frame *in, FILE *script)
         const cli_curve *one = &sweep->curves[c];
         curve = one->domain == NADIR_DOMAIN_FREE && one->count > 0 ? one : NULL;
     }
-    write_mark("valid up to", cli_sweep_any_answer(sweep)->valid_radius, 3, 0, in, script);
     if (curve != NULL) {
+        write_mark("no negative probabilities up to", cli_sweep_any_answer(sweep)->valid_radius, 3, 0, in,
+                   script);
         write_mark(curve->count < sweep->radii.count ? "breakdown" : "breakdown after", curve->breakdown, 2,
                    1, in, script);
     }
@@ -166,7 +168,7 @@ static void write_name(const cli_sweep *sweep, const cli_curve *curve, const cli
     const char *words[3];
     int count = 0;
     char text[256] = "";
-    if (!same.policy || (same.set && same.domain)) {
+    if (!same.policy || (same.set && same.domain)) { /* also a single curve has a name */
         words[count++] = curve->policy;
     }
     if (!same.set) {
@@ -183,27 +185,6 @@ static void write_name(const cli_sweep *sweep, const cli_curve *curve, const cli
     cli_gnuplot_text(plot, text);
 }
 
-/* Two lines: the model with what is drawn, and what is common to all curves. */
-static void write_title(const cli_sweep *sweep, const cli_gnuplot *plot)
-{
-    const common same = find_common(sweep);
-    const cli_curve *first = &sweep->curves[0];
-    char text[512];
-    char norm[32];
-    const char *slash = strrchr(sweep->input.model_path, '/');
-    (void)snprintf(text, sizeof text, "%s: the %s case over all kernels within a radius",
-                   slash != NULL ? slash + 1 : sweep->input.model_path, sweep->optimistic ? "best" : "worst");
-    fputs("set title ", plot->script);
-    cli_gnuplot_text(plot, text);
-    (void)snprintf(text, sizeof text, "radius (norm %s%s%s%s%s)",
-                   cli_short(cli_sweep_any_answer(sweep)->norm, norm), same.set ? "; " : "",
-                   same.set ? cli_set_words(first->set) : "", same.domain ? "; " : "",
-                   same.domain ? cli_domain_words(first->domain) : "");
-    fputs("\nset xlabel ", plot->script);
-    cli_gnuplot_text(plot, text);
-    fputc('\n', plot->script);
-}
-
 /* Whether bounds are so far apart somewhere that the band is seen. */
 static bool has_band(const cli_sweep *sweep, const frame *in)
 {
@@ -216,6 +197,35 @@ static bool has_band(const cli_sweep *sweep, const frame *in)
         }
     }
     return false;
+}
+
+static bool is_proven(const cli_sweep *sweep)
+{
+    for (int c = 0; c < sweep->curves_count; c++) {
+        for (int64_t i = 0; i < sweep->curves[c].count; i++) {
+            if (!sweep->curves[c].results[i].certified) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The model, the policy where there is one, and what is common to all curves. */
+static void write_title(const cli_sweep *sweep, const cli_gnuplot *plot)
+{
+    const common same = find_common(sweep);
+    const cli_curve *first = &sweep->curves[0];
+    char text[256];
+    char norm[32];
+    (void)snprintf(text, sizeof text, "norm %s%s%s%s%s%s", cli_short(cli_sweep_any_answer(sweep)->norm, norm),
+                   same.set ? "; " : "", same.set ? cli_set_words(first->set) : "", same.domain ? "; " : "",
+                   same.domain ? cli_domain_words(first->domain) : "",
+                   is_proven(sweep) ? "; all points proven" : "");
+    cli_gnuplot_title(plot, sweep->input.model_path, same.policy ? first->policy : NULL,
+                      sweep->optimistic ? "best case within each radius" : "worst case within each radius",
+                      text);
+    fputs("set xlabel 'radius: how far the kernel may be from the nominal one'\n", plot->script);
 }
 
 static void write_curves(const cli_sweep *sweep, const frame *in, const cli_gnuplot *plot)
@@ -245,40 +255,41 @@ static void write_curves(const cli_sweep *sweep, const frame *in, const cli_gnup
     for (int c = 0; c < sweep->curves_count; c++) {
         if (sweep->curves[c].count > 0) {
             fprintf(script, ", \\\n  $curve%d using 1:2 with %s lw 4 dt %s lc rgb '%s' title ", c,
-                    sweep->curves[c].count > 1 ? "lines" : "points pt 7", dashes[(c + begin) % LOOKS],
-                    colours[(c + begin) % LOOKS]);
+                    sweep->curves[c].count > 1 ? "lines" : "points pt 7",
+                    dashes[(c + begin + c / LOOKS) % LOOKS], colours[(c + begin) % LOOKS]);
             write_name(sweep, &sweep->curves[c], plot);
         }
     }
     if (has_band(sweep, in)) {
-        fputs(", \\\n  NaN with boxes fs solid 0.25 noborder lc rgb '#444444' title "
-              "'band: proven bounds, where they are apart'",
-              script);
-    } else {
-        fputs(", \\\n  NaN with points pt -1 title 'all points proven'", script);
+        fprintf(script,
+                ", \\\n  NaN with boxes fs solid 0.25 noborder lc rgb '#444444' title "
+                "'band: where the %s case is proven to lie'",
+                sweep->optimistic ? "best" : "worst");
     }
     fputc('\n', script);
 }
 
 nadir_status cli_sweep_draw(cli_run *run, const cli_sweep *sweep)
 {
-    enum { WIDTH = 1000, HEIGHT = 640, FONT = 18 };
+    /* gnuplot leaves out names of curves where there are more than fit beside the axes */
+    enum { WIDTH = 1000, HEIGHT = 560, LINE = 30, MANY = 8, FURTHER = 45, FONT = 18 };
     cli_gnuplot plot;
     const frame in = make_frame(sweep);
-    const nadir_status status = cli_gnuplot_open(run, sweep->plot_path, WIDTH, HEIGHT, FONT, &plot);
+    const int further = sweep->curves_count > MANY ? sweep->curves_count - MANY : 0;
+    const int height = HEIGHT + LINE * (sweep->curves_count + 2) + FURTHER * further;
+    const nadir_status status = cli_gnuplot_open(run, sweep->plot_path, WIDTH, height, FONT, &plot);
     if (status != NADIR_OK) {
         return status;
     }
     fprintf(plot.script,
-            "set key bottom left Left reverse samplen 3 spacing 1.2\nset border 3 lw 2\n"
+            "set border 3 lw 2\n"
             "set tics nomirror out\nset grid ytics lw 1 lc rgb '#e4e4e4'\nset rmargin 3\n"
             "set ylabel '%s return'\nset format '%%g'\n"
             "set xrange [%.17g:%.17g]\nset yrange [%.17g:%.17g]\n",
             sweep->optimistic ? "best" : "worst", in.left, in.right, in.bottom, in.top);
-    if (sweep->optimistic) {
-        fputs("set key top left\n", plot.script);
-    }
+    const bool band = has_band(sweep, &in);
     write_title(sweep, &plot);
+    cli_gnuplot_key(&plot, sweep->curves_count + (find_common(sweep).policy ? 1 : 0) + (band ? 1 : 0));
     write_data(sweep, &in, plot.script);
     write_marks(sweep, &in, plot.script);
     write_curves(sweep, &in, &plot);

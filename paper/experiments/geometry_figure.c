@@ -84,6 +84,7 @@ static nadir_status draw_components(experiment_run *run, const geometry_run *sel
     fprintf(plot.script,
             "EOD\nset logscale y\nset yrange [1e-18:3]\nset xrange [0.3:18.7]\n"
             "set xtics 1,1,18\nset boxwidth 0.6\nset style fill solid 0.9\nunset key\n"
+            "set title 'Principal components of {D^π H^π}: share of the variance'\n"
             "set xlabel 'principal component'\nset ylabel 'share of the variance'\n"
             "set arrow from %d.5,graph 0 to %d.5,graph 1 nohead dashtype 2 linewidth 2 linecolor rgb "
             "'#888888'\n"
@@ -177,7 +178,7 @@ static nadir_status draw_midpoints(experiment_run *run, const geometry_run *self
     static const int dashes[GEOMETRY_KINDS] = {1, 2, 4};
     static const char *const colours[GEOMETRY_KINDS] = {"#009e73", "#0072b2", "#d55e00"};
     experiment_plot plot;
-    const nadir_status status = experiment_plot_open(run, "midpoints", 1000, 520, &plot);
+    const nadir_status status = experiment_plot_open(run, "midpoints", 1000, 580, &plot);
     if (status != NADIR_OK) {
         return status;
     }
@@ -201,7 +202,9 @@ static nadir_status draw_midpoints(experiment_run *run, const geometry_run *self
     experiment_plot_tens(&plot, 'x', -16, 0, 2);
     fputs("set logscale x\nset xrange [1e-17:1]\nset yrange [0:103]\n"
           "set xlabel 'distance of the midpoint from the set ÷ distance of the two points'\n"
-          "set ylabel 'share of midpoints (%)'\nset key at graph 0.5,0.55 center center\n",
+          "set ylabel 'share of midpoints (%)'\n"
+          "set title 'Midpoints of two policies: how many lie no further from {D^π H^π} than "
+          "this'\n" EXPERIMENT_KEY_BELOW,
           plot.script);
     for (int k = 0; k < GEOMETRY_KINDS; k++) {
         fprintf(plot.script,

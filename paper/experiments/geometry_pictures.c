@@ -5,6 +5,10 @@
 
 enum { N = GEOMETRY_ENTRIES };
 
+/* Room for the title, in points, and its second line. */
+enum { HEAD = 60 };
+#define LEGEND "blue: random policies; orange: policies that are random in one state alone"
+
 /* Of cells without a policy: white. */
 #define EMPTY (-1.0)
 
@@ -124,10 +128,12 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *self, 
     experiment_plot plot;
     const int lines = (count + columns - 1) / columns;
     const int side = columns > 2 ? 290 : 440;
+    const double height = HEAD + 60 + (side + 40) * lines;
+    const double margins[2] = {(columns < 3 ? 75 : 72) / height, 1 - (HEAD + 10) / height};
     const double top = log10((double)self->samples / 40); /* the darkest, as log10 of policies in a cell */
     nadir_status status = write_views(run, self, stem, first, count);
     status = status == NADIR_OK
-                 ? experiment_plot_open(run, stem, side * columns, 60 + (side + 40) * lines, &plot)
+                 ? experiment_plot_open(run, stem, side * columns, HEAD + 60 + (side + 40) * lines, &plot)
                  : status;
     if (status != NADIR_OK) {
         return status;
@@ -144,11 +150,14 @@ nadir_status geometry_draw_views(experiment_run *run, const geometry_run *self, 
             "unset colorbox\nset tics font ',12'\nset xlabel font ',14'\nset ylabel font "
             "',14'\n"
             "set grid noxtics noytics\nset xlabel offset 0,0.6\nset ylabel offset 1.5,0\n"
-            "set multiplot layout %d,%d margins %s\n",
+            "set multiplot layout %d,%d margins %s,%.6g,%.6g spacing %s title \"The set {D^π H^π} %s\\n"
+            "%s\"\n",
             0.25 * top, 0.5 * top, 0.75 * top, top, top, lines, columns,
-            columns < 3 ? "0.11,0.99,0.15,0.97 spacing 0.12"
-            : lines > 1 ? "0.09,0.995,0.07,0.985 spacing 0.08,0.085"
-                        : "0.065,0.99,0.19,0.97 spacing 0.08");
+            columns < 3 ? "0.11,0.99" : "0.075,0.995", margins[0], margins[1],
+            columns < 3 ? "0.12"
+            : lines > 1 ? "0.08,0.085"
+                        : "0.08",
+            first < GEOMETRY_PAIRS ? "along pairs of principal components" : "on random planes", LEGEND);
     for (int v = first; v < first + count; v++) {
         set_labels(plot.script, v);
         plot_view(&plot, &self->views[v], v);
@@ -165,7 +174,7 @@ nadir_status geometry_draw_space(experiment_run *run, const geometry_run *self, 
     experiment_csv csv;
     experiment_plot plot;
     nadir_random random = geometry_stream(run->seed, 0);
-    nadir_status status = experiment_plot_open(run, stem, 1100, 620, &plot);
+    nadir_status status = experiment_plot_open(run, stem, 1100, 620 + HEAD, &plot);
     if (status != NADIR_OK) {
         return status;
     }
@@ -193,8 +202,8 @@ nadir_status geometry_draw_space(experiment_run *run, const geometry_run *self, 
             "set xlabel '%s 1' offset 0,-0.5\nset ylabel '%s 2' offset 0,-0.5\nset zlabel "
             "'%s 3 (visits)' rotate "
             "offset 3,0\nset autoscale fix\n"
-            "set multiplot layout 1,2\n",
-            label, label, label);
+            "set multiplot layout 1,2 title \"The set {D^π H^π} along three %s\\n%s\"\n",
+            label, label, label, label[0] == 'c' ? "principal components" : "random directions", LEGEND);
     for (int turn = 0; turn < 2; turn++) {
         fprintf(plot.script,
                 "set view %d,%d,1.05,1.0\nset xlabel offset %d,-0.5\n"

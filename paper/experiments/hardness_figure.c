@@ -241,12 +241,13 @@ static void draw_arrow(FILE *script, double x, double y, double to_x, double to_
 static nadir_status draw_ladder(experiment_run *run)
 {
     experiment_plot plot;
-    const nadir_status status = experiment_plot_open(run, "ladder", 1000, 560, &plot);
+    const nadir_status status = experiment_plot_open(run, "ladder", 1000, 600, &plot);
     if (status != NADIR_OK) {
         return status;
     }
     fputs("unset border\nunset tics\nunset key\nunset grid\nset size ratio -1\nset xrange [-0.6:9.2]\n"
-          "set yrange [-2.6:2.7]\nset lmargin 0\nset rmargin 0\nset tmargin 0\nset bmargin 0\n",
+          "set yrange [-2.6:2.7]\nset lmargin 0\nset rmargin 0\nset tmargin 3\nset bmargin 0\n"
+          "set title 'An integer program as a robust model: orange are chances, blue are rewards'\n",
           plot.script);
     draw_state(plot.script, 1, 0, 0, "c₀", "pays 0");
     draw_state(plot.script, 2, 2.4, 0, "bⱼ", "pays 0");
@@ -278,7 +279,7 @@ static nadir_status draw_concave(experiment_run *run)
     const hardness_program program = {.n = 2, .m = 1, .F = {{1, 1}}, .g = {1}, .c = {-3, 2}, .zeta = -2};
     experiment_csv csv;
     experiment_plot plot;
-    nadir_status status = experiment_plot_open(run, "concave", 1000, 520, &plot);
+    nadir_status status = experiment_plot_open(run, "concave", 1000, 580, &plot);
     if (status != NADIR_OK) {
         return status;
     }
@@ -301,7 +302,8 @@ static nadir_status draw_concave(experiment_run *run)
         fputs("EOD\n", plot.script);
     }
     fputs("set xlabel 'ξ₁ (chance)'\nset ylabel 'S·J(ξ) − J₀ (reward)'\nset xrange [-0.02:1.02]\n"
-          "set key outside right center\n",
+          "set title 'Return of the ladder against one parameter: with M > 0 whole numbers are "
+          "worst'\n" EXPERIMENT_KEY_BELOW,
           plot.script);
     for (int k = 0; k < LINES; k++) {
         fprintf(plot.script,
@@ -317,7 +319,7 @@ static nadir_status draw_concave(experiment_run *run)
 static nadir_status draw_one_constraint(experiment_run *run, const hardness_run *self)
 {
     experiment_plot plot;
-    const nadir_status status = experiment_plot_open(run, "one-constraint", 1000, 560, &plot);
+    const nadir_status status = experiment_plot_open(run, "one-constraint", 1000, 640, &plot);
     if (status != NADIR_OK) {
         return status;
     }
@@ -329,11 +331,13 @@ static nadir_status draw_one_constraint(experiment_run *run, const hardness_run 
     }
     fputs("EOD\nset offsets 1,1,1,1\nset xlabel 'least c·x by enumeration (reward)'\n"
           "set ylabel 'least c·x from the robust model (reward)'\nset grid xtics\n"
+          "set title 'Programs with one constraint: the robust model against "
+          "enumeration'\n" EXPERIMENT_KEY_BELOW
           "plot x with lines linewidth 2 linecolor rgb '#888888' dashtype 2 title 'equal', "
           "$points using 1:2 with points pointtype 7 pointsize 0.9 linecolor rgb '#0072b2' title 'L₁ ball, "
           "nadir', "
           "$points using 1:3 with points pointtype 4 pointsize 2 linewidth 2 linecolor rgb '#d55e00' title "
-          "'printed rule wrong'\n",
+          "'the rule as printed, where it is wrong'\n",
           plot.script);
     return experiment_plot_close(&plot);
 }

@@ -236,8 +236,11 @@ static nadir_status draw(experiment_run *run, const char *stem, const char *look
         fputs("EOD\n", plot.script);
     }
     fprintf(plot.script,
+            "set title '%s'\n" EXPERIMENT_KEY_BELOW
             "set logscale\nset xrange [0.0004:1.3]\nset xlabel 'radius β (L₂ distance of kernels)'\nset "
             "format '%%g'\n%s",
+            lost ? "What P ≥ 0 changes: how much less the worst kernel costs"
+                 : "Entries of the worst kernel that are negative (domain free)",
             look);
     static const double paper[] = {0.005, 0.01, 0.02, 0.1};
     for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {

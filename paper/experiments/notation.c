@@ -233,7 +233,8 @@ static nadir_status draw_deviations(experiment_run *run)
         fprintf(plot.script, "%.9g %.9g\n", found.omega, deviation_as_printed(MOST, v, norms[k]));
     }
     fputs("EOD\nset xlabel 'ω (units of v)'\nset ylabel '‖v − ω1‖_p (units of v)'\nset xrange [-2.5:3.5]\n"
-          "set yrange [0:*]\n",
+          "set yrange [0:*]\nset title 'Distance of v from the constants, and its least value "
+          "σ_p(v)'\n" EXPERIMENT_KEY_BELOW,
           plot.script);
     for (int k = 0; k < NORMS; k++) {
         fprintf(plot.script,

@@ -259,11 +259,12 @@ static void write_layout(const curve *self, experiment_plot *plot)
     FILE *script = plot->script;
     const double top = 1.2 / (1 - DISCOUNT);
     fprintf(script,
-            "set multiplot\nunset key\nset xlabel 'λ (units of reward)'\nset ylabel 'F(λ) (units of "
+            "set multiplot title 'The penalty function F(λ), β = %g'\nunset key\nset xlabel 'λ (units of "
+            "reward)'\nset ylabel 'F(λ) (units of "
             "reward)'\nset format '%%g'\n"
             "set lmargin at screen 0.1\nset rmargin at screen 0.475\n"
-            "set tmargin at screen 0.92\nset bmargin at screen 0.31\n"
-            "set title 'β = %g: around the fixed point' offset 0,-0.5\n"
+            "set tmargin at screen 0.87\nset bmargin at screen 0.31\n"
+            "set title 'around the fixed point' offset 0,-0.5\n"
             "set xrange [0:%.6g]\nset yrange [0:%.6g]\nset xtics %.1g\nset ytics %.1g\n",
             self->beta, 2.5 * self->exact, 2.5 * self->exact, self->exact / 2, self->exact / 2);
     write_items(plot, "$near", "$below", "$bisection", self->exact);
@@ -346,7 +347,7 @@ static nadir_status draw(curve *self, int which)
     experiment_plot plot = {0};
     searches found = {0};
     bool sides = true;
-    NADIR_CHECK(experiment_plot_open(self->run, stems[which], 1200, 600, &plot));
+    NADIR_CHECK(experiment_plot_open(self->run, stems[which], 1200, 640, &plot));
     (void)experiment_csv_open(self->run, stems[which], "grid,lambda,F_exact,F_algorithm_2", &csv);
     NADIR_CHECK(write_curve(self, &csv, plot.script, true, &sides));
     NADIR_CHECK(write_curve(self, &csv, plot.script, false, &sides));

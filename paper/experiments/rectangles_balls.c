@@ -154,7 +154,7 @@ nadir_status rectangles_draw_plane(experiment_run *run, rectangles_picture *pict
     double disc[3];
     double square[3];
     nadir_status status = find_radius(run, &data, picture);
-    status = status == NADIR_OK ? experiment_plot_open(run, "balls-plane", 1110, 620, &plot) : status;
+    status = status == NADIR_OK ? experiment_plot_open(run, "balls-plane", 1110, 660, &plot) : status;
     if (status != NADIR_OK) {
         return status;
     }
@@ -173,9 +173,12 @@ nadir_status rectangles_draw_plane(experiment_run *run, rectangles_picture *pict
         "set contour base\nunset surface\nset cntrparam levels auto 12\nset cntrlabel onecolor\n"
         "set table $lines\nsplot $levels using 1:2:3\nunset table\nunset contour\nset surface\n"
         "set size ratio -1\nset lmargin at screen 0.12\nset rmargin at screen 0.6\n"
-        "set bmargin at screen 0.16\nset tmargin at screen 0.97\nset key at screen 0.605,0.5 left center\n"
+        "set bmargin at screen 0.15\nset tmargin at screen 0.91\nset key at screen 0.605,0.5 left center\n"
         "set xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\nset grid "
         "noxtics noytics\n"
+        "set label 'Kernels with two rows that may change: the ball, and the square around it' at screen "
+        "0.5, "
+        "screen 0.96 center\n"
         "set xlabel 'change of the row of state 0 (L₂ length)'\n"
         "set ylabel 'change of the row of state 1 (L₂ length)'\n"
         "set object 1 circle at 0,0 size %.6g front fillstyle empty border linecolor rgb '%s' linewidth "
@@ -208,15 +211,16 @@ nadir_status rectangles_draw_union(experiment_run *run)
 {
     enum { RECTANGLES = 9 };
     experiment_plot plot;
-    const nadir_status status = experiment_plot_open(run, "balls-union", 860, 520, &plot);
+    const nadir_status status = experiment_plot_open(run, "balls-union", 860, 560, &plot);
     if (status != NADIR_OK) {
         return status;
     }
     fputs("set size ratio -1\nset lmargin at screen 0.15\nset rmargin at screen 0.62\n"
-          "set bmargin at screen 0.19\nset tmargin at screen 0.97\nset key at screen 0.65,0.5 left center\n"
+          "set bmargin at screen 0.18\nset tmargin at screen 0.9\nset key at screen 0.65,0.5 left center\n"
           "set xrange [-1.15:1.15]\nset yrange [-1.15:1.15]\nset grid "
           "noxtics noytics\n"
           "set xtics 0.5\nset ytics 0.5\n"
+          "set label 'The ball is a union of rectangular sets' at screen 0.5, screen 0.955 center\n"
           "set xlabel 'change of row 1 / β'\nset ylabel 'change of row 2 / β'\n",
           plot.script);
     for (int i = 0; i < RECTANGLES; i++) {
@@ -231,7 +235,7 @@ nadir_status rectangles_draw_union(experiment_run *run)
     fprintf(plot.script,
             "set object %d circle at 0,0 size 1 front fillstyle empty border linecolor rgb '%s' linewidth 3\n"
             "plot NaN with lines linewidth 3 linecolor rgb '%s' title 'ball ‖b‖₂ ≤ β', "
-            "NaN with lines linewidth 2 linecolor rgb '%s' title 'U^sa(b), ‖b‖₂ = β'\n",
+            "NaN with lines linewidth 2 linecolor rgb '%s' title 'rectangles, sides 2b, ‖b‖₂ = β'\n",
             RECTANGLES + 1, cli_style_find("nonrect")->colour, cli_style_find("nonrect")->colour,
             cli_style_find("sa")->colour);
     return experiment_plot_close(&plot);
@@ -287,7 +291,7 @@ nadir_status rectangles_draw_space(experiment_run *run, rectangles_picture *pict
     const rectangles_data data = space_data();
     experiment_plot plot;
     nadir_status status = find_radius(run, &data, picture);
-    status = status == NADIR_OK ? experiment_plot_open(run, "balls-space", 1400, 540, &plot) : status;
+    status = status == NADIR_OK ? experiment_plot_open(run, "balls-space", 1400, 600, &plot) : status;
     if (status != NADIR_OK) {
         return status;
     }
@@ -297,7 +301,9 @@ nadir_status rectangles_draw_space(experiment_run *run, rectangles_picture *pict
                         "change_row_0_0,change_row_0_1,change_row_1_0,in_ball,in_s,in_sa", plot.script);
     write_solids(plot.script, picture->radius);
     fprintf(plot.script,
-            "set multiplot layout 1,3\nset view equal xyz\nset view 68,28,1.45\nset xyplane at %.5g\n"
+            "set multiplot layout 1,3 title 'Three rows that may change: the ball, and the sets around it "
+            "(dots: possible kernels)'\n"
+            "set view equal xyz\nset view 68,28,1.45\nset xyplane at %.5g\n"
             "set xrange [%.5g:%.5g]\nset yrange [%.5g:%.5g]\nset zrange [%.5g:%.5g]\nunset key\n"
             "set border 0\nunset tics\nset title offset 0,0\n",
             -reach, -reach, reach, -reach, reach, -reach, reach);

@@ -179,7 +179,7 @@ static nadir_status compare_radii(experiment_run *run, rectangles_run *self)
 static nadir_status draw_radii(experiment_run *run, const rectangles_run *self)
 {
     experiment_plot plot;
-    const nadir_status status = experiment_plot_open(run, "radii", 1200, 600, &plot);
+    const nadir_status status = experiment_plot_open(run, "radii", 1200, 640, &plot);
     if (status != NADIR_OK) {
         return status;
     }
@@ -194,7 +194,8 @@ static nadir_status draw_radii(experiment_run *run, const rectangles_run *self)
         }
         fputs("EOD\n", plot.script);
     }
-    fputs("set multiplot layout 1,2 margins 0.09,0.985,0.3,0.91 spacing 0.08,0\nset logscale xy\n"
+    fputs("set multiplot layout 1,2 margins 0.09,0.985,0.28,0.85 spacing 0.08,0 title 'What the worst case "
+          "costs: sets around and inside the ball'\nset logscale xy\n"
           "set format xy '%g'\nset grid xtics ytics\n"
           "set xlabel 'radius β of the ball (L₂ distance of kernels)'\nset xrange [0.009:1.1]\n",
           plot.script);
@@ -317,7 +318,7 @@ static double least_sampled(const rectangles_run *self)
 static nadir_status draw_confidence(experiment_run *run, const rectangles_run *self)
 {
     experiment_plot plot;
-    const nadir_status status = experiment_plot_open(run, "confidence", 1200, 580, &plot);
+    const nadir_status status = experiment_plot_open(run, "confidence", 1200, 620, &plot);
     if (status != NADIR_OK) {
         return status;
     }
@@ -331,7 +332,8 @@ static nadir_status draw_confidence(experiment_run *run, const rectangles_run *s
         fputs("EOD\n", plot.script);
     }
     fprintf(plot.script,
-            "set multiplot layout 1,2 margins 0.095,0.985,0.27,0.91 spacing 0.08,0\nset logscale xy\n"
+            "set multiplot layout 1,2 margins 0.095,0.985,0.255,0.85 spacing 0.08,0 title 'What the worst "
+            "case costs: sets that hold the true kernel with the same chance'\nset logscale xy\n"
             "set format xy '%%g'\nset grid xtics ytics\nset xlabel 'observations of each row'\n"
             "set xtics (50,100,200,400,800,1600)\nset xrange [45:%d]\nset yrange [%.3g:10]\n",
             (SEEN << self->times_count) * 11 / 20, 0.5 * least_sampled(self));

@@ -89,14 +89,16 @@ static void plot_panel(const experiment_plot *plot, const char *name, const char
 static nadir_status draw_formulas(experiment_run *run)
 {
     experiment_plot plot;
-    const nadir_status status = experiment_plot_open(run, "volumes", 1200, 700, &plot);
+    const nadir_status status = experiment_plot_open(run, "volumes", 1200, 740, &plot);
     if (status != NADIR_OK) {
         return status;
     }
     write_panel(plot.script, "states", true, 1, 8);
     write_panel(plot.script, "actions", false, 2, 10);
     experiment_plot_tens(&plot, 'y', -1, 6, 1);
-    fputs("set multiplot layout 1,2 margins 0.1,0.985,0.42,0.92 spacing 0.08,0\n"
+    fputs("set multiplot layout 1,2 margins 0.1,0.985,0.4,0.86 spacing 0.08,0 title 'Volume of the ball, "
+          "over that of the rectangular set "
+          "around it'\n"
           "set key at graph 0.5,-0.36 center top maxrows 5 samplen 3\n"
           "set logscale xy\nset grid xtics ytics\n"
           "set ylabel '−log₁₀ (ball / set), decimal places' offset 0.3,0\n"
@@ -188,7 +190,7 @@ static nadir_status run_trials(experiment_run *run, int64_t samples, int count, 
 static nadir_status draw_trials(experiment_run *run, int count, const trial trials[TRIALS])
 {
     experiment_plot plot;
-    const nadir_status status = experiment_plot_open(run, "monte-carlo", 1100, 600, &plot);
+    const nadir_status status = experiment_plot_open(run, "monte-carlo", 1100, 660, &plot);
     if (status != NADIR_OK) {
         return status;
     }
@@ -204,8 +206,9 @@ static nadir_status draw_trials(experiment_run *run, int count, const trial tria
     }
     experiment_plot_tens(&plot, 'y', -5, 0, 1);
     fputs("set logscale y\nset xlabel 'states × actions'\n"
-          "set ylabel 'volume of ball / volume of set'\n"
-          "set key inside left bottom samplen 1\nset xtics rotate by "
+          "set title 'Volume of the ball, over that of the rectangular set around it'\n"
+          "set ylabel 'volume of ball / volume of set'\n" EXPERIMENT_KEY_BELOW
+          "set bmargin 11\nset xtics rotate by "
           "90 right (",
           plot.script);
     for (int i = 0; i < count; i++) {

@@ -307,7 +307,7 @@ if command -v gnuplot >/dev/null; then
     [[ ! -e spoiled ]] || complain "something ran"
     [[ $(head -c 4 plain.png | tail -c 3) == PNG ]] || complain "plain.png is no PNG"
     grep -q '</svg>' plain.svg || complain "plain.svg is not whole"
-    for word in 'worst return' 'nominal return' 'robust policies' 'nominal optimum' 'radius 0.3'; do
+    for word in 'machine.npz: what robustness costs' 'return in the worst case' 'return if the model is right' 'robust policies' 'policy optimal' 'the same radius' 'radius 0.3'; do
         grep -q ">.*$word" plain.svg || complain "plain.svg does not say $word"
     done
     run optimize river.npz --radius 0 --out robust.csv --plot single.svg

@@ -30,6 +30,7 @@ done
 for svg in two/*/*.svg; do
     [[ -s $svg && -s ${svg%.svg}.png ]] || complain "$svg is empty, or without a PNG"
     (($(stat -c %s "$svg") < 1000000)) || complain "$svg is too large for the report"
+    grep -qE '<text>[A-Z][^<]{15,}' "$svg" || complain "$svg has no title" # labels of axes begin with a small letter
 done
 
 # every FILE CONDITION: awk's condition holds in every row.

@@ -68,7 +68,7 @@ if command -v gnuplot >/dev/null; then
     [[ ! -e spoiled ]] || complain "something ran"
     [[ $(head -c 4 plain.png | tail -c 3) == PNG ]] || complain "plain.png is no PNG"
     grep -q '</svg>' plain.svg || complain "plain.svg is not whole"
-    for word in 'nominal' 'one budget for the whole kernel, negative entries allowed' 'river.npz: the worst case' 'radius' 'worst return'; do
+    for word in 'nominal' 'one budget for the whole kernel, negative probabilities allowed' 'river.npz, policy uniform: worst case within each radius' 'radius' 'worst return'; do
         grep -q ">.*$word" plain.svg || complain "plain.svg does not say $word"
     done
     cp machine.npz "o'ne \`touch spoiled\`.npz"
