@@ -123,6 +123,7 @@ static void print_text(const cli_run *run, const nadir_model *model, const evalu
     char number[32];
     cli_verdict_robust(robust, settings, report->smaller);
     cli_explain_most(model, &report->most);
+    cli_promise_text(&report->input.view, robust->radius, 1);
     if (!settings->optimistic && robust->penalty > 0 && !(report->horizon > 0)) {
         cli_next(run, "optimize", report->input.model_path, true, "");
     }

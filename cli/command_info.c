@@ -62,7 +62,7 @@ static void warn(cli_run *run, const nadir_model_facts *facts)
     }
 }
 
-static void print_json(const cli_run *run, const info_facts *info)
+static void print_json(const cli_run *run, const nadir_model *model, const info_facts *info)
 {
     const nadir_model_facts *facts = &info->facts;
     cli_json json;
@@ -82,6 +82,17 @@ static void print_json(const cli_run *run, const info_facts *info)
     cli_json_double(&json, "discount", facts->discount);
     cli_json_double(&json, "valid_radius", info->valid_radius);
     cli_json_double(&json, "valid_radius_norm", info->norm);
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    cli_json_double(&json, "radius", view.radius_count == 1 ? view.radius[0] : NAN);
+    cli_json_norm(&json, "norm", view.norm);
+    cli_json_text(&json, "set", view.set != NADIR_SET_UNSAID ? nadir_set_name(view.set) : NULL);
+    cli_json_text(&json, "domain",
+                  view.domain != NADIR_DOMAIN_UNSAID ? nadir_domain_name(view.domain) : NULL);
+    cli_json_text(&json, "promise",
+                  view.promise != NADIR_BALL_UNSAID ? nadir_ball_promise_name(view.promise) : NULL);
+    cli_json_double(&json, "confidence", view.confidence);
     cli_json_integer(&json, "terminal_states", facts->terminal_states);
     cli_json_integer(&json, "absorbing_states", facts->absorbing_states);
     cli_json_integer(&json, "unreachable_states", facts->unreachable_states);
@@ -104,11 +115,58 @@ static void print_bytes(int64_t bytes)
     printf("  memory         %.3g %s\n", value, units[unit]);
 }
 
-static void print_text(const cli_run *run, const info_facts *info)
+/* The ball that the model brings along. */
+static void print_ball(const nadir_model_data *view)
+{
+    char text[160];
+    double largest = 0;
+    for (int64_t i = 0; i < view->radius_count; i++) {
+        largest = fmax(largest, view->radius[i]);
+    }
+    if (view->radius_count > 0) {
+        printf("  ball           %s%s\n", view->radius_count > 1 ? "radii up to this: " : "",
+               cli_ball_words(largest, isnan(view->norm) ? 2 : view->norm,
+                              view->set == NADIR_SET_UNSAID ? NADIR_SET_NONRECT : view->set,
+                              view->domain == NADIR_DOMAIN_UNSAID ? NADIR_DOMAIN_SIMPLEX : view->domain,
+                              text));
+    }
+    if (view->promise == NADIR_BALL_OF_RETURN) {
+        printf("                 explains the guarantee of one policy (nadir fit); does not hold the true "
+               "kernel\n");
+    } else if (view->promise == NADIR_BALL_OF_KERNEL) {
+        printf("                 holds the true kernel with confidence %g (nadir fit)\n", view->confidence);
+    }
+}
+
+/* Names of the first states and actions. */
+static void print_names(const nadir_model *model, const nadir_model_data *view)
+{
+    enum { NAMED = 6 };
+    if (nadir_model_state_name(model, 0) == NULL) {
+        return;
+    }
+    printf("  names          ");
+    for (int64_t s = 0; s < view->states && s < NAMED; s++) {
+        printf("%s%s", s > 0 ? ", " : "", nadir_model_state_name(model, s));
+    }
+    printf("%s\n", view->states > NAMED ? ", ..." : "");
+    if (nadir_model_action_name(model, 0) != NULL) {
+        printf("                 actions of %s: ", nadir_model_state_name(model, 0));
+        for (int64_t row = 0; row < view->state_rows[1] && row < NAMED; row++) {
+            printf("%s%s", row > 0 ? ", " : "", nadir_model_action_name(model, row));
+        }
+        printf("%s\n", view->state_rows[1] > NAMED ? ", ..." : "");
+    }
+}
+
+static void print_text(const cli_run *run, const nadir_model *model, const info_facts *info)
 {
     const nadir_model_facts *facts = &info->facts;
     char number[32];
     char other[32];
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
     printf("%s (%s)\n", info->path, info->format);
     printf("  states         %" PRId64, facts->states);
     if (facts->terminal_states > 0) {
@@ -127,6 +185,9 @@ static void print_text(const cli_run *run, const info_facts *info)
     } else {
         printf("%" PRId64 " to %" PRId64 " actions a state)\n", facts->actions_min, facts->actions_max);
     }
+    if (run->engine == NULL) {
+        print_names(model, &view);
+    }
     printf("  transitions    %" PRId64 " (density %.3g)\n", facts->nonzeros, facts->density);
     if (isnan(facts->reward_min)) {
         printf("  rewards        none\n");
@@ -137,17 +198,23 @@ static void print_text(const cli_run *run, const info_facts *info)
     const cli_rewards rewards = {facts->reward_kind, facts->unseen, facts->unseen_value};
     cli_rewards_text(&rewards, "              ");
     printf("  discount       %s\n", isnan(facts->discount) ? "none" : cli_short(facts->discount, number));
-    printf("  valid radius   %s (norm %s)\n", cli_short_down(info->valid_radius, number),
-           cli_short(info->norm, other));
+    printf("  valid radius   %s (norm %s; for --domain free alone)\n",
+           cli_short_down(info->valid_radius, number), cli_short(info->norm, other));
     if (facts->pinned_rows > 0) {
         printf("  pinned rows    %" PRId64 "\n", facts->pinned_rows);
     }
+    if (run->engine == NULL) {
+        char start[CLI_START_LENGTH];
+        printf("  start          %s\n", cli_start_words(model, start));
+    }
+    print_ball(&view);
     print_bytes(facts->bytes);
     if (run->verbose) {
         printf("  sha256         %s\n", info->file_digest);
     }
     if (!isnan(facts->discount) && !isnan(facts->reward_min)) {
-        cli_next(run, "evaluate", info->path, false, " --policy optimal --radius 0.1");
+        cli_next(run, "evaluate", info->path, false,
+                 view.radius_count > 0 ? " --policy optimal" : " --policy optimal --radius 0.1");
     }
 }
 
@@ -183,9 +250,9 @@ static int info_main(cli_run *run, int argc, char **argv)
         cli_progress_clear(run);
         warn(run, &info.facts);
         if (run->json) {
-            print_json(run, &info);
+            print_json(run, model, &info);
         } else {
-            print_text(run, &info);
+            print_text(run, model, &info);
         }
     }
     nadir_model_free(model);

@@ -198,6 +198,7 @@ void cli_optimize_text(const cli_run *run, const nadir_model *model, const nadir
     const nadir_robust *evaluation = &report->evaluation;
     char text[160];
     print_verdict(report);
+    cli_promise_text(&report->input.view, evaluation->radius, 1);
     print_next(run, report);
     print_trade(report);
     cli_input_start(&report->input);

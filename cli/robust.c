@@ -170,6 +170,7 @@ void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evalu
         optimistic ? "Best case" : "Worst case", "%s: %s", winner(count, evaluated, best, optimistic, text),
         optimistic || best->robust.certified ? cli_short(best->robust.robust_return, line[0])
                                              : cli_short_down(best->robust.lower_bound, line[0]));
+    cli_promise_text(&input->view, first->radius, count);
     cli_input_start(input);
     cli_block_line("ball", "%s", cli_ball_words(first->radius, first->norm, first->set, first->domain, text));
     cli_rewards_text(&input->rewards, "rewards   ");

@@ -231,6 +231,29 @@ void cli_next(const cli_run *run, const char *command, const char *model, bool b
                      ball ? words->of_ball : "", further);
 }
 
+/* ------------------------------------------------------------------------------------------- model */
+
+void cli_promise_text(const nadir_model_data *view, double radius, int policies)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < view->radius_count; i++) {
+        largest = fmax(largest, view->radius[i]);
+    }
+    if (view->promise == NADIR_BALL_UNSAID || view->radius_count == 0 || radius != largest) {
+        return;
+    }
+    if (view->promise == NADIR_BALL_OF_KERNEL) {
+        cli_verdict_line("Note", "this ball holds the true kernel with confidence %g", view->confidence);
+        return;
+    }
+    cli_verdict_line(
+        "Note", "this ball explains the guarantee that nadir fit gave for one policy; it does not hold the "
+                "true kernel");
+    if (policies > 1) {
+        cli_verdict_line("", "and does not compare policies: nadir fit LOG --policy A --policy B does");
+    }
+}
+
 /* ------------------------------------------------------------------------------------------ policy */
 
 enum { NAME = 48 };

@@ -42,6 +42,9 @@ void cli_verdict_robust(const nadir_robust *robust, const nadir_robust_settings 
  * `further`. ball: whether those of the ball are taken. */
 void cli_next(const cli_run *run, const char *command, const char *model, bool ball, const char *further);
 
+/* A note on what the ball of a fitted model is for, where the ball in use, of this radius, is the model's own. */
+void cli_promise_text(const nadir_model_data *view, double radius, int policies);
+
 /* The policy of the first states, actions by name. */
 void cli_policy_head(const nadir_model *model, const nadir_policy *policy);
 

@@ -188,9 +188,18 @@ typedef enum nadir_unseen {
     NADIR_UNSEEN_VALUE /* a given number */
 } nadir_unseen;
 
+/* What the ball of a fitted model is for. */
+typedef enum nadir_ball_promise {
+    NADIR_BALL_UNSAID = 0,
+    NADIR_BALL_OF_KERNEL, /* it holds the true kernel with the confidence */
+    NADIR_BALL_OF_RETURN /* its worst return is the guarantee of one policy; it does not hold the true kernel */
+} nadir_ball_promise;
+
 /* The names used in files and options: "nonrect", "s", "sa"; "simplex", "support", "free"; "" if unsaid. */
 NADIR_API const char *nadir_set_name(nadir_set set);
 NADIR_API const char *nadir_domain_name(nadir_domain domain);
+/* "kernel", "return"; "" if unsaid. */
+NADIR_API const char *nadir_ball_promise_name(nadir_ball_promise promise);
 /* "additive", "row", "min", "value" */
 NADIR_API const char *nadir_unseen_name(nadir_unseen unseen);
 
@@ -229,6 +238,10 @@ typedef struct nadir_model_data {
     bool
         frozen_rewards; /* input: transition_rewards are averaged into their row, as in nadir_read_settings */
     bool total;         /* input: with a discount of 1, as in nadir_read_settings */
+    nadir_ball_promise promise; /* of a fitted ball */
+    double confidence;          /* of the promise; NaN: unsaid */
+    /* [rows] of a fitted model: successors of at most this probability were never observed; NULL: unsaid */
+    const double *unobserved;
 } nadir_model_data;
 
 NADIR_API void nadir_model_data_fill(nadir_model_data *data, size_t size);

@@ -37,6 +37,9 @@
     X(NORM, "norm")                 /* one number */                                                         \
     X(SET, "set")                   /* "nonrect", "s" or "sa" */                                             \
     X(DOMAIN, "domain")             /* "simplex", "support" or "free" */                                     \
+    X(PROMISE, "promise")           /* "kernel" or "return" */                                               \
+    X(CONFIDENCE, "confidence")     /* one number */                                                         \
+    X(UNOBSERVED, "unobserved")     /* as scales */                                                          \
     X(STATE_NAMES, "state_names")   /* (S) text */                                                           \
     X(ACTION_NAMES, "action_names") /* text, by action number */
 

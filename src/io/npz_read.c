@@ -474,10 +474,15 @@ cleanup:
 
 static nadir_status read_ball(reader *self)
 {
+    static const char *const promises[] = {"", "kernel", "return"};
     nadir_status status = NADIR_OK;
+    int promise;
     nadir_model *model = self->model;
     NADIR_CHECK(nadir_npz_set_and_domain(&self->npz, &model->set, &model->domain));
     NADIR_CHECK(nadir_npz_number(&self->npz, NADIR_NPZ_NORM, &model->norm));
+    NADIR_CHECK(nadir_npz_word(&self->npz, NADIR_NPZ_PROMISE, 3, promises, &promise));
+    model->promise = (nadir_ball_promise)promise;
+    NADIR_CHECK(nadir_npz_number(&self->npz, NADIR_NPZ_CONFIDENCE, &model->confidence));
     if (!has(self, NADIR_NPZ_RADIUS)) {
         return NADIR_OK;
     }
@@ -506,6 +511,9 @@ static nadir_status read_numbers(reader *self)
     NADIR_CHECK(nadir_npz_number(&self->npz, NADIR_NPZ_GAMMA, &model->discount));
     if (has(self, NADIR_NPZ_SCALES)) {
         NADIR_CHECK(read_per_row(self, NADIR_NPZ_SCALES, &model->scales));
+    }
+    if (has(self, NADIR_NPZ_UNOBSERVED)) {
+        NADIR_CHECK(read_per_row(self, NADIR_NPZ_UNOBSERVED, &model->unobserved));
     }
     if (has(self, NADIR_NPZ_ROW_ACTION)) {
         if (header_of(self, NADIR_NPZ_ROW_ACTION)->count != self->rows) {

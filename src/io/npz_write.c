@@ -383,6 +383,16 @@ static nadir_status add_model(writer *self)
     }
     NADIR_TRY(nadir_npz_add_ball(&self->output, &model->radius_count, model->radius, &model->norm, model->set,
                                  model->domain));
+    if (model->promise != NADIR_BALL_UNSAID) {
+        NADIR_TRY(
+            nadir_npz_add_word(&self->output, NADIR_NPZ_PROMISE, nadir_ball_promise_name(model->promise)));
+    }
+    if (!isnan(model->confidence)) {
+        NADIR_TRY(nadir_npz_add_number(&self->output, NADIR_NPZ_CONFIDENCE, &model->confidence));
+    }
+    if (model->unobserved != NULL) {
+        NADIR_TRY(add_per_row(self, NADIR_NPZ_UNOBSERVED, model->unobserved));
+    }
     NADIR_TRY(add_names(self, NADIR_NPZ_STATE_NAMES, &model->state_names, &self->state_names));
     return add_names(self, NADIR_NPZ_ACTION_NAMES, &model->action_names, &self->action_names);
 }

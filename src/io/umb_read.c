@@ -542,6 +542,15 @@ static bool apply_setting(umb_reader *self, const char *name, const char *value)
                 strcmp(value, nadir_domain_name((nadir_domain)i)) == 0 ? (nadir_domain)i : model->domain;
         }
         return model->domain != NADIR_DOMAIN_UNSAID;
+    } else if (strcmp(name, "promise") == 0) {
+        for (int i = NADIR_BALL_OF_KERNEL; i <= NADIR_BALL_OF_RETURN; i++) {
+            model->promise = strcmp(value, nadir_ball_promise_name((nadir_ball_promise)i)) == 0
+                                 ? (nadir_ball_promise)i
+                                 : model->promise;
+        }
+        return model->promise != NADIR_BALL_UNSAID;
+    } else if (is_number && strcmp(name, "confidence") == 0) {
+        model->confidence = number;
     } else {
         return false;
     }
@@ -566,8 +575,8 @@ static nadir_status read_settings(umb_reader *self)
         if (!fits || value == NULL || !apply_setting(self, name, value)) {
             return nadir_fail(
                 self->context, NADIR_ERROR_FORMAT,
-                "%s: %s: found `%.40s %.40s`; expected pairs of words, discount, norm, set, domain "
-                "or radius with their values",
+                "%s: %s: found `%.40s %.40s`; expected pairs of words, discount, norm, set, domain, "
+                "radius, promise or confidence with their values",
                 self->path, NADIR_UMB_SETTINGS, name, value != NULL ? value : "");
         }
         name = strtok_r(NULL, " ", &rest);
@@ -670,6 +679,8 @@ static nadir_status build(umb_reader *self, nadir_model **model)
     made->norm = from->norm;
     made->set = from->set;
     made->domain = from->domain;
+    made->promise = from->promise;
+    made->confidence = from->confidence;
     made->initial = from->initial;
     made->radius = from->radius;
     made->radius_count = from->radius_count;

@@ -175,6 +175,10 @@ static void make_settings(umb_writer *self)
     if (model->domain != NADIR_DOMAIN_UNSAID) {
         add_setting(self, "domain", nadir_domain_name(model->domain));
     }
+    if (model->promise != NADIR_BALL_UNSAID) {
+        add_setting(self, "promise", nadir_ball_promise_name(model->promise));
+    }
+    add_number(self, "confidence", model->confidence);
 }
 
 /* One annotation of our own for the index; strings: how many it has, 0: it is a number. */

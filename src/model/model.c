@@ -12,6 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *nadir_ball_promise_name(nadir_ball_promise promise)
+{
+    static const char *const names[] = {"", "kernel", "return"};
+    return promise >= NADIR_BALL_UNSAID && promise <= NADIR_BALL_OF_RETURN ? names[promise] : "";
+}
+
 const char *nadir_set_name(nadir_set set)
 {
     static const char *const names[] = {"", "nonrect", "s", "sa"};
@@ -45,6 +51,7 @@ nadir_status nadir_model_start(nadir_context *context, nadir_model **model)
     made->memory = nadir_memory_retain(context->memory);
     made->discount = NAN;
     made->norm = NAN;
+    made->confidence = NAN;
     *model = made;
 cleanup:
     return status;
@@ -75,7 +82,7 @@ void nadir_model_free(nadir_model *model)
                             model->row_starts, model->columns,     model->probabilities,
                             model->rewards,    model->scales,      model->transition_rewards,
                             model->initial,    model->radius,      model->limits.minima,
-                            model->terminal,   model->marks};
+                            model->terminal,   model->marks,       model->unobserved};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_memory_release(memory, arrays[i]);
     }
@@ -94,6 +101,7 @@ void nadir_model_data_fill(nadir_model_data *data, size_t size)
     nadir_model_data made = {0};
     made.discount = NAN;
     made.norm = NAN;
+    made.confidence = NAN;
     nadir_settings_give(data, size, &made, sizeof made);
 }
 
@@ -121,6 +129,9 @@ void nadir_model_view(const nadir_model *model, nadir_model_data *data)
     view.norm = model->norm;
     view.set = model->set;
     view.domain = model->domain;
+    view.promise = model->promise;
+    view.confidence = model->confidence;
+    view.unobserved = model->unobserved;
     view.unseen = model->unseen;
     view.unseen_value = model->unseen_value;
     nadir_settings_give(data, data->size, &view, sizeof view);
@@ -304,6 +315,7 @@ static nadir_status copy_arrays(nadir_context *context, const nadir_model_data *
         {data->transition_rewards, entries, sizeof(double), &model->transition_rewards},
         {data->initial, data->states, sizeof(double), &model->initial},
         {data->scales, data->rows, sizeof(double), &model->scales},
+        {data->unobserved, data->rows, sizeof(double), &model->unobserved},
         {data->radius, data->radius_count, sizeof(double), &model->radius},
     };
     model->states = data->states;
@@ -312,6 +324,8 @@ static nadir_status copy_arrays(nadir_context *context, const nadir_model_data *
     model->norm = data->norm;
     model->set = data->set;
     model->domain = data->domain;
+    model->promise = data->promise;
+    model->confidence = data->confidence;
     model->unseen = data->unseen;
     model->unseen_value = data->unseen_value;
     model->radius_count = data->radius != NULL ? data->radius_count : 0;

@@ -138,6 +138,9 @@ struct nadir_model {
     double norm;
     nadir_set set;
     nadir_domain domain;
+    nadir_ball_promise promise; /* of a fitted ball */
+    double confidence;
+    double *unobserved; /* [rows] successors of at most this probability were never observed; or NULL */
     nadir_row_limits limits;
     /* Models without a discount (model/terminal.h); NULL, NULL and false for others. */
     bool *terminal;       /* [states] ends the process: its rows are empty and pinned */
