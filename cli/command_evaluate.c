@@ -222,7 +222,7 @@ static double find_smaller(const cli_run *run, nadir_solver *solver, const nadir
     return found;
 }
 
-static nadir_status explain(cli_run *run, const nadir_model *model, const nadir_worst *worst,
+static nadir_status explain(cli_run *run, nadir_model *model, const nadir_worst *worst, const char *backend,
                             evaluate_report *report)
 {
     nadir_status status = NADIR_OK;
@@ -234,7 +234,9 @@ static nadir_status explain(cli_run *run, const nadir_model *model, const nadir_
         status = cli_explain_get(run, worst, report->input.view.rows, made);
     }
     if (status == NADIR_OK && made->plot_path != NULL) {
-        status = cli_explain_draw(run, model, made);
+        const cli_explain_view view = {model, report->input.model_path, report->evaluated[0].policy, backend,
+                                       &report->evaluated[0].robust};
+        status = cli_explain_draw(run, &view, made);
     }
     return status;
 }
@@ -289,7 +291,7 @@ static nadir_status solve_one(cli_run *run, nadir_model *model, const cli_setup 
     if (worst != NULL && answered(status, one->robust.stop_reason)) {
         nadir_status written = write_files(run, report, worst);
         if (written == NADIR_OK) {
-            written = explain(run, model, worst, report);
+            written = explain(run, model, worst, setup->solver.backend, report);
         }
         status = status != NADIR_OK ? status : written;
     }

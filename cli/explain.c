@@ -52,6 +52,22 @@ const char *cli_explain_action(const nadir_model *model, const nadir_damage *dam
     return text;
 }
 
+bool cli_explain_never_observed(const nadir_model *model, const nadir_damage *damage)
+{
+    nadir_model_data view;
+    nadir_model_data_default(&view);
+    nadir_model_view(model, &view);
+    if (view.unobserved == NULL || damage->to < 0) {
+        return false;
+    }
+    double p = view.dense != NULL ? view.dense[damage->row * view.states + damage->to] : 0;
+    for (int64_t i = view.dense == NULL ? view.row_starts[damage->row] : 0;
+         view.dense == NULL && i < view.row_starts[damage->row + 1]; i++) {
+        p = view.columns[i] == damage->to ? view.probabilities[i] : p;
+    }
+    return p <= view.unobserved[damage->row];
+}
+
 /* What is left after the first `shown` rows. */
 static nadir_damage sum_rest(const cli_explain *explain, int64_t shown)
 {
@@ -78,21 +94,40 @@ static void print_line(const cli_explain *explain, const nadir_damage *damage, c
            *way != '\0' ? ": " : "", way);
 }
 
+/* " and 3 others, new transitions": what more is to be said of the successor that gains most. */
+static const char *say_more(const nadir_damage *damage, const char *one, const char *many, size_t size,
+                            char *text)
+{
+    const int64_t others = damage->gaining - 1;
+    text[0] = '\0';
+    if (others > 0) {
+        (void)snprintf(text, size, " and %" PRId64 " other%s", others, others > 1 ? "s" : "");
+    }
+    if (damage->is_new != 0) {
+        const size_t used = strlen(text);
+        (void)snprintf(text + used, size - used, "%s", others > 0 ? many : one);
+    }
+    return text;
+}
+
 void cli_explain_most(const nadir_model *model, const cli_explain *explain)
 {
     char state[LABEL];
     char action[LABEL];
     char to[LABEL];
     char share[32];
+    char more[LABEL];
     if (explain->damages == NULL || explain->changed == 0) {
         return;
     }
     const nadir_damage *damage = &explain->damages[0];
-    cli_verdict_line(explain->optimistic ? "Most gain" : "Most damage", "%s, %s → %s (%s of the %s)",
-                     cli_explain_state(model, damage->state, LABEL, state),
-                     cli_explain_action(model, damage, LABEL, action),
-                     cli_explain_state(model, damage->to, LABEL, to), cli_percent(damage->share, share),
-                     explain->optimistic ? "gain" : "loss");
+    cli_verdict_line(
+        explain->optimistic ? "Most gain" : "Most damage", "%s, %s → %s%s (%s of the %s)%s",
+        cli_explain_state(model, damage->state, LABEL, state),
+        cli_explain_action(model, damage, LABEL, action), cli_explain_state(model, damage->to, LABEL, to),
+        say_more(damage, ", a new transition", ", new transitions", LABEL, more),
+        cli_percent(damage->share, share), explain->optimistic ? "gain" : "loss",
+        cli_explain_never_observed(model, damage) && !damage->is_new ? "; never observed in the data" : "");
 }
 
 void cli_explain_text(const nadir_model *model, const cli_explain *explain)
@@ -102,8 +137,9 @@ void cli_explain_text(const nadir_model *model, const cli_explain *explain)
         printf("\nNo row changes.\n");
         return;
     }
-    printf("\nWho %s (%" PRId64 " rows change):\n",
-           explain->optimistic ? "brings the gain" : "does the damage", explain->changed);
+    printf("\nWho %s (%" PRId64 " rows change; shares add up to the whole %s):\n",
+           explain->optimistic ? "brings the gain" : "does the damage", explain->changed,
+           explain->optimistic ? "gain" : "loss");
     printf("     share  %12s  mass moved  state, action: from → to\n",
            explain->optimistic ? "gain" : "penalty");
     for (int64_t i = 0; i < shown; i++) {
@@ -113,11 +149,15 @@ void cli_explain_text(const nadir_model *model, const cli_explain *explain)
         char from[LABEL];
         char to[LABEL];
         char place[2 * LABEL + 4];
-        char way[2 * LABEL + 4];
+        char more[LABEL];
+        char way[3 * LABEL + 32];
         (void)snprintf(place, sizeof place, "%s, %s", cli_explain_state(model, damage->state, LABEL, state),
                        cli_explain_action(model, damage, LABEL, action));
-        (void)snprintf(way, sizeof way, "%s → %s", cli_explain_state(model, damage->from, LABEL, from),
-                       cli_explain_state(model, damage->to, LABEL, to));
+        (void)snprintf(way, sizeof way, "%s → %s%s%s", cli_explain_state(model, damage->from, LABEL, from),
+                       cli_explain_state(model, damage->to, LABEL, to),
+                       say_more(damage, " (new)", " (new)", LABEL, more),
+                       cli_explain_never_observed(model, damage) && !damage->is_new ? " (never observed)"
+                                                                                    : "");
         print_line(explain, damage, place, way);
     }
     if (shown < explain->changed) {
@@ -142,8 +182,11 @@ static void print_row(cli_json *json, const nadir_model *model, const nadir_dama
     cli_json_integer(json, "to", damage->to);
     cli_json_text(json, "from_name", nadir_model_state_name(model, damage->from));
     cli_json_text(json, "to_name", nadir_model_state_name(model, damage->to));
+    cli_json_bool(json, "never_observed", cli_explain_never_observed(model, damage));
     cli_json_double(json, "lost", damage->lost);
     cli_json_double(json, "gained", damage->gained);
+    cli_json_integer(json, "gaining", damage->gaining);
+    cli_json_bool(json, "new", damage->is_new != 0);
     cli_json_object_end(json);
 }
 

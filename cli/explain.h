@@ -6,6 +6,7 @@
 #define NADIR_CLI_EXPLAIN_H
 
 #include "cli.h"
+#include "gnuplot.h"
 
 typedef struct cli_explain {
     bool wanted;           /* --explain */
@@ -25,11 +26,25 @@ void cli_explain_clear(cli_explain *explain);
 void cli_explain_most(const nadir_model *model, const cli_explain *explain);
 void cli_explain_text(const nadir_model *model, const cli_explain *explain);
 void cli_explain_json(cli_json *json, const nadir_model *model, const cli_explain *explain);
+
+/* What a picture of it shows besides. */
+typedef struct cli_explain_view {
+    nadir_model *model;
+    const char *model_path, *policy_name, *backend;
+    const nadir_robust *robust;
+} cli_explain_view;
+
 /* A bar for each row, or a map where the states are the cells of a grid. */
-nadir_status cli_explain_draw(cli_run *run, const nadir_model *model, const cli_explain *explain);
+nadir_status cli_explain_draw(cli_run *run, const cli_explain_view *view, const cli_explain *explain);
+/* The map; *is_grid: whether there is one. */
+nadir_status cli_explain_map(cli_run *run, const cli_explain_view *view, const cli_explain *explain,
+                             bool *is_grid);
+void cli_explain_title(const cli_explain_view *view, const cli_explain *explain, const cli_gnuplot *plot);
 
 /* "r0c1" or "state 1"; "right" or "action 1": at most `size` bytes, the end included. */
 const char *cli_explain_state(const nadir_model *model, int64_t state, size_t size, char *text);
+/* Whether the data of a fitted model never showed the transition that gains most; false where nothing is known of that. */
+bool cli_explain_never_observed(const nadir_model *model, const nadir_damage *damage);
 const char *cli_explain_action(const nadir_model *model, const nadir_damage *damage, size_t size, char *text);
 
 #endif

@@ -858,6 +858,8 @@ typedef struct nadir_damage {
     double mass;         /* probability moved: half the L_1 change of the row */
     int64_t from, to;    /* the successors that lose and gain most probability */
     double lost, gained; /* how much */
+    int64_t gaining;     /* successors that gain at least half as much as `to` */
+    int64_t is_new;      /* 1: the nominal row does not have `to`; 0: it does */
 } nadir_damage;
 
 /* damages: [count], each with its size set; the first *found are filled, largest share first. *changed: the

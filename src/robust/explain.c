@@ -74,14 +74,15 @@ cleanup:
     return status;
 }
 
-/* One more successor of a row, what it costs, and what it gained. */
-static void add_change(nadir_damage *damage, double cost, int64_t successor, double gained)
+/* One more successor of a row, what it costs, what it had and what it gained. */
+static void add_change(nadir_damage *damage, double cost, int64_t successor, double before, double gained)
 {
     damage->mass += fabs(gained) / 2;
     damage->penalty -= gained * cost;
     if (gained > damage->gained) {
         damage->gained = gained;
         damage->to = successor;
+        damage->is_new = before == 0;
     }
     if (-gained > damage->lost) {
         damage->lost = -gained;
@@ -89,28 +90,55 @@ static void add_change(nadir_damage *damage, double cost, int64_t successor, dou
     }
 }
 
-/* The change of a row, by merging it with the nominal one, which alone pays on landing. */
+/* A row merged with the nominal one, successor by successor. A struct of zeros is before the first. */
+typedef struct merged {
+    int64_t i, j; /* of the next entries */
+    int64_t successor;
+    double before, value;
+    bool nominal; /* the nominal row has an entry for it, the one before j */
+} merged;
+
+static bool next_successor(const nadir_row *row, const nadir_row *nominal, merged *at)
+{
+    if (at->i >= row->count && at->j >= nominal->count) {
+        return false;
+    }
+    const int64_t column = at->i < row->count ? nadir_row_column(row, at->i) : INT64_MAX;
+    const int64_t column_nominal = at->j < nominal->count ? nadir_row_column(nominal, at->j) : INT64_MAX;
+    at->successor = column < column_nominal ? column : column_nominal;
+    at->nominal = column_nominal == at->successor;
+    at->value = column == at->successor ? row->values[at->i++] : 0;
+    at->before = at->nominal ? nominal->values[at->j++] : 0;
+    return true;
+}
+
+/* Those that gain at least half of what gains most. */
+static int64_t count_gaining(const nadir_row *row, const nadir_row *nominal, double most)
+{
+    int64_t count = 0;
+    merged at = {0};
+    while (next_successor(row, nominal, &at)) {
+        count += most > 0 && at.value - at.before >= most / 2;
+    }
+    return count;
+}
+
+/* The change of a row; the nominal one alone pays on landing. */
 static void add_changes(const explanation *self, int64_t index, const nadir_row *row, nadir_damage *damage)
 {
     const nadir_model *model = self->worst->model;
     const nadir_row entries = nadir_model_row(model, index);
-    const nadir_row *nominal = &entries;
     const int64_t start = nadir_landing_entry(model, index);
     const bool general = nadir_landing_is_general(model);
-    int64_t i = 0;
-    int64_t j = 0;
-    while (i < row->count || j < nominal->count) {
-        const int64_t column = i < row->count ? nadir_row_column(row, i) : INT64_MAX;
-        const int64_t column_nominal = j < nominal->count ? nadir_row_column(nominal, j) : INT64_MAX;
-        const int64_t successor = column < column_nominal ? column : column_nominal;
-        const double value = column == successor ? row->values[i++] : 0;
-        const bool pays = general && column_nominal == successor;
-        const double e = pays ? nadir_landing_e(model, index, start + j, successor) : 0;
-        const double before = column_nominal == successor ? nominal->values[j++] : 0;
-        if (value != before) {
-            add_change(damage, self->cost[successor] + e, successor, value - before);
+    merged at = {0};
+    while (next_successor(row, &entries, &at)) {
+        const bool pays = general && at.nominal;
+        const double e = pays ? nadir_landing_e(model, index, start + at.j - 1, at.successor) : 0;
+        if (at.value != at.before) {
+            add_change(damage, self->cost[at.successor] + e, at.successor, at.before, at.value - at.before);
         }
     }
+    damage->gaining = count_gaining(row, &entries, damage->gained);
 }
 
 /* Keeps the row if it changed: `damage` has its mass, and its penalty but for the weight. */
@@ -150,14 +178,30 @@ cleanup:
     return status;
 }
 
+/* Whether the nominal row has this successor. */
+static bool has_successor(const nadir_model *model, int64_t row, int64_t successor)
+{
+    const nadir_row entries = nadir_model_row(model, row);
+    for (int64_t i = entries.columns == NULL ? successor : 0; i < entries.count; i++) {
+        if (nadir_row_column(&entries, i) >= successor) {
+            return nadir_row_column(&entries, i) == successor && entries.values[i] > 0;
+        }
+    }
+    return false;
+}
+
 /* Kernels Phat - b k^T without rewards on landing: all rows change alike, so that no row is written out. */
 static void look_at_rank_one(explanation *self, const double *b, const double *k)
 {
     const nadir_model *model = self->worst->model;
     nadir_damage sides[2] = {{.from = -1, .to = -1}, {.from = -1, .to = -1}}; /* of b = 1 and b = -1 */
     for (int64_t t = 0; t < model->states; t++) {
-        add_change(&sides[0], self->cost[t], t, -k[t]);
-        add_change(&sides[1], self->cost[t], t, k[t]);
+        add_change(&sides[0], self->cost[t], t, 1, -k[t]);
+        add_change(&sides[1], self->cost[t], t, 1, k[t]);
+    }
+    for (int64_t t = 0; t < model->states; t++) {
+        sides[0].gaining += -k[t] >= sides[0].gained / 2 && k[t] < 0;
+        sides[1].gaining += k[t] >= sides[1].gained / 2 && k[t] > 0;
     }
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
@@ -167,23 +211,14 @@ static void look_at_rank_one(explanation *self, const double *b, const double *k
             damage.penalty *= size;
             damage.lost *= size;
             damage.gained *= size;
+            damage.is_new = damage.to >= 0 && !has_successor(model, row, damage.to);
             keep(self, s, row, &damage);
         }
     }
 }
 
-/* The terms add up to the penalty that was reported: what both are off by, in rounding, is put on the largest. */
-static void settle(explanation *self, double sum)
-{
-    int64_t largest = 0;
-    for (int64_t i = 0; i < self->changed; i++) {
-        largest = fabs(self->damages[i].penalty) > fabs(self->damages[largest].penalty) ? i : largest;
-    }
-    self->damages[largest].penalty += self->worst->result.penalty - sum;
-}
-
-/* A sum that rounding does not spoil; then the shares. */
-static double share_out(explanation *self)
+/* The sum of all terms, which rounding does not spoil. */
+static double sum_of(const explanation *self)
 {
     double sum = 0;
     double lost = 0;
@@ -193,10 +228,33 @@ static double share_out(explanation *self)
         lost += (sum - (next - part)) + (self->damages[i].penalty - part);
         sum = next;
     }
-    sum += lost;
+    return sum + lost;
+}
+
+/* The terms add up to the penalty that was reported: what both are off by, in rounding, is put on the largest. Where that
+ * leaves next to nothing of it, its own rounding is large beside the others: then again. */
+static void settle(explanation *self, double penalty)
+{
+    enum { TIMES = 4 };
+    for (int i = 0; i < TIMES; i++) {
+        const double off = penalty - sum_of(self);
+        int64_t largest = 0;
+        for (int64_t j = 0; j < self->changed; j++) {
+            largest = fabs(self->damages[j].penalty) > fabs(self->damages[largest].penalty) ? j : largest;
+        }
+        self->damages[largest].penalty += off;
+    }
+}
+
+/* The shares; returns the penalty. */
+static double share_out(explanation *self)
+{
+    double sum = 0;
     if (self->worst->result.size != 0 && self->changed > 0) {
-        settle(self, sum);
         sum = self->worst->result.penalty;
+        settle(self, sum);
+    } else {
+        sum = sum_of(self);
     }
     for (int64_t i = 0; i < self->changed; i++) {
         self->damages[i].share = sum != 0 ? self->damages[i].penalty / sum : 0;

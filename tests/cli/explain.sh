@@ -7,7 +7,7 @@ run generate gridworld grid.npz --quiet
 run evaluate river.npz --policy uniform --radius 0.02 --domain support --explain
 expect_status 0
 expect_no_err
-expect_out "Who does the damage (6 rows change):"
+expect_out "Who does the damage (6 rows change; shares add up to the whole loss):"
 expect_out "82.4 %"
 expect_out "state 4, right: state 5 → state 3"
 run evaluate grid.npz --policy uniform --radius 0.02 --explain --explain-rows 2
@@ -27,7 +27,7 @@ expect_out "Who does the damage"
 run evaluate river.npz --policy uniform --radius 0.02 --explain --optimistic
 expect_out "Best case  "
 expect_out "Most gain  "
-expect_out "Who brings the gain (12 rows change):"
+expect_out "Who brings the gain (12 rows change; shares add up to the whole gain):"
 [[ $out != *" -"[0-9]* ]] || complain "a gain is not negative"
 
 # The penalties of the rows add up to the penalty.
@@ -65,7 +65,11 @@ if command -v gnuplot >/dev/null; then
     done
     [[ $(head -c 4 bars.png | tail -c 3) == PNG && $(head -c 4 map.png | tail -c 3) == PNG ]] || complain "no PNG"
     grep -q "state 4, right" bars.svg || complain "the bars are not named"
-    grep -q "by cell" map.svg || complain "no map"
+    grep -q "river.npz, policy uniform: what does the damage" bars.svg || complain "the bars have no title"
+    grep -q "largest moves (orange: new)" bars.svg || complain "no arrows from successor to successor"
+    for word in "grid.npz, policy uniform" "by cell" ">goal<" ">policy (short" ">attack: where" "one budget for the whole kernel"; do
+        grep -q "$word" map.svg || complain "the map does not say $word"
+    done
     # Cells are counted in whole numbers, and a flat map has few lines beside it.
     run generate gridworld narrow.npz --width 2 --height 9 --quiet
     run evaluate narrow.npz --policy uniform --radius 0.02 --explain-plot narrow.svg
@@ -74,7 +78,7 @@ if command -v gnuplot >/dev/null; then
     run evaluate flat.npz --policy uniform --radius 0.02 --domain support --explain-plot flat.svg
     [[ $(grep -c ' %</text>' flat.svg) -le 5 ]] || complain "shares stand too close"
     run evaluate river.npz --policy uniform --radius 0.02 --optimistic --explain-plot gain.svg
-    grep -q "Share of the gain, [0-9]" gain.svg || complain "a gain"
+    grep -q "share of the gain" gain.svg || complain "a gain"
     run evaluate river.npz --policy uniform --radius 0 --explain-plot nothing.svg
     expect_status 0
     # Names that gnuplot could take for commands.
