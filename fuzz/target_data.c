@@ -49,12 +49,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         .states = (bytes[0] & 2) != 0 ? 6 : 0,
         .actions = (bytes[0] & 4) != 0 ? 3 : 0,
         .ragged = (bytes[0] & 8) != 0,
+        .columns = (bytes[0] & 16) != 0 ? "state=x,next=state,done=end" : NULL,
     };
     const char *path = fuzz_file((bytes[0] & 1) != 0 ? ".npy" : ".csv", bytes + 1, size - 1);
     if (nadir_data_read(context, path, &settings, &data) == NADIR_OK) {
         fuzz_require((data.counts != NULL) != (data.samples != NULL), "data are counts or samples");
         if (data.counts != NULL) {
             require_counts(data.counts);
+            fuzz_require(data.names[0].count == 0 || data.names[0].count == data.counts->states,
+                         "names are those of the states");
         } else {
             require_samples(data.samples);
         }

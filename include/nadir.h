@@ -439,6 +439,11 @@ NADIR_API nadir_status nadir_model_write(nadir_context *context, const nadir_mod
  * per row. */
 NADIR_API nadir_status nadir_policy_read(nadir_context *context, const nadir_model *model, const char *path,
                                          nadir_policy **policy);
+/* The same; columns: "state=NAME,action=NAME,...", as in nadir_fit_settings: a CSV file may call them so, too.
+ * NULL: as above. */
+NADIR_API nadir_status nadir_policy_read_columns(nadir_context *context, const nadir_model *model,
+                                                 const char *path, const char *columns,
+                                                 nadir_policy **policy);
 NADIR_API nadir_status nadir_policy_write(nadir_context *context, const nadir_model *model,
                                           const nadir_policy *policy, const char *path);
 /* Policies by time step: .npy (H, S, A), or (H, rows). A file with one policy will do, for all steps: *count is then 1,
@@ -974,8 +979,9 @@ typedef struct nadir_fit_settings {
     const char *successors; /* allowed ones. NULL or "all": every state, domain simplex; "seen", or a file of
                                transitions: only these, domain support. Posterior samples: those of positive
                                probability in some sample, unless "all" */
-    const char *unvisited;  /* rows without data. NULL or "uniform": uniform, any distribution may be true;
-                               "pin": uniform, taken as known; "absorb": stays at the lowest reward */
+    const char *unvisited;  /* rows without data. "uniform": uniform, any distribution may be true (guarantee
+                               kernel alone); "pin": uniform, taken as known; "absorb": stays at the lowest
+                               reward. NULL: absorb; guarantee kernel: uniform */
     const char *scales;     /* of rows: "ones", "deviation", "occupancy", "sensitivity"; NULL or "auto": those
                                with the best guarantee (without rewards and discount: deviation) */
     double norm;            /* 1 to infinity; default 2 */
@@ -996,6 +1002,9 @@ typedef struct nadir_fit_settings {
         guarantee; /* what is promised: "return", of the policy that is chosen or given; "posterior", the same
                               if the prior is right; "kernel": the ball holds the true one. NULL: "return", or "kernel"
                               where method, scales or set are given, for posterior samples, and without rewards or discount */
+    const char *
+        columns; /* "state=NAME,action=NAME,...": what columns of the data are called, of state, action, reward,
+                            next, done, truncated, episode, time, step, count; NULL: by common names (docs/formats.md) */
 } nadir_fit_settings;
 
 NADIR_API void nadir_fit_settings_fill(nadir_fit_settings *settings, size_t size);
@@ -1054,9 +1063,12 @@ typedef struct nadir_fit_result {
     nadir_fit_guarantee sets[3]; /* nonrect (the chosen one), s, sa, at the same confidence */
     double seconds_radii;
     double seconds_guarantees;
+    int64_t dropped; /* lines of the data whose next state is not known */
+    bool terminal;   /* data with lines that are done: the last state is terminal */
 } nadir_fit_result;
 
-/* What the data are: the members of the result down to `norm` but for samples; the others are 0. */
+/* What the data are: the members of the result down to `norm` but for samples, `dropped` and `terminal`; the others are
+ * 0. */
 NADIR_API nadir_status nadir_fit_describe(nadir_context *context, const nadir_fit *fit,
                                           nadir_fit_result *result);
 

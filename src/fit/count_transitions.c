@@ -3,161 +3,17 @@
  *
  * Step t of an episode says (s_t, a_t, r_t); the transition it belongs to ends in s_{t+1}, which is the
  * state of the next row, or the next state of its own. A step is therefore kept until the next one comes.
- * The last step of an episode needs no action; if it has one, it is not counted.
+ * The last step of an episode needs no action; if it has one and no next state, it is dropped, unless it is done:
+ * then it leads to the terminal state.
  */
 #include "core/number.h"
-#include "core/random.h"
 #include "fit/data.h"
 #include "model/model.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-
-/* ---- Transition table -------------------------------------------------------------------------------- */
-
-#define FIRST_SLOTS ((size_t)1 << 10)
-
-/* A product of 128 bits folded to 64 mixes both halves of the key into every bit; where only one number
- * varies it is still an arithmetic progression, which the second product breaks up. */
-static uint32_t mark_of(int32_t state, int32_t action, int32_t successor)
-{
-    const uint64_t row = (uint64_t)(uint32_t)state << 32 | (uint32_t)action;
-    const uint64_t a = row + 0x2545F4914F6CDD1DU;
-    const uint64_t b = (uint32_t)successor * 0x9E3779B97F4A7C15U ^ 0xD6E8FEB86659FD93U;
-    uint64_t low;
-    const uint64_t high = nadir_multiply_wide(a, b, &low);
-    const uint64_t folded = high ^ low;
-    return (uint32_t)((folded ^ folded >> 29) * 0xBF58476D1CE4E5B9U >> 32);
-}
-
-/* Where an entry with this mark is looked for first. With more than 2^32 slots (100 GB) runs would get
- * longer, nothing else. */
-static size_t first_slot(uint32_t mark, size_t slot_count)
-{
-    return (size_t)mark & (slot_count - 1);
-}
-
-static nadir_status grow(nadir_context *context, nadir_data_table *table)
-{
-    nadir_status status = NADIR_OK;
-    int64_t *slots = NULL;
-    const size_t slot_count = table->slot_count > 0 ? 2 * table->slot_count : FIRST_SLOTS;
-    NADIR_NEW(context, slots, slot_count);
-    for (size_t i = 0; i < slot_count; i++) {
-        slots[i] = -1;
-    }
-    for (int64_t i = 0; i < table->count; i++) {
-        size_t slot = first_slot(table->entries[i].mark, slot_count);
-        while (slots[slot] >= 0) {
-            slot = (slot + 1) & (slot_count - 1);
-        }
-        slots[slot] = i;
-    }
-    nadir_release(context, table->slots);
-    table->slots = slots;
-    table->slot_count = slot_count;
-cleanup:
-    return status;
-}
-
-nadir_status nadir_data_table_find(nadir_context *context, nadir_data_table *table, int32_t state,
-                                   int32_t action, int32_t successor, int64_t *index)
-{
-    nadir_status status = NADIR_OK;
-    const uint32_t mark = mark_of(state, action, successor);
-    if (2 * (size_t)table->count >= table->slot_count) {
-        NADIR_CHECK(grow(context, table));
-    }
-    size_t slot = first_slot(mark, table->slot_count);
-    for (; table->slots[slot] >= 0; slot = (slot + 1) & (table->slot_count - 1)) {
-        const nadir_data_entry *entry = &table->entries[table->slots[slot]];
-        if (entry->mark == mark && entry->state == state && entry->action == action &&
-            entry->successor == successor) {
-            *index = table->slots[slot];
-            return NADIR_OK;
-        }
-    }
-    NADIR_RESERVE(context, table->entries, table->count + 1, table->capacity);
-    table->entries[table->count] = (nadir_data_entry){state, action, successor, mark, 0, 0, 0};
-    table->slots[slot] = table->count;
-    *index = table->count++;
-cleanup:
-    return status;
-}
-
-void nadir_data_table_expect(const nadir_data_table *table, int64_t state, int64_t action, int64_t successor,
-                             bool near)
-{
-    if (table->slot_count == 0) {
-        return;
-    }
-    const uint32_t mark = mark_of((int32_t)state, (int32_t)action, (int32_t)successor);
-    const int64_t *slot = &table->slots[first_slot(mark, table->slot_count)];
-    if (!near) {
-        __builtin_prefetch(slot);
-    } else if (*slot >= 0) {
-        __builtin_prefetch(&table->entries[*slot]);
-    }
-}
-
-void nadir_data_table_close(nadir_context *context, nadir_data_table *table)
-{
-    nadir_release(context, table->slots);
-    table->slots = NULL;
-    table->slot_count = 0;
-}
-
-void nadir_data_table_clear(nadir_context *context, nadir_data_table *table)
-{
-    NADIR_RELEASE(context, table->entries, table->slots);
-    *table = (nadir_data_table){0};
-}
-
-/* starts[i + 1] has the number of items with key i; turned into where the items of each key begin. */
-static void add_up(int64_t count, int64_t *starts)
-{
-    for (int64_t i = 0; i < count; i++) {
-        starts[i + 1] += starts[i];
-    }
-}
-
-nadir_status nadir_data_table_order(nadir_context *context, const nadir_data_table *table, int64_t states,
-                                    int64_t rows, const int64_t *entry_rows, int64_t *order,
-                                    int64_t *row_starts)
-{
-    nadir_status status = NADIR_OK;
-    int64_t *starts = NULL;
-    int64_t *by_successor = NULL;
-    NADIR_NEW_ZERO(context, starts, (states > rows ? states : rows) + 1);
-    NADIR_NEW(context, by_successor, table->count);
-    for (int64_t i = 0; i < table->count; i++) {
-        starts[table->entries[i].successor + 1] += table->entries[i].count > 0;
-    }
-    add_up(states, starts);
-    const int64_t count = starts[states];
-    for (int64_t i = 0; i < table->count; i++) {
-        if (table->entries[i].count > 0) {
-            by_successor[starts[table->entries[i].successor]++] = i;
-        }
-    }
-    for (int64_t i = 0; i <= rows; i++) {
-        starts[i] = 0;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        starts[entry_rows[by_successor[i]] + 1]++;
-    }
-    add_up(rows, starts);
-    for (int64_t i = 0; i <= rows; i++) {
-        row_starts[i] = starts[i];
-    }
-    for (int64_t i = 0; i < count; i++) { /* stable, so that successors stay in order within a row */
-        order[starts[entry_rows[by_successor[i]]]++] = by_successor[i];
-    }
-cleanup:
-    NADIR_RELEASE(context, starts, by_successor);
-    return status;
-}
+#include <string.h>
 
 /* ---- Rows of a file ---------------------------------------------------------------------------------- */
 
@@ -171,6 +27,9 @@ void nadir_data_clear(nadir_context *context, nadir_data *data)
 {
     nadir_counts_free(context, data->counts);
     nadir_samples_free(context, data->samples);
+    for (int k = 0; k < 2; k++) {
+        nadir_names_clear(context->memory, &data->names[k]);
+    }
     *data = (nadir_data){0};
 }
 
@@ -189,6 +48,17 @@ nadir_status nadir_data_collector_start(nadir_context *context, const char *path
             "%lld states and %lld actions: expected numbers from 1 to %d, or 0 for those in the data",
             (long long)states, (long long)actions, NADIR_STATES_LIMIT);
     }
+    const nadir_data *alike = collector->settings.alike;
+    for (int k = 0; k < 2 && alike != NULL; k++) {
+        int64_t number;
+        for (int64_t i = 0; i < alike->names[k].count; i++) {
+            const char *name = nadir_names_get(&alike->names[k], i);
+            NADIR_TRY(nadir_words_number(context, &collector->words[k], name, strlen(name), &number));
+        }
+        collector->words[k].closed = true;
+        collector->words[k].named = alike->names[k].count > 0;
+        collector->terminal = alike->counts->terminal;
+    }
     return NADIR_OK;
 }
 
@@ -198,6 +68,9 @@ void nadir_data_collector_clear(nadir_data_collector *collector)
         nadir_data_table_clear(collector->context, &collector->table);
         nadir_data_table_clear(collector->context, &collector->starts);
         nadir_release(collector->context, collector->samples);
+        for (int k = 0; k < NADIR_WORDS; k++) {
+            nadir_words_clear(collector->context, &collector->words[k]);
+        }
     }
     *collector = (nadir_data_collector){0};
 }
@@ -212,6 +85,16 @@ nadir_status nadir_data_fail(const nadir_data_collector *collector, int64_t line
     return nadir_fail(collector->context, NADIR_ERROR_FORMAT,
                       collector->records ? "%s: record %lld: %s" : "%s:%lld: %s", collector->path,
                       (long long)line, sentence);
+}
+
+const char *nadir_data_label(const nadir_data_collector *collector, int which, int64_t number,
+                             char text[NADIR_DATA_LABEL_LENGTH])
+{
+    const nadir_names *names = &collector->words[which].names;
+    (void)(number >= 0 && number < names->count
+               ? snprintf(text, NADIR_DATA_LABEL_LENGTH, "`%.60s`", nadir_names_get(names, number))
+               : snprintf(text, NADIR_DATA_LABEL_LENGTH, "%lld", (long long)number));
+    return text;
 }
 
 /* Numbers from 0 to given - 1, or to the largest where given is 0; *seen is one more than the largest of
@@ -240,7 +123,9 @@ static nadir_status find_transition(nadir_data_collector *collector, const nadir
                                     int64_t successor, int64_t *index)
 {
     NADIR_TRY(check_state(collector, row->line, "state", row->state));
-    NADIR_TRY(check_state(collector, row->line, "next state", successor));
+    if (successor != NADIR_DATA_TERMINAL) {
+        NADIR_TRY(check_state(collector, row->line, "next state", successor));
+    }
     NADIR_TRY(check_number(collector, row->line, "action", row->action, collector->settings.actions,
                            &collector->actions));
     return nadir_data_table_find(collector->context, &collector->table, (int32_t)row->state,
@@ -280,10 +165,13 @@ static nadir_status add_transition(nadir_data_collector *collector, const nadir_
         return number_fail(collector, row, "reward", reward, "a finite number");
     }
     NADIR_TRY(find_transition(collector, row, successor, &index));
+    collector->done += successor == NADIR_DATA_TERMINAL ? 1 : 0;
     add_reward(&collector->table.entries[index], count, reward);
     collector->observations++;
     return NADIR_OK;
 }
+
+/* ---- Steps of episodes ------------------------------------------------------------------------------- */
 
 /* A column that only the last step of an episode may leave out. */
 static nadir_status check_there(const nadir_data_collector *collector, const nadir_data_row *row, int which,
@@ -304,29 +192,36 @@ static nadir_status add_step(nadir_data_collector *collector, const nadir_data_r
     return add_transition(collector, row, successor);
 }
 
+static bool is_last(const nadir_data_row *row)
+{
+    return row->done != 0 || row->truncated != 0;
+}
+
 /* Without a next state of its own the last step of an episode leads nowhere. */
 static void end_episode(nadir_data_collector *collector)
 {
     const nadir_data_row *last = &collector->last;
-    if (collector->episodes > 0 && !NADIR_DATA_HAS(last->there, NADIR_DATA_SUCCESSOR) &&
+    if (collector->episodes > 0 && last->done == 0 && !NADIR_DATA_HAS(last->there, NADIR_DATA_SUCCESSOR) &&
         NADIR_DATA_HAS(last->there, NADIR_DATA_ACTION)) {
-        collector->open_ends++;
+        collector->dropped++;
     }
 }
 
 static nadir_status begin_episode(nadir_data_collector *collector, const nadir_data_row *row)
 {
+    char own[NADIR_DATA_LABEL_LENGTH];
+    char before[NADIR_DATA_LABEL_LENGTH];
     int64_t index;
+    nadir_data_label(collector, NADIR_WORDS_EPISODE, row->episode, own);
     if (collector->episodes > 0 && row->episode < collector->last.episode) {
         return nadir_data_fail(
             collector, row->line,
-            "episode %lld after episode %lld: out of order; sort the data by episode and step",
-            (long long)row->episode, (long long)collector->last.episode);
+            "episode %s after episode %s: out of order; sort the data by episode and step", own,
+            nadir_data_label(collector, NADIR_WORDS_EPISODE, collector->last.episode, before));
     }
-    if (row->step != 0 && row->step != 1) {
-        return nadir_data_fail(collector, row->line,
-                               "episode %lld begins with step %lld; expected step 0 or 1",
-                               (long long)row->episode, (long long)row->step);
+    if (NADIR_DATA_HAS(collector->columns, NADIR_DATA_STEP) && row->step != 0 && row->step != 1) {
+        return nadir_data_fail(collector, row->line, "episode %s begins with step %lld; expected step 0 or 1",
+                               own, (long long)row->step);
     }
     end_episode(collector);
     NADIR_TRY(
@@ -336,45 +231,111 @@ static nadir_status begin_episode(nadir_data_collector *collector, const nadir_d
     return NADIR_OK;
 }
 
+/* Whether a step can come after collector->last in the same episode. */
+static nadir_status check_order(const nadir_data_collector *collector, const nadir_data_row *row)
+{
+    const nadir_data_row *last = &collector->last;
+    char episode[NADIR_DATA_LABEL_LENGTH];
+    nadir_data_label(collector, NADIR_WORDS_EPISODE, row->episode, episode);
+    if (is_last(last)) {
+        return nadir_data_fail(
+            collector, row->line,
+            "episode %s goes on, but the line before is `%s`; give what follows an episode of its own",
+            episode, last->done != 0 ? "done" : "truncated");
+    }
+    if (NADIR_DATA_HAS(collector->columns, NADIR_DATA_STEP) && row->step != last->step + 1) {
+        return nadir_data_fail(
+            collector, row->line, "step %lld of episode %s follows step %lld; expected %lld",
+            (long long)row->step, episode, (long long)last->step, (long long)last->step + 1);
+    }
+    if (NADIR_DATA_HAS(collector->columns, NADIR_DATA_TIME) && !(row->time > last->time)) {
+        return nadir_data_fail(collector, row->line,
+                               "time %.9g of episode %s follows time %.9g; sort the data by episode and time",
+                               row->time, episode, last->time);
+    }
+    return NADIR_OK;
+}
+
 /* The step after collector->last in the same episode. */
 static nadir_status follow(nadir_data_collector *collector, const nadir_data_row *row)
 {
     const nadir_data_row *last = &collector->last;
-    if (row->step != last->step + 1) {
-        return nadir_data_fail(
-            collector, row->line, "step %lld of episode %lld follows step %lld; expected %lld",
-            (long long)row->step, (long long)row->episode, (long long)last->step, (long long)last->step + 1);
-    }
+    char own[NADIR_DATA_LABEL_LENGTH];
+    char said[NADIR_DATA_LABEL_LENGTH];
+    NADIR_TRY(check_order(collector, row));
     if (!NADIR_DATA_HAS(collector->columns, NADIR_DATA_SUCCESSOR)) {
         return add_step(collector, last, row->state);
     }
     NADIR_TRY(check_there(collector, last, NADIR_DATA_SUCCESSOR, "next state"));
     if (row->state != last->successor) {
         return nadir_data_fail(collector, row->line,
-                               "state %lld, but the step before says that the next state is %lld",
-                               (long long)row->state, (long long)last->successor);
+                               "state %s, but the step before says that the next state is %s",
+                               nadir_data_label(collector, NADIR_WORDS_STATE, row->state, own),
+                               nadir_data_label(collector, NADIR_WORDS_STATE, last->successor, said));
     }
     return NADIR_OK;
 }
 
-static nadir_status collect_step(nadir_data_collector *collector, const nadir_data_row *row)
+static nadir_status check_flag(const nadir_data_collector *collector, const nadir_data_row *row,
+                               const char *name, int64_t flag)
 {
-    NADIR_TRY(check_state(collector, row->line, "state", row->state));
-    if (NADIR_DATA_HAS(row->there, NADIR_DATA_ACTION)) { /* also of a last step, where it is not used */
-        NADIR_TRY(check_number(collector, row->line, "action", row->action, collector->settings.actions,
+    return flag == 0 || flag == 1
+               ? NADIR_OK
+               : nadir_data_fail(collector, row->line, "%s %lld; expected 0 or 1", name, (long long)flag);
+}
+
+/* Without a column of episodes they end with what is done or truncated. */
+static int64_t episode_of(const nadir_data_collector *collector, const nadir_data_row *row)
+{
+    return NADIR_DATA_HAS(collector->columns, NADIR_DATA_EPISODE)
+               ? row->episode
+               : collector->last.episode + (is_last(&collector->last) ? 1 : 0);
+}
+
+static nadir_status collect_step(nadir_data_collector *collector, const nadir_data_row *given)
+{
+    nadir_data_row row = *given;
+    row.episode = episode_of(collector, given);
+    NADIR_TRY(check_state(collector, row.line, "state", row.state));
+    if (NADIR_DATA_HAS(row.there, NADIR_DATA_ACTION)) { /* also of a last step, where it is not used */
+        NADIR_TRY(check_number(collector, row.line, "action", row.action, collector->settings.actions,
                                &collector->actions));
     }
-    if (NADIR_DATA_HAS(row->there, NADIR_DATA_REWARD) && !isfinite(row->reward)) {
-        return number_fail(collector, row, "reward", row->reward, "a finite number");
+    if (NADIR_DATA_HAS(row.there, NADIR_DATA_REWARD) && !isfinite(row.reward)) {
+        return number_fail(collector, &row, "reward", row.reward, "a finite number");
     }
-    NADIR_TRY(collector->episodes > 0 && row->episode == collector->last.episode
-                  ? follow(collector, row)
-                  : begin_episode(collector, row));
-    if (NADIR_DATA_HAS(row->there, NADIR_DATA_SUCCESSOR)) {
-        NADIR_TRY(add_step(collector, row, row->successor));
+    if (NADIR_DATA_HAS(collector->columns, NADIR_DATA_TIME) && !isfinite(row.time)) {
+        return number_fail(collector, &row, "time", row.time, "a finite number");
     }
-    collector->last = *row;
+    NADIR_TRY(collector->episodes > 0 && row.episode == collector->last.episode
+                  ? follow(collector, &row)
+                  : begin_episode(collector, &row));
+    if (row.done != 0) {
+        NADIR_TRY(add_step(collector, &row, NADIR_DATA_TERMINAL));
+    } else if (NADIR_DATA_HAS(row.there, NADIR_DATA_SUCCESSOR)) {
+        NADIR_TRY(add_step(collector, &row, row.successor));
+    }
+    collector->last = row;
     return NADIR_OK;
+}
+
+/* A line with its next state. */
+static nadir_status collect_transition(nadir_data_collector *collector, const nadir_data_row *row)
+{
+    if (row->done != 0) {
+        return add_transition(collector, row, NADIR_DATA_TERMINAL);
+    }
+    if (NADIR_DATA_HAS(row->there, NADIR_DATA_SUCCESSOR)) {
+        return add_transition(collector, row, row->successor);
+    }
+    if (row->truncated != 0) { /* state and action are there, whatever came of them */
+        collector->dropped++;
+        NADIR_TRY(check_state(collector, row->line, "state", row->state));
+        return check_number(collector, row->line, "action", row->action, collector->settings.actions,
+                            &collector->actions);
+    }
+    return nadir_data_fail(collector, row->line,
+                           "no next state; only a line that is done or truncated may leave it out");
 }
 
 static nadir_status collect_sample(nadir_data_collector *collector, const nadir_data_row *row)
@@ -407,28 +368,63 @@ cleanup:
 
 nadir_status nadir_data_collect(nadir_data_collector *collector, const nadir_data_row *row)
 {
+    NADIR_TRY(check_flag(collector, row, "done", row->done));
+    NADIR_TRY(check_flag(collector, row, "truncated", row->truncated));
     switch (collector->kind) {
     case NADIR_DATA_TRAJECTORIES:
         return collect_step(collector, row);
     case NADIR_DATA_SAMPLES:
         return collect_sample(collector, row);
     default:
-        return add_transition(collector, row, row->successor);
+        return collect_transition(collector, row);
     }
+}
+
+/* The terminal state is the last one. */
+static nadir_status settle_terminal(nadir_data_collector *collector)
+{
+    const nadir_data_settings *settings = &collector->settings;
+    const bool alike = settings->alike != NULL;
+    if (alike && collector->done > 0 && !collector->terminal) {
+        return nadir_fail(collector->context, NADIR_ERROR_FORMAT,
+                          "%s has lines that are done; the data have none", collector->path);
+    }
+    collector->states = settings->states > 0 ? settings->states : collector->states;
+    collector->states += !alike && collector->done > 0 ? 1 : 0;
+    collector->terminal = collector->terminal || collector->done > 0;
+    if (collector->states > NADIR_STATES_LIMIT) {
+        return nadir_fail(collector->context, NADIR_ERROR_FORMAT,
+                          "%s: no number is left for the terminal state", collector->path);
+    }
+    for (int64_t i = 0; i < collector->table.count; i++) {
+        nadir_data_entry *entry = &collector->table.entries[i];
+        entry->successor =
+            entry->successor == NADIR_DATA_TERMINAL ? (int32_t)(collector->states - 1) : entry->successor;
+        if (collector->terminal && entry->state == collector->states - 1) {
+            return nadir_fail(collector->context, NADIR_ERROR_FORMAT,
+                              "%s: state %lld is terminal, and has transitions here; leave them out",
+                              collector->path, (long long)entry->state);
+        }
+    }
+    return NADIR_OK;
 }
 
 nadir_status nadir_data_collect_end(nadir_data_collector *collector)
 {
-    end_episode(collector);
+    if (collector->kind == NADIR_DATA_TRAJECTORIES) {
+        end_episode(collector);
+    }
+    NADIR_TRY(settle_terminal(collector));
     nadir_data_table_close(collector->context, &collector->table);
     if (collector->observations == 0) {
         return nadir_fail(collector->context, NADIR_ERROR_FORMAT, "%s: no transitions; expected at least one",
                           collector->path);
     }
-    if (collector->open_ends > 0) {
-        nadir_log(collector->context, NADIR_LOG_NOTICE,
-                  "%s: %lld of %lld episodes end with an action whose outcome is not said; it is not counted",
-                  collector->path, (long long)collector->open_ends, (long long)collector->episodes);
+    if (collector->dropped > 0) {
+        nadir_log(
+            collector->context, NADIR_LOG_NOTICE,
+            "%s: %lld lines end an episode with an action whose next state is not said; they are not counted",
+            collector->path, (long long)collector->dropped);
     }
     return NADIR_OK;
 }

@@ -30,6 +30,9 @@ static nadir_status lay_out_states(const nadir_data_collector *collector, nadir_
         const int64_t here = starts[s + 1] > 0 ? starts[s + 1] : 1;
         starts[s + 1] = starts[s] + (settings->ragged ? here : actions);
     }
+    if (counts->terminal) {
+        starts[counts->states] = starts[counts->states - 1] + 1;
+    }
     counts->rows = starts[counts->states];
     const bool given = settings->actions > 0 && !settings->ragged;
     if (!given) {
@@ -101,8 +104,10 @@ nadir_status nadir_counts_make(nadir_data_collector *collector, nadir_counts **c
     nadir_context *context = collector->context;
     nadir_counts *made = NULL;
     NADIR_NEW_ZERO(context, made, 1);
-    made->states = collector->settings.states > 0 ? collector->settings.states : collector->states;
+    made->states = collector->states;
+    made->terminal = collector->terminal;
     made->observations = collector->observations;
+    made->dropped = collector->dropped;
     if (collector->settings.states == 0) {
         NADIR_CHECK(nadir_data_check_gaps(collector, "state", made->states - 1, made->states, 0));
     }
@@ -114,6 +119,7 @@ nadir_status nadir_counts_make(nadir_data_collector *collector, nadir_counts **c
     for (int64_t row = 0; row < made->rows; row++) {
         made->visited += made->row_starts[row + 1] > made->row_starts[row];
     }
+    made->visited += made->terminal ? 1 : 0;
     if (collector->kind == NADIR_DATA_TRAJECTORIES) {
         NADIR_CHECK(fill_initial(collector, made));
     }

@@ -3,8 +3,12 @@
  *
  *     transitions    idstatefrom, idaction, idstateto [, reward]             a line for each observation
  *     counts         the same and count                                      a line for many observations
- *     trajectories   episode, step, state, action [, next_state] [, reward]  a line for each step
+ *     trajectories   episode [, step], state, action [, next_state] [, reward]  a line for each step
  *     samples        idoutcome, idstatefrom, idaction, idstateto, probability [, reward]
+ *
+ * Transitions, counts and trajectories may have a column `done`: such a line leads to one terminal state, the last
+ * one of the model, which stays and pays nothing. After `truncated` the episode ends, and the state goes on.
+ * States and actions are whole numbers from 0, or names, which are numbered as they appear.
  *
  * Readers of files (io/log_file.c) give them row by row: memory grows with the number of
  * different transitions alone.
@@ -13,6 +17,7 @@
 #define NADIR_FIT_DATA_H
 
 #include "core/context.h"
+#include "model/model.h"
 
 /* ---- Counts and samples ------------------------------------------------------------------------------ */
 
@@ -27,7 +32,10 @@ typedef struct nadir_counts {
     int64_t nonzeros;     /* different transitions seen */
     int64_t visited;      /* rows with at least one of them */
     int64_t observations; /* lines of the data that hold a transition */
-    double total;         /* sum of the counts */
+    int64_t dropped;      /* lines with an action whose next state is not known */
+    bool
+        terminal; /* the last state is: it has one row, without counts, which is known and counts as visited */
+    double total; /* sum of the counts */
     int64_t
         *state_rows; /* [states + 1] first row of each state: action a of state s is row state_rows[s] + a */
     int64_t *row_starts; /* [rows + 1] first transition of each row */
@@ -74,9 +82,12 @@ const char *nadir_data_kind_name(nadir_data_kind kind);
 
 /* All zero: everything from the data. */
 typedef struct nadir_data_settings {
-    int64_t states;  /* 0: one more than the largest seen; a larger number in the data is an error */
-    int64_t actions; /* of every state; 0: one more than the largest seen in any state */
-    bool ragged;     /* actions of a state: one more than the largest seen there, at least one */
+    int64_t states;      /* 0: one more than the largest seen; a larger number in the data is an error */
+    int64_t actions;     /* of every state; 0: one more than the largest seen in any state */
+    bool ragged;         /* actions of a state: one more than the largest seen there, at least one */
+    const char *columns; /* "state=NAME,action=NAME,...": what columns are called; NULL: by common names */
+    const struct nadir_data
+        *alike; /* names of states and actions, and the terminal state, are those of these data */
 } nadir_data_settings;
 
 /* What a file of data holds. */
@@ -84,6 +95,7 @@ typedef struct nadir_data {
     nadir_data_kind kind;
     nadir_counts *counts;   /* NULL for samples */
     nadir_samples *samples; /* NULL for anything else */
+    nadir_names names[2];   /* of states and of actions; empty: they are numbers */
 } nadir_data;
 
 void nadir_data_clear(nadir_context *context, nadir_data *data);
@@ -145,6 +157,9 @@ enum {
     NADIR_DATA_COUNT,
     NADIR_DATA_EPISODE,
     NADIR_DATA_STEP,
+    NADIR_DATA_TIME,
+    NADIR_DATA_DONE,
+    NADIR_DATA_TRUNCATED,
     NADIR_DATA_OUTCOME,
     NADIR_DATA_PROBABILITY,
     NADIR_DATA_COLUMNS
@@ -156,9 +171,14 @@ enum {
 typedef struct nadir_data_row {
     int64_t line;   /* of the file from 1, or number of the record from 0 */
     unsigned there; /* bit i: column i has a value */
-    int64_t state, action, successor, episode, step, outcome;
-    double reward, count, probability;
+    int64_t state, action, successor, episode, step, done, truncated, outcome;
+    double reward, count, time, probability;
 } nadir_data_row;
+
+/* The successor in the table of transitions that are done, until all lines are read. */
+#define NADIR_DATA_TERMINAL INT32_MAX
+
+enum { NADIR_WORDS_STATE, NADIR_WORDS_ACTION, NADIR_WORDS_EPISODE, NADIR_WORDS };
 
 /* One line of posterior samples. */
 typedef struct nadir_data_sample {
@@ -184,7 +204,10 @@ typedef struct nadir_data_collector {
     nadir_data_table starts; /* of episodes: (state, 0, 0) */
     nadir_data_row last;     /* the step before */
     int64_t episodes;
-    int64_t open_ends; /* episodes whose last action has no known outcome */
+    int64_t dropped; /* lines whose action has no known outcome: ends of episodes */
+    int64_t done;    /* lines that lead to the terminal state */
+    bool terminal;   /* there is one, the last of the states */
+    nadir_words words[NADIR_WORDS];
 
     nadir_data_sample *samples; /* [sample_count] */
     int64_t sample_count;
@@ -200,6 +223,11 @@ void nadir_data_collector_clear(nadir_data_collector *collector);
 /* "FILE:LINE: sentence" or "FILE: record NUMBER: sentence" as a NADIR_ERROR_FORMAT. */
 nadir_status nadir_data_fail(const nadir_data_collector *collector, int64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* A state, action or episode as the file calls it. */
+#define NADIR_DATA_LABEL_LENGTH 80
+const char *nadir_data_label(const nadir_data_collector *collector, int which, int64_t number,
+                             char text[NADIR_DATA_LABEL_LENGTH]);
 
 /* Once kind and columns are set. */
 nadir_status nadir_data_collect(nadir_data_collector *collector, const nadir_data_row *row);

@@ -65,6 +65,10 @@ static void fill_row(nadir_evidence *evidence, const nadir_evidence_settings *se
     evidence->each[row] = isnan(settings->concentration) ? settings->prior / (double)evidence->allowed[row]
                                                          : settings->concentration;
     evidence->kinds[row] = (unsigned char)kind_of(evidence, settings, row);
+    if (evidence->terminal && row == evidence->rows - 1) {
+        evidence->allowed[row] = 1;
+        evidence->kinds[row] = NADIR_ROW_KNOWN;
+    }
 }
 
 /* The mean over all outcomes; the outer loop is over outcomes, so that memory is read in order. */
@@ -128,7 +132,8 @@ static void set_pointers(const nadir_data *data, nadir_evidence *evidence)
                                      .state_rows = counts->state_rows,
                                      .row_starts = counts->row_starts,
                                      .columns = counts->columns,
-                                     .counts = counts->counts};
+                                     .counts = counts->counts,
+                                     .terminal = counts->terminal};
     }
 }
 

@@ -36,6 +36,7 @@ typedef struct nadir_evidence {
     const double *counts;         /* [row_starts[rows]] n; NULL: there are samples */
     const nadir_samples *samples; /* of a posterior; NULL: there are counts */
     const nadir_counts *listed;   /* the allowed successors of each row; NULL: all states or those seen */
+    bool terminal;                /* the last state is: its row, the last one, stays and pays nothing */
     unsigned char *kinds;         /* [rows] nadir_row_kind */
     int64_t *allowed;             /* [rows] K, the number of successors that are allowed */
     double *visits;               /* [rows] N */

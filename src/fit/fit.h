@@ -90,6 +90,14 @@ const char *nadir_scales_name(int choice);
 nadir_status nadir_fit_create(nadir_context *context, nadir_data *data, nadir_data *listed,
                               const nadir_fit_settings *settings, nadir_fit **fit);
 
+/* fit->nominal, of the evidence and the data. */
+nadir_status nadir_fit_make_nominal(nadir_context *context, nadir_fit *fit,
+                                    const nadir_fit_settings *settings);
+
+/* A model with the names of states and actions that the data have. */
+nadir_status nadir_fit_named_model(nadir_context *context, const nadir_fit *fit, const nadir_model_data *data,
+                                   nadir_model **model);
+
 /* As nadir_fit_model, with a model for each of several sets. */
 nadir_status nadir_fit_models(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
                               nadir_fit_result *result, int count, const nadir_set *sets,

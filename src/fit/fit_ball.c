@@ -304,6 +304,8 @@ static nadir_status describe(nadir_context *context, const nadir_fit *fit, nadir
     result->observations = counts != NULL ? counts->observations : 0;
     result->total = counts != NULL ? counts->total : 0;
     result->episodes = counts != NULL ? counts->episodes : 0;
+    result->dropped = counts != NULL ? counts->dropped : 0;
+    result->terminal = fit->evidence.terminal;
     result->method = nadir_fit_method_name(fit->options.method);
     result->confidence = fit->options.confidence;
     result->prior = counts != NULL && isnan(fit->options.concentration) ? fit->options.prior : NAN;
@@ -335,7 +337,9 @@ static nadir_status make_model(nadir_context *context, const search *self, nadir
     data.norm = ball.norm;
     data.set = ball.set;
     data.domain = ball.domain;
-    return nadir_model_create(context, &data, model);
+    data.promise = NADIR_BALL_OF_KERNEL;
+    data.confidence = self->fit->options.confidence;
+    return nadir_fit_named_model(context, self->fit, &data, model);
 }
 
 nadir_status nadir_fit_models(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,

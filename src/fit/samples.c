@@ -228,7 +228,7 @@ nadir_status nadir_samples_make(nadir_data_collector *collector, nadir_samples *
     workspace work = {.collector = collector};
     NADIR_CHECK(check_sizes(collector));
     NADIR_NEW_ZERO(context, work.made, 1);
-    work.made->states = collector->settings.states > 0 ? collector->settings.states : collector->states;
+    work.made->states = collector->states;
     work.made->outcomes = collector->outcomes;
     NADIR_CHECK(make_rows(&work));
     NADIR_CHECK(make_support(&work));

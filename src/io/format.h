@@ -66,6 +66,9 @@ nadir_status nadir_drn_write(nadir_context *context, const nadir_model *model, c
 nadir_status nadir_prism_write(nadir_context *context, const nadir_model *model, const char *path,
                                const nadir_write_settings *settings);
 
+/* *title: of the model format that the content shows, other than a table; NULL: none. */
+nadir_status nadir_model_format_of(nadir_context *context, const char *path, const char **title);
+
 extern const nadir_format nadir_format_csv;
 extern const nadir_format nadir_format_npz;
 extern const nadir_format nadir_format_prism;

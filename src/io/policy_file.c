@@ -18,6 +18,7 @@
  */
 #include "io/csv_cells.h"
 #include "io/format.h"
+#include "io/log_file.h"
 #include "io/npy.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
@@ -171,11 +172,25 @@ cleanup:
 nadir_status nadir_policy_read(nadir_context *context, const nadir_model *model, const char *path,
                                nadir_policy **policy)
 {
+    return nadir_policy_read_columns(context, model, path, NULL, policy);
+}
+
+nadir_status nadir_policy_read_columns(nadir_context *context, const nadir_model *model, const char *path,
+                                       const char *given, nadir_policy **policy)
+{
     nadir_status status = NADIR_OK;
-    static const nadir_csv_column columns[] = {
-        {{"idstate"}, false}, {{"idaction"}, false}, {{"probability"}, true}};
+    nadir_csv_column columns[] = {
+        {{"state", "idstate"}, false}, {{"action", "idaction"}, false}, {{"probability"}, true}};
+    static const int roles[] = {NADIR_DATA_STATE, NADIR_DATA_ACTION};
     reader self = {context, model, path, NADIR_ERROR_POLICY, .by_row = true};
+    nadir_log_names names;
     bool npy;
+    NADIR_CHECK(nadir_log_names_make(context, given, &names));
+    for (int i = 0; i < 2; i++) {
+        if (NADIR_DATA_HAS(names.given, roles[i])) {
+            columns[i].names[2] = names.columns[roles[i]].names[0];
+        }
+    }
     NADIR_CHECK(nadir_npy_recognises(context, path, &npy));
     NADIR_CHECK(npy ? read_npy(&self) : nadir_state_numbers_read(&self, columns));
     NADIR_CHECK(check(&self));
@@ -322,7 +337,17 @@ static void write_line(nadir_output *output, int64_t state, int64_t action, doub
     nadir_output_integer(output, action);
     nadir_output_text(output, ",");
     nadir_output_double(output, number);
-    nadir_output_text(output, "\n");
+}
+
+/* In quotes; of quotes within, readers see two, as the names may have come. */
+static void write_name(nadir_output *output, const char *name)
+{
+    nadir_output_text(output, ",\"");
+    for (const char *at = name; at != NULL && *at != '\0'; at++) {
+        const char character[3] = {*at, *at == '"' ? '"' : '\0', '\0'};
+        nadir_output_text(output, character);
+    }
+    nadir_output_text(output, "\"");
 }
 
 static nadir_status write_csv(nadir_context *context, const nadir_model *model, const table *from,
@@ -333,7 +358,9 @@ static nadir_status write_csv(nadir_context *context, const nadir_model *model, 
     const double *own = from->owned;
     int64_t state = 0;
     NADIR_CHECK(nadir_output_open(context, path, &output));
-    nadir_output_format(&output, "idstate,idaction,%s\n", name);
+    const bool named = own == NULL && strcmp(name, "probability") == 0 &&
+                       (model->state_names.count > 0 || model->action_names.count > 0);
+    nadir_output_format(&output, "idstate,idaction,%s%s\n", name, named ? ",state_name,action_name" : "");
     for (int64_t row = 0; row < from->rows; row++) {
         while (own == NULL && model->state_rows[state + 1] <= row) {
             state++;
@@ -343,6 +370,11 @@ static nadir_status write_csv(nadir_context *context, const nadir_model *model, 
             own != NULL ? (int64_t)own[2 * from->rows + row] : nadir_model_row_action(model, state, row);
         if (zeros || from->numbers[row] != 0) {
             write_line(&output, of, action, from->numbers[row]);
+            if (named) {
+                write_name(&output, nadir_model_state_name(model, of));
+                write_name(&output, nadir_model_action_name(model, row));
+            }
+            nadir_output_text(&output, "\n");
         }
     }
     NADIR_CHECK(nadir_output_commit(context, &output));

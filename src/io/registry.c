@@ -129,6 +129,28 @@ cleanup:
     return status;
 }
 
+nadir_status nadir_model_format_of(nadir_context *context, const char *path, const char **title)
+{
+    nadir_status status = NADIR_OK;
+    nadir_input input = NADIR_INPUT_CLOSED;
+    char head[HEAD_BYTES];
+    size_t length = 0;
+    *title = NULL;
+    NADIR_CHECK(nadir_input_open(context, path, &input));
+    NADIR_CHECK(nadir_input_read(context, &input, head, sizeof head, &length));
+    const bool text = length == 0 || memchr(head, '\0', length) == NULL;
+    const char *line_end = length > 0 ? memchr(head, '\n', length) : NULL;
+    const size_t line = line_end != NULL ? (size_t)(line_end - head) : length;
+    const bool table = text && line > 0 && memchr(head, ',', line) != NULL; /* no other begins with a list */
+    for (size_t i = 0; i < FORMATS && !table && length > 0 && *title == NULL; i++) {
+        *title = formats[i] != &nadir_format_csv && formats[i]->recognises(head, length) ? formats[i]->title
+                                                                                         : NULL;
+    }
+cleanup:
+    nadir_input_close(&input);
+    return status;
+}
+
 nadir_status nadir_file_format(nadir_context *context, const char *path, const char **name)
 {
     const nadir_format *format;

@@ -158,8 +158,77 @@ static void the_last_action_of_an_episode_is_not_counted(void **state)
     assert_int_equal(counts->episodes, 3);
     assert_int_equal(counts->rows, 6); /* action 2 was taken, whatever came of it */
     assert_true(counts->initial[0] == 1 && counts->initial[1] == 2);
-    assert_non_null(strstr(test_messages(), "2 of 3 episodes end with an action whose outcome is not said"));
+    assert_non_null(
+        strstr(test_messages(), "2 lines end an episode with an action whose next state is not said"));
     nadir_data_clear(context, &data);
+}
+
+/* Three steps left, then it is done; an episode that was cut off; names as they appear. */
+static void logs_have_names_and_ends(void **state)
+{
+    nadir_context *context = *state;
+    const char *const texts[] = {
+        "trajectory_id,time,obs,action,r,terminated,truncated\n"
+        "x,0.5,b,up,1,0,0\nx,2,a,up,2,0,0\nx,7,b,down,3,true,0\ny,1,a,up,4,0,0\ny,2,b,up,5,0,1\n",
+        "s,a,reward,done,timeout\n" /* episodes end where they say so */
+        "b,up,1,0,0\na,up,2,0,0\nb,down,3,1,0\na,up,4,0,False\nb,up,5,0,True\n",
+        "obs,action,reward,s_next,done,truncated\n" /* what follows a line that is done does not count */
+        "b,up,1,a,0,0\na,up,2,b,0,0\nb,down,3,nowhere,1,0\na,up,4,b,0,0\nb,up,5,,0,1\n",
+    };
+    for (int k = 0; k < 3; k++) {
+        nadir_data data = read_table(context, texts[k], NULL);
+        const nadir_counts *counts = data.counts;
+        assert_int_equal(counts->states, 3);
+        assert_true(counts->terminal);
+        assert_int_equal(counts->rows, 5); /* the terminal state has one */
+        assert_int_equal(counts->dropped, 1);
+        assert_true(counts->total == 4);
+        assert_int_equal(counts->episodes, k < 2 ? 2 : 0);
+        assert_true(k == 2 ||
+                    (counts->initial[0] == 1 && counts->initial[1] == 1 && counts->initial[2] == 0));
+        assert_string_equal(nadir_names_get(&data.names[0], 0), "b");
+        assert_string_equal(nadir_names_get(&data.names[0], 1), "a");
+        assert_string_equal(nadir_names_get(&data.names[0], 2), "terminal");
+        assert_string_equal(nadir_names_get(&data.names[1], 1), "down");
+        const int32_t columns[] = {1, 2, 0}; /* (b, up), (b, down), (a, up) */
+        const double sums[] = {1, 3, 6};
+        assert_int_equal(counts->nonzeros, 3);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(counts->columns[i], columns[i]);
+            assert_true(counts->reward_sums[i] == sums[i]);
+        }
+        nadir_data_clear(context, &data);
+    }
+}
+
+/* Columns that were given are no others; those that nobody knows are then left out. */
+static void columns_may_be_named(void **state)
+{
+    nadir_context *context = *state;
+    const nadir_data_settings settings = {.columns = "state=from,next=state,action=what"};
+    nadir_data data =
+        read_table(context, "from,what,state,colour,reward\n0,1,1,7,5\n1,0,0,8,-2\n", &settings);
+    assert_true(data.counts->total == 2);
+    assert_int_equal(data.counts->rows, 4);
+    assert_true(data.counts->reward_sums[0] == 5 && data.counts->columns[0] == 1);
+    assert_non_null(strstr(test_messages(), "columns not used: `colour`"));
+    nadir_data_clear(context, &data);
+    const struct {
+        const char *columns, *words;
+        nadir_status status;
+    } wrong[] = {
+        {"state", "columns: `state`; expected state=NAME", NADIR_ERROR_ARGUMENT},
+        {"state=", "columns: `state=`; expected state=NAME", NADIR_ERROR_ARGUMENT},
+        {"colour=from", "columns: `colour=from`; expected", NADIR_ERROR_ARGUMENT},
+        {"state=a,state=b", "columns: `state=b`; expected", NADIR_ERROR_ARGUMENT},
+        {"state=elsewhere", "missing column `elsewhere`", NADIR_ERROR_FORMAT},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const nadir_data_settings asked = {.columns = wrong[i].columns};
+        assert_fails(context, nadir_data_read(context, "table.csv", &asked, &data), wrong[i].status,
+                     wrong[i].words);
+        nadir_data_clear(context, &data);
+    }
 }
 
 static void standard_input_is_read_as_text(void **state)
@@ -315,6 +384,8 @@ int main(void)
         test_with_context(the_last_action_of_an_episode_is_not_counted),
         test_with_context(standard_input_is_read_as_text),
         test_with_context(long_files_are_cut_anywhere),
+        test_with_context(logs_have_names_and_ends),
+        test_with_context(columns_may_be_named),
         cmocka_unit_test(spoilt_files_do_no_harm),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };

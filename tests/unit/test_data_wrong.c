@@ -46,19 +46,18 @@ static void wrong_headers(void **state)
     const wrong cases[] = {
         {"", "bad.csv: the file holds no lines"},
         {"# nothing\n\n", "bad.csv: the file holds no lines"},
-        {"state,action,next_state,done,info\n0,0,0,0,0\n", "bad.csv:1: unknown columns: `done`, `info`"},
+        {"state,action,next_state,done,info,x\n0,0,0,0,0,0\n", "bad.csv:1: unknown columns: `info`, `x`"},
         {"\n# c\nstate,action,next_state,x\n", "bad.csv:3: unknown columns: `x`"},
-        {"0,0,1\n", "bad.csv:1: missing column `idstatefrom`"},
+        {"0,0,1\n", "bad.csv:1: missing column `state`"},
         {"state;action;next_state\n0;0;1\n", "with commas (not semicolons or tabs)"},
-        {"state,next_state\n", "bad.csv:1: missing column `idaction`"},
-        {"state,action\n0,0\n", "bad.csv:1: missing `idstateto`; transitions have the columns"},
+        {"state,next_state\n", "bad.csv:1: missing column `action`"},
+        {"state,action\n0,0\n", "bad.csv:1: missing `next_state`; transitions have the columns"},
         {"state,action,next_state,state\n",
-         "bad.csv:1: the header names column `idstatefrom` twice: `state` and `state`"},
-        {"state,action,next_state,idstatefrom\n",
-         "names column `idstatefrom` twice: `state` and `idstatefrom`"},
-        {"state,action,count\n", "missing `idstateto`; counts have the columns"},
-        {"episode,state,action\n", "missing `step`; trajectories have the columns"},
-        {"step,state,action,next_state\n", "missing `episode`; trajectories"},
+         "bad.csv:1: the header names column `state` twice: `state` and `state`"},
+        {"state,action,next_state,idstatefrom\n", "names column `state` twice: `state` and `idstatefrom`"},
+        {"state,action,count\n", "missing `next_state`; counts have the columns"},
+        {"episode,action,reward\n", "missing column `state`"},
+        {"step,state,action\n", "missing `episode`; trajectories"},
         {"episode,step,state,action,count\n", "bad.csv:1: out of place: `count`; trajectories have"},
         {"idstatefrom,idaction,idstateto,probability,reward\n0,0,0,1,0\n",
          "bad.csv:1: a column `probability` without `idoutcome`: this is a model, not data"},
@@ -81,7 +80,9 @@ static void wrong_numbers(void **state)
         {T "0,0,1\n\n0,0,1,1\n", "bad.csv:4: 4 cells; expected 3"},
         {T "0,0,1\n0,0,1.5\n", "bad.csv:3: `next_state` is `1.5`; expected a whole number"},
         {T "0.5,0,1\n", "bad.csv:2: `state` is `0.5`; expected a whole number"},
-        {T "0,x,1\n", "bad.csv:2: `action` is `x`; expected a whole number"},
+        {T "0,0,1\n0,x,1\n", "bad.csv:3: `action` is `x`, a name, but line 2 has a number"},
+        {T "a,0,1\n", "bad.csv:2: `next_state` is `1`, a number, but line 2 has a name"},
+        {T "\xff,0,a\n", "bad.csv:2: the name in `state` is not UTF-8"},
         {T "0,,1\n", "bad.csv:2: `action` is ``; expected a whole number"},
         {T "nan,0,1\n", "bad.csv:2: `state` is `nan`; expected a whole number"},
         {T "0,1e30,1\n", "bad.csv:2: `action` is `1e30`; expected a whole number"},
@@ -120,7 +121,7 @@ static void wrong_episodes(void **state)
         {E "0,0,0,0,nan\n", "bad.csv:2: reward nan; expected a finite number"},
         {E "0,0,0,-1,0\n", "bad.csv:2: action -1; expected numbers from 0"},
         {E "0,0,-5,0,0\n", "bad.csv:2: state -5; expected numbers from 0"},
-        {E "x,0,0,0,0\n", "bad.csv:2: `episode` is `x`; expected a whole number"},
+        {E "x,0,0,0,0\n0,0,0,0,0\n", "bad.csv:3: `episode` is `0`, a number, but line 2 has a name"},
         {E "0,0,,0,0\n", "bad.csv:2: `state` is ``; expected a whole number"},
         {EN "0,0,0,0,1,0\n0,1,0,0,1,0\n",
          "bad.csv:3: state 0, but the step before says that the next state is 1"},
@@ -128,6 +129,14 @@ static void wrong_episodes(void **state)
         {EN "0,0,0,,1,0\n", "bad.csv:2: no action; only the last step"},
         {EN "0,0,0,0,1,\n", "bad.csv:2: no reward; only the last step"},
         {EN "0,0,0,0,-1,0\n", "bad.csv:2: next state -1; expected numbers from 0"},
+        {"done," E "1,0,0,0,0,0\n0,0,1,0,0,0\n",
+         "bad.csv:3: episode 0 goes on, but the line before is `done`"},
+        {"truncated," E "1,0,0,0,0,0\n0,0,1,0,0,0\n", "but the line before is `truncated`"},
+        {"done," E "2,0,0,0,0,0\n", "bad.csv:2: `done` is `2`; expected 0, 1, false or true"},
+        {"done," E "1,0,0,0,,0\n", "bad.csv:2: no action; only the last step"},
+        {"time," E "1,0,0,0,0,0\n1,0,1,0,0,0\n", "bad.csv:3: time 1 of episode 0 follows time 1; sort"},
+        {"time," E "nan,0,0,0,0,0\n", "bad.csv:2: time nan; expected a finite number"},
+        {"done," T "0,0,0,\n", "bad.csv:2: no next state; only a line that is done or truncated"},
     };
     CHECK_TABLES(cases);
 }
@@ -256,13 +265,13 @@ static void wrong_arrays(void **state)
         {"'<U4'", "(1, 4)", "bad.npy: shape (1, 4); expected", 64},
         {"'<f8'", "(0, 3)", "bad.npy: no transitions", 0},
         {"'<f8'", "(3, 3)", "does not fit the 64 bytes that are there", 64},
-        {"[('state', '<i4'), ('action', '<i4'), ('next_state', '<i4'), ('done', '|b1')]", "(1,)",
-         "bad.npy: unknown field `done`", 13},
+        {"[('state', '<i4'), ('action', '<i4'), ('next_state', '<i4'), ('colour', '|b1')]", "(1,)",
+         "bad.npy: unknown field `colour`", 13},
         {"[('state', '<i4'), ('idstatefrom', '<i4')]", "(1,)", "bad.npy: a second field `idstatefrom`", 8},
         {"[('state', '<i4'), ('action', '<U1')]", "(1,)", "bad.npy: field `action` holds text", 8},
-        {"[('state', '<i4'), ('action', '<i4')]", "(1,)", "bad.npy: missing `idstateto`; transitions have",
+        {"[('state', '<i4'), ('action', '<i4')]", "(1,)", "bad.npy: missing `next_state`; transitions have",
          8},
-        {"[('state', '<i4'), ('next_state', '<i4')]", "(1,)", "bad.npy: missing `idaction`", 8},
+        {"[('state', '<i4'), ('next_state', '<i4')]", "(1,)", "bad.npy: missing `action`", 8},
         {"[('state', '<i4'), ('action', '<i4'), ('next_state', '<i4')]", "(1, 1)", "bad.npy: shape (1, 1)",
          12},
         {"[('state', '<i4', (2,))]", "(1,)", "a field of the records is an array of its own", 8},
@@ -302,19 +311,19 @@ static void wrong_items(void **state)
     const int64_t negative[] = {0, 0, 1, 0, 0, 1, 0, -1, 0};
     const uint64_t wide[] = {0, UINT64_MAX, 0};
     assert_fails(context, read_array(context, "'<f8'", "(2, 3)", half, sizeof half), NADIR_ERROR_FORMAT,
-                 "bad.npy: record 1: `idaction` is no whole number");
+                 "bad.npy: record 1: `action` is no whole number");
     assert_fails(context, read_array(context, "'<f8'", "(2, 3)", missing, sizeof missing), NADIR_ERROR_FORMAT,
-                 "bad.npy: record 1: `idstateto` is no whole number");
+                 "bad.npy: record 1: `next_state` is no whole number");
     assert_fails(context, read_array(context, "'<f8'", "(2, 4)", rewards, sizeof rewards), NADIR_ERROR_FORMAT,
                  "bad.npy: record 1: reward nan; expected a finite number");
     assert_fails(context, read_array(context, "'<f8'", "(2, 3)", large, sizeof large), NADIR_ERROR_FORMAT,
                  "bad.npy: record 1: state 10000000000; expected numbers from 0 to 2147483646");
     assert_fails(context, read_array(context, "'<f8'", "(1, 3)", huge, sizeof huge), NADIR_ERROR_FORMAT,
-                 "bad.npy: record 0: `idstateto` is out of range for an integer");
+                 "bad.npy: record 0: `next_state` is out of range for an integer");
     assert_fails(context, read_array(context, "'<i8'", "(3, 3)", negative, sizeof negative),
                  NADIR_ERROR_FORMAT, "bad.npy: record 2: action -1; expected numbers from 0");
     assert_fails(context, read_array(context, "'<u8'", "(1, 3)", wide, sizeof wide), NADIR_ERROR_FORMAT,
-                 "bad.npy: record 0: `idaction` is out of range for an integer");
+                 "bad.npy: record 0: `action` is out of range for an integer");
     const int32_t steps[] = {0, 0, 0, 0, /**/ 0, 1, 0, -1, /**/ 0, 2, 0, 0};
     assert_fails(context,
                  read_array(context,

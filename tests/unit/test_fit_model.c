@@ -113,6 +113,60 @@ static void test_landing_rewards(void **state)
     nadir_fit_free(fit);
 }
 
+/* What is done leads to one state that stays, pays nothing and is known; names go into every model. */
+static void test_terminal(void **state)
+{
+    nadir_context *context = *state;
+    nadir_fit_settings settings = quick();
+    fitted made;
+    test_write_file("log.csv", "state,action,next_state,reward,done\n"
+                               "in,go,in,-3,0\nin,go,in,-3,0\nin,go,in,-3,0\nin,go,,-3,1\n"
+                               "in,wait,in,-1,0\nin,wait,in,-1,0\n");
+    for (int k = 0; k < 2; k++) {
+        settings.guarantee = k == 0 ? "kernel" : "return";
+        settings.unvisited = k == 0 ? "uniform" : NULL;
+        assert_ok(context, try_fit(context, "log.csv", &settings, &made));
+        assert_int_equal(made.view.states, 2);
+        assert_int_equal(made.view.rows, 3);
+        assert_string_equal(nadir_model_state_name(made.model, 0), "in");
+        assert_string_equal(nadir_model_state_name(made.model, 1), "terminal");
+        assert_string_equal(nadir_model_action_name(made.model, 1), "wait");
+        assert_true(made.result.terminal && made.result.rows_visited == 2);
+        assert_true(scale_of(&made, 2) == 0);
+        const nadir_row last = nadir_model_row(made.model, 2);
+        for (int64_t i = 0; i < last.count; i++) {
+            assert_true(last.values[i] == (nadir_row_column(&last, i) == 1 ? 1 : 0));
+        }
+        assert_true(made.view.rewards[2] == 0);
+        assert_true(made.view.initial[0] == 1 && made.view.initial[1] == 0);
+        /* J = -3 / (1 - 0.9 m), m = (3 + 1) / (4 + 2) the mean of staying */
+        nadir_policy *policy = NULL;
+        nadir_solver *solver = NULL;
+        nadir_nominal nominal = {.size = sizeof nominal};
+        const double go[] = {1, 0, 1};
+        assert_ok(context, nadir_policy_create(context, made.model, go, &policy));
+        assert_ok(context, nadir_solver_create(context, made.model, policy, NULL, &solver));
+        assert_ok(context, nadir_solver_nominal(context, solver, &nominal));
+        assert_close(nominal.nominal_return, -3 / (1 - 0.9 * 4 / 6), 1e-12);
+        nadir_solver_free(solver);
+        nadir_policy_free(policy);
+        clear(&made);
+    }
+    /* lists of what is possible name the same states, and nothing of the terminal one */
+    settings = quick();
+    settings.successors = "list.csv";
+    test_write_file("list.csv", "state,action,next_state\nin,go,in\nin,go,terminal\nin,wait,in\n");
+    assert_ok(context, try_fit(context, "log.csv", &settings, &made));
+    assert_int_equal(made.result.rows_known, 2);
+    clear(&made);
+    test_write_file("list.csv", "state,action,next_state\nin,go,in\nin,go,out\n");
+    assert_fails(context, try_fit(context, "log.csv", &settings, &made), NADIR_ERROR_FORMAT,
+                 "list.csv:3: `next_state` is `out`, which the data do not have");
+    test_write_file("list.csv", "state,action,next_state\nin,go,in\nterminal,wait,in\n");
+    assert_fails(context, try_fit(context, "log.csv", &settings, &made), NADIR_ERROR_FORMAT,
+                 "state 1 is terminal, and has transitions here");
+}
+
 /* (n + 2/3) / (N + 2), mean rewards, the least of them where there are none, and a ball that evaluates. */
 static void test_nominal(void **state)
 {
@@ -484,11 +538,12 @@ static void test_scarce_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test_with_context(test_nominal),        test_with_context(test_landing_rewards),
-        test_with_context(test_scales),         test_with_context(test_unvisited),
-        test_with_context(test_successors),     test_with_context(test_samples),
-        test_with_context(test_degenerate),     test_with_context(test_methods),
-        test_with_context(test_wrong_settings), cmocka_unit_test(test_scarce_memory),
+        test_with_context(test_nominal),      test_with_context(test_landing_rewards),
+        test_with_context(test_scales),       test_with_context(test_unvisited),
+        test_with_context(test_successors),   test_with_context(test_samples),
+        test_with_context(test_degenerate),   test_with_context(test_methods),
+        test_with_context(test_terminal),     test_with_context(test_wrong_settings),
+        cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

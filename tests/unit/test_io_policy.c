@@ -98,7 +98,7 @@ static void csv_that_is_wrong(void **state)
 {
     (void)state;
     refuse_text("", NADIR_ERROR_FORMAT, "no lines");
-    refuse_text("idstate,probability\n0,1\n", NADIR_ERROR_FORMAT, "missing column `idaction`");
+    refuse_text("idstate,probability\n0,1\n", NADIR_ERROR_FORMAT, "missing column `action`");
     refuse_text("idstate,idaction,probability\n0,0\n", NADIR_ERROR_FORMAT,
                 "policy.csv:2: 2 cells; expected 3");
     refuse_text("idstate,idaction,probability\n0,0,x\n", NADIR_ERROR_FORMAT,
