@@ -17,6 +17,7 @@
 #include "core/context.h"
 #include "fit/fit.h"
 #include "fit/radii.h"
+#include "fit/variates.h"
 #include "model/model.h"
 #include "model/policy.h"
 

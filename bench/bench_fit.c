@@ -16,6 +16,7 @@
 #include "core/context.h"
 #include "fit/fit.h"
 #include "fit/radii.h"
+#include "fit/variates.h"
 #include "model/model.h"
 
 #include <math.h>

@@ -107,7 +107,6 @@ void cli_fit_return_json(const cli_run *run, const cli_fit *fit)
     cli_json_integer(&json, "ties", found->ties);
     cli_json_integer(&json, "draws", found->draws);
     cli_json_double(&json, "monte_carlo_confidence", found->monte_carlo_confidence);
-    cli_json_bool(&json, "extrapolated", found->extrapolated);
     cli_json_integer(&json, "rows_barred", found->rows_barred);
     cli_json_double(&json, "reward_deviation", found->reward_deviation);
     cli_json_text(&json, "policy", fit->policy_name);
@@ -197,9 +196,8 @@ void cli_fit_return_text(const cli_fit *fit)
            found->posterior_bound);
     if (found->ties > 0) {
         printf("  choosing       %" PRId64
-               " rows are not told apart from those taken: level %.3g in place of %.3g%s\n",
-               found->ties, found->level_used, 1 - found->confidence,
-               found->extrapolated ? ", beyond the draws: by a normal tail" : "");
+               " rows are not told apart from those taken: level %.3g in place of %.3g\n",
+               found->ties, found->level_used, 1 - found->confidence);
     }
     printf("  draws          %" PRId64 "; bounds hold against chance in them with probability %g\n",
            found->draws, found->monte_carlo_confidence);

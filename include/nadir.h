@@ -1085,13 +1085,12 @@ typedef struct nadir_fit_return_result {
     double nominal_return; /* of the policy, on the posterior mean */
     double guaranteed;     /* the promise. A policy chosen on these data: first order, measured, no theorem */
     double posterior_bound; /* the return is at least this with the asked confidence, if the prior is right */
-    double level_used;      /* 1 - confidence, less what the choice of the policy costs */
-    double deviation;       /* of the return over the posterior, to first order */
-    double weight;          /* z: the policy maximises the return less z deviations; NaN: it was given */
-    int64_t ties;           /* rows that the data do not tell from those that were chosen */
+    double level_used; /* share of the posterior below the guarantee: 1 - confidence, or less for a choice */
+    double deviation;  /* of the return over the posterior, to first order */
+    double weight;     /* z: the policy maximises the return less z deviations; NaN: it was given */
+    int64_t ties;      /* rows that the data do not tell from those that were chosen */
     int64_t draws;
     double monte_carlo_confidence; /* that the bounds are not above the quantiles that the draws estimate */
-    bool extrapolated;             /* level_used is beyond the draws: a normal tail goes on from them */
     double behaviour_return;       /* of the policy that made the data, on the posterior mean */
     int64_t rows_barred;           /* without data, in states with data: never chosen */
     double reward_deviation;       /* pooled, of rewards within a transition; 0: they do not vary */
@@ -1108,6 +1107,39 @@ typedef struct nadir_fit_return_result {
 NADIR_API nadir_status nadir_fit_return(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
                                         nadir_fit_return_result *result, nadir_policy **chosen,
                                         nadir_model **model);
+
+/* Which rows `ties` counts: tied, [rows], is 1 for a row that the data do not tell from what the policy takes most in its
+ * state.
+ * weight: of the result. */
+NADIR_API nadir_status nadir_fit_ties(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
+                                      double weight, unsigned char *tied);
+
+/* Several policies made elsewhere, under the same kernels of the posterior. */
+typedef struct nadir_fit_comparison {
+    size_t size;
+    double confidence;
+    int64_t best;  /* the policy with the highest nominal return */
+    bool decided;  /* with the confidence, no other policy has a higher true return than `best` */
+    int64_t draws; /* as nadir_fit_draws says */
+    double monte_carlo_confidence;
+    double behaviour_return;
+    double reward_deviation;
+    double seconds_draws;
+} nadir_fit_comparison;
+
+/* How many kernels are drawn for so many policies: the settings' samples, or enough of them. */
+NADIR_API int64_t nadir_fit_draws(const nadir_fit *fit, int64_t policies);
+
+/* Bounds as nadir_fit_return gives for each of the policies, and on their differences. All arrays may be NULL; of
+ * `count` numbers: nominal, returns on the posterior mean; guaranteed, lower bounds, each with the confidence;
+ * together, lower bounds that all hold at once with the confidence (union bound): of a policy picked by looking at them;
+ * lead, lower bounds on the return of `best` less that of each: all positive where `decided`. lower: [count * count]
+ * with the confidence each, the return of policy i less that of j is at least lower[i * count + j].
+ * returns: [count * draws], policy after policy, draw k of all of them with the same kernel. */
+NADIR_API nadir_status nadir_fit_compare(nadir_context *context, nadir_fit *fit, int64_t count,
+                                         const nadir_policy *const *policies, nadir_fit_comparison *result,
+                                         double *nominal, double *guaranteed, double *together, double *lead,
+                                         double *lower, double *returns);
 
 /* Where more data help a policy most. */
 typedef struct nadir_fit_more_result {

@@ -5,31 +5,6 @@
 #include <math.h>
 #include <stddef.h>
 
-static uint64_t rotated(uint64_t x, int bits)
-{
-    return x << bits | x >> (64 - bits);
-}
-
-uint64_t nadir_random_next(nadir_random *random)
-{
-    uint64_t *s = random->state;
-    uint64_t result = rotated(s[0] + s[3], 23) + s[0];
-    uint64_t t = s[1] << 17;
-
-    s[2] ^= s[0];
-    s[3] ^= s[1];
-    s[1] ^= s[2];
-    s[0] ^= s[3];
-    s[2] ^= t;
-    s[3] = rotated(s[3], 45);
-    return result;
-}
-
-double nadir_random_uniform(nadir_random *random)
-{
-    return (double)(nadir_random_next(random) >> 11) * 0x1p-53;
-}
-
 /* log x for 0 < x ≤ 1, to a unit or two in the last place. The C library's log differs between platforms in
  * its last bit; this one consists of operations that IEEE 754 defines exactly (as long as the compiler does
  * not fuse them):

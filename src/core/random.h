@@ -35,10 +35,26 @@ static inline void nadir_random_seed(nadir_random *random, uint64_t seed)
 void nadir_random_jump(nadir_random *random);
 
 /* 64 random bits. */
-uint64_t nadir_random_next(nadir_random *random);
+static inline uint64_t nadir_random_next(nadir_random *random)
+{
+    uint64_t *s = random->state;
+    const uint64_t sum = s[0] + s[3];
+    const uint64_t result = (sum << 23 | sum >> 41) + s[0];
+    const uint64_t t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = s[3] << 45 | s[3] >> 19;
+    return result;
+}
 
 /* Uniform in [0, 1), a multiple of 2⁻⁵³. */
-double nadir_random_uniform(nadir_random *random);
+static inline double nadir_random_uniform(nadir_random *random)
+{
+    return (double)(nadir_random_next(random) >> 11) * 0x1p-53;
+}
 
 /* Uniform in 0, …, bound − 1 without bias; 0 for bound 0. */
 uint64_t nadir_random_below(nadir_random *random, uint64_t bound);

@@ -1,6 +1,6 @@
 /*
- * fit_return.c: what the data promise of the return of one policy, the ball that explains it, and where more data help;
- * see returns.h and docs/fit.md.
+ * fit_return.c: what the data promise of the return of one policy, and the ball that explains it; see returns.h and
+ * docs/fit.md.
  */
 #include "fit/radii.h"
 #include "fit/returns.h"
@@ -15,9 +15,9 @@ enum { WEIGHTS = 4, SELECTION_DRAWS = 2000 };
 /* That a bound is above the quantile which the draws estimate. */
 static const double draws_risk = 0.01;
 /* Of returns, relative to the deviation. */
-static const double draws_tolerance = 1e-4;
-/* Draws that a quantile shall have below it. */
-static const double tail_draws = 20;
+static const double draws_tolerance = 1e-3;
+/* Draws that the quantile shall have below it. */
+static const double tail_draws = 100;
 
 typedef struct statement {
     nadir_fit *fit;
@@ -38,7 +38,7 @@ static void clear(nadir_context *context, statement *self)
     nadir_release(context, self->returns);
 }
 
-static nadir_status check(nadir_context *context, const nadir_fit *fit)
+nadir_status nadir_return_check(nadir_context *context, const nadir_fit *fit, const nadir_policy *policy)
 {
     if (fit->data.counts == NULL || fit->options.method == NADIR_FIT_FREE) {
         return nadir_fail(
@@ -53,18 +53,23 @@ static nadir_status check(nadir_context *context, const nadir_fit *fit)
     if (fit->options.unvisited == NADIR_UNVISITED_UNIFORM && fit->data.counts->visited < fit->evidence.rows) {
         return nadir_fail(
             context, NADIR_ERROR_UNSUPPORTED,
-            "rows without data have no posterior to draw from: unvisited is absorb or pin, or guarantee "
-            "is kernel");
+            "rows without data have no posterior to draw from: unvisited uniform goes with guarantee kernel; "
+            "absorb, the default, and pin go with all");
+    }
+    if (policy != NULL && (policy->rows != fit->nominal->rows || policy->states != fit->nominal->states)) {
+        return nadir_fail(context, NADIR_ERROR_POLICY, "the policy is for %lld rows; the data have %lld",
+                          (long long)policy->rows, (long long)fit->nominal->rows);
     }
     return NADIR_OK;
 }
 
 /* Draws of the return; the measure is that of the policy. */
 static nadir_status draw(nadir_context *context, const statement *self, const nadir_policy *policy,
-                         int64_t count, uint64_t seed, bool cautious, double *returns)
+                         int64_t count, uint64_t seed, const int32_t *worst_of, const bool *tied,
+                         double *returns)
 {
     const nadir_return_draws draws = {
-        .count = count, .seed = seed, .cautious = cautious, .tolerance = draws_tolerance};
+        .count = count, .seed = seed, .worst_of = worst_of, .tied = tied, .tolerance = draws_tolerance};
     return nadir_return_draw(context, &self->problem, policy, &self->measure, &draws, returns);
 }
 
@@ -96,7 +101,7 @@ static nadir_status choose_policy(nadir_context *context, statement *self, uint6
         }
         if (!same_policy(self->policy, tried)) {
             NADIR_CHECK(nadir_return_measure_take(context, &self->problem, tried, &self->measure));
-            NADIR_CHECK(draw(context, self, tried, SELECTION_DRAWS, seed, false, returns));
+            NADIR_CHECK(draw(context, self, tried, SELECTION_DRAWS, seed, NULL, NULL, returns));
             const double quantile = nadir_order_statistic(SELECTION_DRAWS, returns, rank);
             if (quantile > best) {
                 best = quantile;
@@ -118,42 +123,54 @@ cleanup:
 
 /* ---- The promise ------------------------------------------------------------------------------------- */
 
-/* The lower quantile of `level` of the draws, but for draws_risk. Beyond them it goes on with a normal tail, whose
- * deviation is the largest that the lower half of the draws shows. Sorts part of returns. */
-static double find_quantile(statement *self, double level)
+/* The lower quantile of the level of the draws, but for draws_risk. Puts returns in another order. */
+static double find_quantile(const statement *self, double *returns)
 {
-    const int64_t count = self->result.draws;
-    const double least = fmin(tail_draws / (double)count, self->level);
-    const double use = fmax(level, least);
-    const int64_t rank = nadir_return_rank(count, use, draws_risk);
-    const double quantile = nadir_order_statistic(count, self->returns, rank > 0 ? rank : 1);
-    if (level >= least && rank > 0) {
-        return quantile;
+    return nadir_order_statistic(self->result.draws, returns,
+                                 nadir_return_rank(self->result.draws, self->level, draws_risk));
+}
+
+/* The guarantee of a policy that was chosen on the data, from cautious draws, and its level in the posterior. */
+static nadir_status charge_choice(nadir_context *context, statement *self, uint64_t seed, double error)
+{
+    nadir_status status = NADIR_OK;
+    nadir_fit_return_result *result = &self->result;
+    int32_t *tied = NULL;
+    bool *rivals = NULL;
+    double *returns = NULL;
+    int64_t below = 0;
+    NADIR_NEW(context, tied, self->problem.model->states);
+    NADIR_NEW(context, rivals, self->problem.model->rows);
+    NADIR_NEW(context, returns, result->draws);
+    result->ties =
+        nadir_return_ties(&self->problem, self->policy, &self->measure, result->weight, tied, rivals);
+    NADIR_CHECK(draw(context, self, self->policy, result->draws, seed, tied, rivals, returns));
+    const double bound = find_quantile(self, returns) - error;
+    if (bound < result->guaranteed) {
+        result->guaranteed = bound;
+        for (int64_t k = 0; k < result->draws; k++) {
+            below += self->returns[k] < bound ? 1 : 0;
+        }
+        result->level_used = fmin((double)below / (double)result->draws, self->level);
     }
-    const double median = nadir_order_statistic(count, self->returns, count / 2 + 1);
-    const double z = nadir_normal_quantile(use);
-    const double deviation = fmax((median - quantile) / z, sqrt(self->measure.f));
-    self->result.extrapolated = true;
-    return quantile - (nadir_normal_quantile(level) - z) * deviation;
+cleanup:
+    NADIR_RELEASE(context, tied, rivals, returns);
+    return status;
 }
 
 /* Bounds are lowered by what each return may be off. */
-static nadir_status promise(nadir_context *context, statement *self, const uint64_t seeds[3])
+static nadir_status promise(nadir_context *context, statement *self, const uint64_t seeds[2])
 {
     nadir_status status = NADIR_OK;
     nadir_fit_return_result *result = &self->result;
     const double error = draws_tolerance * sqrt(self->measure.f);
-    double z_used;
     NADIR_NEW(context, self->returns, result->draws);
-    NADIR_CHECK(draw(context, self, self->policy, result->draws, seeds[0], false, self->returns));
-    result->posterior_bound = find_quantile(self, self->level) - error;
+    NADIR_CHECK(draw(context, self, self->policy, result->draws, seeds[0], NULL, NULL, self->returns));
+    result->posterior_bound = find_quantile(self, self->returns) - error;
     result->guaranteed = result->posterior_bound;
     result->level_used = self->level;
     if (self->chosen && self->fit->options.guarantee != NADIR_PROMISE_POSTERIOR) {
-        NADIR_CHECK(nadir_return_price(context, &self->problem, self->policy, &self->measure, result->weight,
-                                       self->level, seeds[1], &result->level_used, &z_used, &result->ties));
-        NADIR_CHECK(draw(context, self, self->policy, result->draws, seeds[2], true, self->returns));
-        result->guaranteed = fmin(result->guaranteed, find_quantile(self, result->level_used) - error);
+        NADIR_CHECK(charge_choice(context, self, seeds[1], error));
     }
 cleanup:
     return status;
@@ -220,12 +237,14 @@ static nadir_status find_ball(nadir_context *context, statement *self, nadir_mod
     if (isfinite(radius) && radius > 0) {
         data.radius = ball.radius = &radius;
         data.radius_count = ball.radius_count = 1;
+        data.promise = NADIR_BALL_OF_RETURN;
+        data.confidence = self->fit->options.confidence;
         NADIR_CHECK(nadir_solver_robust(context, solver, &ball, NULL, &robust, NULL));
         self->result.radius = radius;
         self->result.radius_lower_bound = robust.lower_bound;
         self->result.radius_certified = robust.certified;
     }
-    NADIR_CHECK(nadir_model_create(context, &data, model));
+    NADIR_CHECK(nadir_fit_named_model(context, self->fit, &data, model));
 cleanup:
     nadir_solver_free(solver);
     NADIR_RELEASE(context, deviation, x, alpha);
@@ -234,10 +253,6 @@ cleanup:
 
 static nadir_status give_policy(nadir_context *context, statement *self, const nadir_policy *policy)
 {
-    if (policy->rows != self->problem.model->rows || policy->states != self->problem.model->states) {
-        return nadir_fail(context, NADIR_ERROR_POLICY, "the policy is for %lld rows; the data have %lld",
-                          (long long)policy->rows, (long long)self->problem.model->rows);
-    }
     NADIR_TRY(nadir_policy_create_blank(context, self->problem.model, &self->policy));
     memcpy(self->policy->probabilities, policy->probabilities, (size_t)policy->rows * sizeof(double));
     return NADIR_OK;
@@ -246,11 +261,35 @@ static nadir_status give_policy(nadir_context *context, statement *self, const n
 static nadir_status prepare(nadir_context *context, const nadir_policy *policy, uint64_t seed,
                             statement *self)
 {
-    NADIR_TRY(check(context, self->fit));
+    NADIR_TRY(nadir_return_check(context, self->fit, policy));
     NADIR_TRY(nadir_return_problem_make(context, self->fit, &self->problem));
     NADIR_TRY(nadir_return_measure_make(context, &self->problem, &self->measure));
     NADIR_TRY(policy != NULL ? give_policy(context, self, policy) : choose_policy(context, self, seed));
     return nadir_return_measure_take(context, &self->problem, self->policy, &self->measure);
+}
+
+int64_t nadir_fit_draws(const nadir_fit *fit, int64_t policies)
+{
+    const double level = (1 - fit->options.confidence) / (double)policies;
+    return fit->options.samples > 0 ? fit->options.samples
+                                    : (int64_t)fmin(fmax(10000, tail_draws / level), 1e7);
+}
+
+/* Whether the draws are enough for so many statements to hold together. seeds: three of the context's, whatever is needed. */
+static nadir_status start(nadir_context *context, const nadir_fit *fit, int64_t statements, uint64_t seeds[3])
+{
+    const double level = (1 - fit->options.confidence) / (double)statements;
+    const double risk = draws_risk / (double)statements;
+    const int64_t draws = nadir_fit_draws(fit, statements);
+    for (int i = 0; i < 3; i++) {
+        seeds[i] = nadir_random_next(&context->random);
+    }
+    if (nadir_return_rank(draws, level, risk) < 1) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "%lld draws are too few for a confidence of %g: at least %.0f are needed",
+                          (long long)draws, 1 - level, ceil(log(risk) / log1p(-level)));
+    }
+    return NADIR_OK;
 }
 
 nadir_status nadir_fit_return(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
@@ -262,21 +301,12 @@ nadir_status nadir_fit_return(nadir_context *context, nadir_fit *fit, const nadi
         .chosen = policy == NULL,
         .level = 1 - fit->options.confidence,
         .result = {.size = sizeof run.result, .weight = NAN, .radius = NAN, .radius_lower_bound = NAN}};
-    uint64_t seeds[4];
+    uint64_t seeds[3];
     nadir_model *made = NULL;
     const double begun = nadir_clock_seconds();
-    for (int i = 0; i < 4; i++) {
-        seeds[i] = nadir_random_next(&context->random);
-    }
-    const double enough = fmin(fmax(10000, 5 * tail_draws / run.level), 1e7);
-    run.result.draws = fit->options.samples > 0 ? fit->options.samples : (int64_t)enough;
-    if (nadir_return_rank(run.result.draws, run.level, draws_risk) < 1) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                          "%lld draws are too few for a confidence of %g: at least %.0f are needed",
-                          (long long)run.result.draws, fit->options.confidence,
-                          ceil(log(draws_risk) / log1p(-run.level)));
-    }
-    NADIR_CHECK(prepare(context, policy, seeds[3], &run));
+    NADIR_TRY(start(context, fit, 1, seeds));
+    run.result.draws = nadir_fit_draws(fit, 1);
+    NADIR_CHECK(prepare(context, policy, seeds[2], &run));
     run.result.nominal_return = run.measure.J;
     run.result.deviation = sqrt(run.measure.f);
     run.result.seconds_policy = nadir_clock_seconds() - begun;
@@ -305,132 +335,154 @@ cleanup:
     return status;
 }
 
-/* ---- More data ----------------------------------------------------------------------------------------- */
+nadir_status nadir_fit_ties(nadir_context *context, nadir_fit *fit, const nadir_policy *policy, double weight,
+                            unsigned char *tied)
+{
+    nadir_status status = NADIR_OK;
+    statement run = {.fit = fit};
+    const nadir_model *model = fit->nominal;
+    int32_t *of_states = NULL;
+    bool *rivals = NULL;
+    NADIR_TRY(nadir_return_check(context, fit, policy));
+    NADIR_CHECK(nadir_return_problem_make(context, fit, &run.problem));
+    NADIR_CHECK(nadir_return_measure_make(context, &run.problem, &run.measure));
+    NADIR_CHECK(nadir_return_measure_take(context, &run.problem, policy, &run.measure));
+    NADIR_NEW(context, of_states, model->states);
+    NADIR_NEW(context, rivals, model->rows);
+    (void)nadir_return_ties(&run.problem, policy, &run.measure, weight, of_states, rivals);
+    for (int64_t state = 0; state < model->states; state++) {
+        int64_t most = model->state_rows[state];
+        for (int64_t row = most; row < model->state_rows[state + 1]; row++) {
+            most = policy->probabilities[row] > policy->probabilities[most] ? row : most;
+            tied[row] = rivals[row];
+        }
+        tied[most] = 0;
+    }
+cleanup:
+    NADIR_RELEASE(context, of_states, rivals);
+    clear(context, &run);
+    return status;
+}
+
+/* ---- Several policies -------------------------------------------------------------------------------- */
+
+typedef struct comparison {
+    statement run; /* of one policy after the other */
+    int64_t count;
+    const nadir_policy *const *policies;
+    double *returns; /* [count * draws] */
+    double *error;   /* [count] of each return */
+    double *scratch; /* [draws] */
+} comparison;
+
+/* A lower bound on the return of policy i, less that of j unless j < 0, that holds together with `statements` - 1
+ * others: the quantile of its draws, less what these may be off. */
+static double bound(const comparison *self, int64_t i, int64_t j, int64_t statements)
+{
+    const int64_t draws = self->run.result.draws;
+    const double level = self->run.level / (double)statements;
+    const double risk = draws_risk / (double)statements;
+    if (j >= 0 && same_policy(self->policies[i], self->policies[j])) {
+        return 0;
+    }
+    for (int64_t k = 0; k < draws; k++) {
+        self->scratch[k] = self->returns[i * draws + k] - (j < 0 ? 0 : self->returns[j * draws + k]);
+    }
+    return nadir_order_statistic(draws, self->scratch, nadir_return_rank(draws, level, risk)) -
+           self->error[i] - (j < 0 ? 0 : self->error[j]);
+}
+
+static nadir_status draw_each(nadir_context *context, comparison *self, uint64_t seed, double *nominal)
+{
+    statement *run = &self->run;
+    for (int64_t i = 0; i < self->count; i++) {
+        NADIR_TRY(nadir_return_check(context, run->fit, self->policies[i]));
+        NADIR_TRY(nadir_return_measure_take(context, &run->problem, self->policies[i], &run->measure));
+        nominal[i] = run->measure.J;
+        self->error[i] = draws_tolerance * sqrt(run->measure.f);
+        NADIR_TRY(draw(context, run, self->policies[i], run->result.draws, seed, NULL, NULL,
+                       self->returns + i * run->result.draws));
+    }
+    return NADIR_OK;
+}
 
 /*
- * The penalty is about z sqrt(f), f the sum of w^2 / (N + A + 1), w^2 = x^2 U (N + A + 1). B visits more are best where
- * N + A + 1 + m is proportional to w in all rows that get any.
+ * P(another than the best is called the best) <= the level: that needs one of count - 1 policies to be shown better than
+ * the best, each with a probability of at most level / (count - 1).
  */
-
-/* Visits of each row at a level of (N + A + 1 + m) / w; the sum. more: [rows] */
-static double fill_to(const nadir_return_problem *problem, const double *w, double level, double *more)
+static void compare(const comparison *self, const double *nominal, nadir_fit_comparison *made,
+                    double *guaranteed, double *together, double *lead, double *lower)
 {
-    double sum = 0;
-    for (int64_t row = 0; row < problem->model->rows; row++) {
-        more[row] = problem->shrink[row] > 0 ? fmax(level * w[row] - 1 / problem->shrink[row], 0) : 0;
-        sum += more[row];
+    const int64_t count = self->count;
+    const int64_t others = count > 1 ? count - 1 : 1;
+    for (int64_t i = 1; i < count; i++) {
+        made->best = nominal[i] > nominal[made->best] ? i : made->best;
     }
-    return sum;
-}
-
-/* f with so many more visits. */
-static double variance_after(const nadir_return_problem *problem, const double *w, const double *more)
-{
-    double f = 0;
-    for (int64_t row = 0; row < problem->model->rows; row++) {
-        f += problem->shrink[row] > 0 ? w[row] * w[row] / (1 / problem->shrink[row] + more[row]) : 0;
-    }
-    return f;
-}
-
-/* Whether a level shares out `visits`, or, where that is NaN, lowers f to `wanted`. */
-static bool is_enough(const nadir_return_problem *problem, const double *w, double level, double visits,
-                      double wanted, double *more)
-{
-    const double sum = fill_to(problem, w, level, more);
-    return isnan(visits) ? variance_after(problem, w, more) <= wanted : sum >= visits;
-}
-
-/* The visits of each row at the least level that is enough. */
-static void share_out(const nadir_return_problem *problem, const double *w, double visits, double wanted,
-                      double *more)
-{
-    double low = 0;
-    double high = 1;
-    while (high < 1e300 && !is_enough(problem, w, high, visits, wanted, more)) {
-        low = high;
-        high *= 4;
-    }
-    while (high > 1e-300 && is_enough(problem, w, high / 4, visits, wanted, more)) {
-        high /= 4;
-    }
-    for (int i = 0; i < 100; i++) {
-        const double middle = (low + high) / 2;
-        const bool enough = is_enough(problem, w, middle, visits, wanted, more);
-        high = enough ? middle : high;
-        low = enough ? low : middle;
-    }
-    (void)fill_to(problem, w, high, more);
-}
-
-/* Predictions for as many visits of every row with data, and for more of the same. more: scratch. */
-static void compare_sharing(const nadir_return_problem *problem, const double *w, double f, double *more,
-                            nadir_fit_more_result *result)
-{
-    const double *visits = problem->fit->evidence.visits;
-    double rows = 0;
-    double total = 0;
-    for (int64_t row = 0; row < problem->model->rows; row++) {
-        rows += problem->shrink[row] > 0 ? 1 : 0;
-        total += problem->shrink[row] > 0 ? visits[row] : 0;
-    }
-    for (int64_t row = 0; row < problem->model->rows; row++) {
-        more[row] = result->visits / fmax(rows, 1);
-    }
-    result->penalty_even = result->penalty * sqrt(variance_after(problem, w, more) / f);
-    for (int64_t row = 0; row < problem->model->rows; row++) {
-        more[row] = result->visits * visits[row] / total;
-    }
-    result->penalty_as_before = result->penalty * sqrt(variance_after(problem, w, more) / f);
-}
-
-/* w of every row, and its share of f. */
-static void weigh(const statement *self, double *w, double *share)
-{
-    const nadir_model *model = self->problem.model;
-    for (int64_t state = 0; state < model->states; state++) {
-        for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
-            const double x = self->measure.d[state] * self->policy->probabilities[row];
-            const double shrink = self->problem.shrink[row];
-            w[row] = shrink > 0 ? x * sqrt(self->measure.U[row] / shrink) : 0;
-            share[row] = x * x * self->measure.U[row] / self->measure.f;
+    made->decided = count > 1;
+    for (int64_t i = 0; i < count; i++) {
+        const double ahead = bound(self, made->best, i, others);
+        made->decided = made->decided && (i == made->best || ahead > 0);
+        if (lead != NULL) {
+            lead[i] = ahead;
+        }
+        if (guaranteed != NULL) {
+            guaranteed[i] = bound(self, i, -1, 1);
+        }
+        if (together != NULL) {
+            together[i] = bound(self, i, -1, count);
+        }
+        for (int64_t j = 0; lower != NULL && j < count; j++) {
+            lower[i * count + j] = bound(self, i, j, 1);
         }
     }
 }
 
-nadir_status nadir_fit_more(nadir_context *context, nadir_fit *fit, const nadir_policy *policy,
-                            const nadir_fit_return_result *found, double visits, double penalty,
-                            nadir_fit_more_result *result, double *more, double *share)
+nadir_status nadir_fit_compare(nadir_context *context, nadir_fit *fit, int64_t count,
+                               const nadir_policy *const *policies, nadir_fit_comparison *result,
+                               double *nominal, double *guaranteed, double *together, double *lead,
+                               double *lower, double *returns)
 {
     nadir_status status = NADIR_OK;
-    statement run = {.fit = fit};
-    nadir_fit_more_result made = {.size = sizeof made, .penalty = found->nominal_return - found->guaranteed};
-    double *w = NULL;
-    double *scratch = NULL;
-    if (!(isnan(visits) ? penalty > 0 && isfinite(penalty) : visits >= 0 && isfinite(visits))) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
-                          "more data: expected a number of visits, 0 or more, or a penalty above 0");
+    comparison self = {.run = {.fit = fit, .level = 1 - fit->options.confidence},
+                       .count = count,
+                       .policies = policies,
+                       .returns = returns};
+    statement *run = &self.run;
+    nadir_fit_comparison made = {.size = sizeof made};
+    double *means = NULL;
+    uint64_t seeds[3];
+    if (count < 1 || policies == NULL) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "no policy is given to compare");
     }
-    NADIR_CHECK(prepare(context, policy, 0, &run));
-    NADIR_NEW(context, w, run.problem.model->rows);
-    NADIR_NEW(context, scratch, run.problem.model->rows);
-    if (!(run.measure.f > 0)) {
-        NADIR_CHECK(
-            nadir_fail(context, NADIR_ERROR_ILL_POSED, "the return is known: no data make it better known"));
+    NADIR_TRY(nadir_return_check(context, fit, policies[0]));
+    NADIR_TRY(start(context, fit, count, seeds));
+    made.draws = run->result.draws = nadir_fit_draws(fit, count);
+    NADIR_CHECK(nadir_return_problem_make(context, fit, &run->problem));
+    NADIR_CHECK(nadir_return_measure_make(context, &run->problem, &run->measure));
+    NADIR_NEW(context, means, count);
+    NADIR_NEW(context, self.error, count);
+    NADIR_NEW(context, self.scratch, made.draws);
+    if (returns == NULL) {
+        NADIR_NEW(context, run->returns, count * made.draws);
+        self.returns = run->returns;
     }
-    weigh(&run, w, share);
-    const double ratio = penalty / made.penalty;
-    share_out(&run.problem, w, visits, run.measure.f * ratio * ratio, more);
-    for (int64_t row = 0; row < run.problem.model->rows; row++) {
-        made.visits += more[row];
+    const double begun = nadir_clock_seconds();
+    NADIR_CHECK(draw_each(context, &self, seeds[0], means));
+    made.seconds_draws = nadir_clock_seconds() - begun;
+    compare(&self, means, &made, guaranteed, together, lead, lower);
+    if (nominal != NULL) {
+        memcpy(nominal, means, (size_t)count * sizeof *means);
     }
-    made.penalty_told = made.penalty * sqrt(variance_after(&run.problem, w, more) / run.measure.f);
-    compare_sharing(&run.problem, w, run.measure.f, scratch, &made);
+    NADIR_CHECK(describe(context, run));
+    made.confidence = run->result.confidence;
+    made.monte_carlo_confidence = run->result.monte_carlo_confidence;
+    made.behaviour_return = run->result.behaviour_return;
+    made.reward_deviation = run->result.reward_deviation;
     if (!nadir_result_copy(result, &made, sizeof made)) {
         status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the result is not set");
     }
 cleanup:
-    NADIR_RELEASE(context, w, scratch);
-    clear(context, &run);
+    NADIR_RELEASE(context, means, self.error, self.scratch);
+    clear(context, run);
     return status;
 }

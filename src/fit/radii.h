@@ -28,26 +28,6 @@ double nadir_concentration_gather(const nadir_evidence *evidence, double norm, c
 /* About E|P_sa - m_sa|_p of a row of which only the number of visits is known: what it is at most. */
 double nadir_concentration_deviation(const nadir_evidence *evidence, double norm, int64_t row);
 
-/* ---- Random variates --------------------------------------------------------------------------------- */
-
-/*
- * The same stream gives the same bits on one machine whatever the number of threads. Powers and logarithms are
- * those of the C library: the last bit may differ between platforms.
- */
-
-/* Gamma with this shape > 0 and scale 1. Shapes far below 1 may give 0, where the variate is below the
- * smallest double. */
-double nadir_gamma_variate(nadir_random *random, double shape);
-
-/* How many of `count` trials succeed, each with probability p. */
-int64_t nadir_binomial_variate(nadir_random *random, int64_t count, double p);
-
-/* Breaks a stick of length 1 into `count` pieces that are symmetric Dirichlet with concentration `each`, in
- * size-biased order, until the rest of the stick is shorter than `least`. pieces: [count]. Returns how many
- * were made; *rest is what is left for the others. */
-int64_t nadir_stick_pieces(nadir_random *random, int64_t count, double each, double least, double *pieces,
-                           double *rest);
-
 /* ---- Quantiles --------------------------------------------------------------------------------------- */
 
 /* The k-th smallest of the values, 1 <= k <= count; puts them in another order. */

@@ -37,6 +37,9 @@ nadir_status nadir_return_problem_make(nadir_context *context, const nadir_fit *
                                        nadir_return_problem *problem);
 void nadir_return_problem_clear(nadir_context *context, nadir_return_problem *problem);
 
+/* What entry i of a row of the mean kernel pays. */
+double nadir_return_pays(const nadir_model *model, int64_t row, const nadir_row *entries, int64_t i);
+
 /* A policy on the mean kernel. */
 typedef struct nadir_return_measure {
     double J, f;
@@ -71,9 +74,18 @@ nadir_status nadir_return_behaviour(nadir_context *context, const nadir_return_p
 typedef struct nadir_return_draws {
     int64_t count;
     uint64_t seed;
-    bool cautious;    /* no prior, and half a visit to the successor with the lowest y */
-    double tolerance; /* of each return, relative to the deviation sqrt(f) */
+    const int32_t *worst_of; /* [states] NULL: of the posterior; else cautious ones, see below */
+    const bool *tied;        /* [rows] rows that could have been chosen; NULL: all are known equally well */
+    double tolerance;        /* of each return, relative to the deviation sqrt(f) */
 } nadir_return_draws;
+
+/*
+ * Cautious draws answer for a policy that was chosen on the data. If luck alone chose among k rows, what was chosen is the
+ * luckiest of k: so each row of a state is the worst of k draws, by the values of the mean kernel. Where a rival is better
+ * known, with a deviation of only a share of the row's, the draw that stands for it counts for that share: a row that is
+ * little known was chosen because it was lucky, where the others can hardly have been. Such draws have no prior, but up to
+ * half a visit more of each row, at its successor with the lowest y. First order, measured, no theorem; docs/fit.md.
+ */
 
 /* The returns of a policy under kernels of the posterior: returns, [count]. Each is known to the tolerance. The same
  * bits with any number of threads; the draws of a row depend on seed and row alone, not on the policy. */
@@ -83,6 +95,9 @@ nadir_status nadir_return_draw(nadir_context *context, const nadir_return_proble
 
 /* ---- What is promised -------------------------------------------------------------------------------- */
 
+/* Whether the fit, and the policy (or NULL), are such that a return can be promised. */
+nadir_status nadir_return_check(nadir_context *context, const nadir_fit *fit, const nadir_policy *policy);
+
 /* The largest k such that the k-th smallest of `count` draws is above the quantile of `level` with a probability of at
  * most `risk`: P(Bin(count, level) <= k - 1) <= risk. 0: there is none. */
 int64_t nadir_return_rank(int64_t count, double level, double risk);
@@ -91,11 +106,11 @@ int64_t nadir_return_rank(int64_t count, double level, double risk);
 double nadir_normal_tail(double z);
 double nadir_normal_quantile(double tail);
 
-/* What choosing among rows that cannot be told apart costs: the level at which a quantile of one policy is to be
- * taken. *ties: rows that could have been chosen as well. */
-nadir_status nadir_return_price(nadir_context *context, const nadir_return_problem *problem,
-                                const nadir_policy *policy, const nadir_return_measure *measure, double z,
-                                double level, uint64_t seed, double *level_used, double *z_used,
-                                int64_t *ties);
+/* Of how many rows what a policy takes may be the luckiest: tied, [states]. k rows of a state, those that the policy takes
+ * included, cannot be told apart from those; a policy that takes m of them evenly has chosen each among k - m + 1, m being
+ * 1 / (sum of pi^2), rounded down. z is the weight of the deviation with which the policy was chosen. Returns how many rows
+ * could have been chosen besides, the sum of k - 1; rivals, [rows]: which cannot be told apart. */
+int64_t nadir_return_ties(const nadir_return_problem *problem, const nadir_policy *policy,
+                          const nadir_return_measure *measure, double z, int32_t *tied, bool *rivals);
 
 #endif

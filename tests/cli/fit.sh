@@ -144,7 +144,7 @@ expect_out "--successors"
 run fit log.csv --discount 0.95 --successors possible.csv --out explain.npz --policy-out chosen.csv --more 500 --json
 expect_status 0
 for key in guarantee guaranteed grounds posterior_bound nominal_return penalty deviation behaviour_return level_used weight ties \
-    draws monte_carlo_confidence extrapolated rows_barred reward_deviation policy policy_out model radius lower_bound certified \
+    draws monte_carlo_confidence rows_barred reward_deviation policy policy_out model radius lower_bound certified \
     more visits penalty_told penalty_even penalty_as_before share seconds; do
     expect_out "\"$key\": "
 done

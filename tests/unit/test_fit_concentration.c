@@ -3,6 +3,7 @@
 #include "support/support.h"
 
 #include "fit/radii.h"
+#include "fit/variates.h"
 
 #include <math.h>
 

@@ -3,12 +3,15 @@
  * data against simulations. */
 #include "support/support.h"
 
+#include "fit/kernel_draws.h"
 #include "fit/radii.h"
 #include "fit/returns.h"
 #include "model/policy.h"
+#include "support/generated.h"
 #include "support/scarce.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +49,8 @@ static nadir_fit *make_fit(nadir_context *context, const shape *asked, uint64_t 
                                                      : s; /* the isolated ones stay */
                 for (int64_t i = 0; i < (asked->noise > 0 ? times : 1); i++) {
                     const nadir_data_row row = {
-                        .there = 1U << NADIR_DATA_REWARD | 1U << NADIR_DATA_COUNT,
+                        .there =
+                            1U << NADIR_DATA_SUCCESSOR | 1U << NADIR_DATA_REWARD | 1U << NADIR_DATA_COUNT,
                         .state = s,
                         .action = a,
                         .successor = to,
@@ -209,11 +213,12 @@ static void end_draws(nadir_context *context, drawn *made, nadir_fit *fit)
     nadir_fit_free(fit);
 }
 
-static double *take(nadir_context *context, const drawn *from, int64_t count, bool cautious, double tolerance)
+static double *take(nadir_context *context, const drawn *from, int64_t count, const int32_t *worst_of,
+                    double tolerance)
 {
     double *returns = calloc((size_t)count, sizeof *returns);
     const nadir_return_draws draws = {
-        .count = count, .seed = 5, .cautious = cautious, .tolerance = tolerance};
+        .count = count, .seed = 5, .worst_of = worst_of, .tolerance = tolerance};
     assert_ok(context,
               nadir_return_draw(context, &from->problem, from->policy, &from->measure, &draws, returns));
     return returns;
@@ -221,7 +226,8 @@ static double *take(nadir_context *context, const drawn *from, int64_t count, bo
 
 /* One state that stays with probability p or goes to one that pays 0 for ever: J = 1 / (1 - gamma p), and the
  * posterior of p is a beta distribution: with prior weight 1 + 2 visits of 4, Beta(3, 3), whose distribution function
- * is 10 p^3 - 15 p^4 + 6 p^5. Cautious draws: Beta(2, 2.5), by its moments. */
+ * is 10 p^3 - 15 p^4 + 6 p^5. Cautious draws of the one row have half a visit more: Beta(2, 2.5), 1 - q^2.5 (3.5 - 2.5 q),
+ * q = 1 - p, and the worse of two of them. */
 static void test_exact_distribution(void **state)
 {
     nadir_context *context = *state;
@@ -236,26 +242,117 @@ static void test_exact_distribution(void **state)
                     "state,action,next_state,reward\n0,0,0,1\n0,0,1,1\n0,0,0,1\n0,0,1,1\n1,0,1,0\n");
     assert_ok(context, nadir_fit_read(context, "two.csv", &settings, &fit));
     drawn from = start_draws(context, fit);
-    double *returns = take(context, &from, count, false, 1e-6);
-    double *cautious = take(context, &from, count, true, 1e-6);
-    double mean = 0;
-    for (int k = 0; k < count; k++) {
-        const double p = (1 - 1 / cautious[k]) / 0.9;
-        mean += p / count;
+    static const int32_t ones[] = {1, 1};
+    static const int32_t twos[] = {2, 2};
+    static const int32_t *const worst_of[] = {NULL, ones, twos};
+    for (int how = 0; how < 3; how++) {
+        double *returns = take(context, &from, count, worst_of[how], 1e-6);
+        for (int i = 1; i < 10; i++) {
+            int below = 0;
+            for (int k = 0; k < count; k++) {
+                below += (1 - 1 / returns[k]) / 0.9 < 0.1 * i ? 1 : 0;
+            }
+            const double p = 0.1 * i;
+            const double single =
+                how == 0 ? p * p * p * (10 - 15 * p + 6 * p * p) : 1 - pow(1 - p, 2.5) * (1 + 2.5 * p);
+            const double exact = how == 2 ? 1 - (1 - single) * (1 - single) : single;
+            assert_that(fabs(below / (double)count - exact) < 5 * sqrt(0.25 / count),
+                        "kind %d, below %g: %d of %d, not %g", how, p, below, count, exact);
+        }
+        free(returns);
     }
-    assert_that(fabs(mean - 2 / 4.5) < 6 * sqrt(2 * 2.5 / (4.5 * 4.5 * 5.5) / count), "mean %g", mean);
+    end_draws(context, &from, fit);
+}
+
+/* Two states as above that begin as often: each has half of the variance. The largest of two normal variates has the
+ * variance 1 - 1/pi, that of three 1 + sqrt(3)/(2 pi) - 9/(4 pi). */
+static void test_caution(void **state)
+{
+    const double variances[] = {1, 1 - 1 / M_PI, 1 + sqrt(3) / (2 * M_PI) - 9 / (4 * M_PI)};
+    nadir_context *context = *state;
+    nadir_fit *fit = NULL;
+    nadir_fit_settings settings;
+    nadir_fit_settings_default(&settings);
+    settings.discount = 0.9;
+    settings.successors = "seen";
+    test_write_file("pair.csv",
+                    "state,action,next_state,reward\n0,0,0,1\n0,0,2,1\n0,0,0,1\n1,0,1,1\n1,0,2,1\n1,0,1,1\n"
+                    "2,0,2,0\n");
+    assert_ok(context, nadir_fit_read(context, "pair.csv", &settings, &fit));
+    drawn from = start_draws(context, fit);
+    for (int32_t k = 1; k <= 3; k++) {
+        const int32_t worst_of[] = {k, k, 1};
+        const nadir_return_draws draws = {.count = 8, .worst_of = worst_of, .tolerance = 1e-3};
+        nadir_draw_plan plan = {
+            .context = context, .problem = &from.problem, .measure = &from.measure, .draws = &draws};
+        assert_ok(context, nadir_draw_plan_make(from.policy->probabilities, &plan));
+        for (int64_t i = 0; i < 2; i++) {
+            const int64_t first = plan.rows[i].first;
+            const double v = variances[k - 1];
+            assert_that(plan.columns[first + 1] == 2 && plan.shapes[first] == 2, "entries of row %lld",
+                        (long long)i);
+            assert_close(plan.shapes[first + 1], 1 + 0.5 * (1 - v + 0.5 * v), 1e-9);
+        }
+        nadir_draw_plan_clear(context, &plan);
+    }
+    end_draws(context, &from, fit);
+}
+
+/* The distribution function of Beta(2, 2.5), outside of [0, 1] too. */
+static double beta_below(double p)
+{
+    return p <= 0 ? 0 : p >= 1 ? 1 : 1 - pow(1 - p, 2.5) * (1 + 2.5 * p);
+}
+
+/* A state as in test_exact_distribution with three rows, of 4, 4 and 400 visits. The first is taken: it is as lucky as the
+ * luckier of two, and luckier than the third, whose deviation is a small share of its own. */
+static void test_better_known_rivals(void **state)
+{
+    enum { STEPS = 4000 };
+    nadir_context *context = *state;
+    const int count = test_often(20000);
+    const int32_t three[] = {3, 1};
+    const bool tied[] = {true, true, true, true};
+    nadir_fit *fit = NULL;
+    nadir_fit_settings settings;
+    nadir_fit_settings_default(&settings);
+    settings.discount = 0.9;
+    settings.successors = "seen";
+    settings.initial = "0";
+    settings.ragged = true;
+    test_write_file("three.csv",
+                    "state,action,next_state,count,reward\n0,0,0,2,1\n0,0,1,2,1\n0,1,0,2,1\n0,1,1,2,1\n"
+                    "0,2,0,200,1\n0,2,1,200,1\n1,0,1,1,0\n");
+    assert_ok(context, nadir_fit_read(context, "three.csv", &settings, &fit));
+    drawn from = start_draws(context, fit);
+    for (int64_t row = 0; row < 3; row++) {
+        from.policy->probabilities[row] = row == 0 ? 1 : 0;
+    }
+    assert_ok(context, nadir_return_measure_take(context, &from.problem, from.policy, &from.measure));
+    const double ratio = sqrt(from.measure.U[2] / from.measure.U[0]);
+    const nadir_return_draws draws = {
+        .count = count, .seed = 5, .worst_of = three, .tied = tied, .tolerance = 1e-6};
+    double *returns = calloc((size_t)count, sizeof *returns);
+    assert_ok(context,
+              nadir_return_draw(context, &from.problem, from.policy, &from.measure, &draws, returns));
+    const double mean = 2 / 4.5;
+    double exact[STEPS + 1] = {0};
+    for (int i = 0; i < STEPS; i++) { /* the worse of two at p, times that the third was less lucky */
+        const double p = (i + 0.5) / STEPS;
+        const double density = p * pow(1 - p, 1.5) * (1 - beta_below(p));
+        exact[i + 1] = exact[i] + density * (1 - beta_below(mean - (mean - p) / ratio));
+    }
+    assert_that(ratio > 0.05 && ratio < 0.2, "ratio %g", ratio);
     for (int i = 1; i < 10; i++) {
         int below = 0;
         for (int k = 0; k < count; k++) {
             below += (1 - 1 / returns[k]) / 0.9 < 0.1 * i ? 1 : 0;
         }
-        const double p = 0.1 * i;
-        const double exact = p * p * p * (10 - 15 * p + 6 * p * p);
-        assert_that(fabs(below / (double)count - exact) < 5 * sqrt(0.25 / count),
-                    "below %g: %d of %d, not %g", p, below, count, exact);
+        const double share = exact[STEPS / 10 * i] / exact[STEPS];
+        assert_that(fabs(below / (double)count - share) < 5 * sqrt(0.25 / count) + 1e-3,
+                    "below %g: %d of %d, not %g", 0.1 * i, below, count, share);
     }
     free(returns);
-    free(cautious);
     end_draws(context, &from, fit);
 }
 
@@ -275,7 +372,7 @@ static void test_noise(void **state)
                     "state,action,next_state,reward\n0,0,0,0\n0,0,0,1\n0,0,0,2\n0,0,0,3\n0,0,0,4\n");
     assert_ok(context, nadir_fit_read(context, "one.csv", &settings, &fit));
     drawn from = start_draws(context, fit);
-    double *returns = take(context, &from, count, false, 1e-6);
+    double *returns = take(context, &from, count, NULL, 1e-6);
     double mean = 0;
     double square = 0;
     for (int k = 0; k < count; k++) {
@@ -291,15 +388,21 @@ static void test_noise(void **state)
     end_draws(context, &from, fit);
 }
 
-/* Elimination, iteration and the library's solver give the same returns; threads change no bit. */
-static void test_solvers(void **state)
+/* Elimination, iteration and the library's solver give the same returns; threads change no bit. Two successors a row mix
+ * too slowly for sweeps. */
+static void check_solvers(nadir_context *context, int64_t branch, const int32_t *worst_of)
 {
-    nadir_context *context = *state;
     nadir_context *threads = test_context_threads(2);
     const int count = 67;
-    static const shape shapes[2] = {
-        {.states = 46, .actions = 2, .branch = 3, .visits = 6, .landing = true},
-        {.states = 46, .actions = 2, .branch = 3, .visits = 6, .landing = true, .isolated = 4}};
+    const shape shapes[2] = {
+        {.states = 46, .actions = 2, .branch = branch, .visits = 6, .landing = true, .discount = 0.99},
+        {.states = 46,
+         .actions = 2,
+         .branch = branch,
+         .visits = 6,
+         .landing = true,
+         .isolated = 4,
+         .discount = 0.99}};
     double *returns[4];
     double deviation = 0;
     for (int i = 0; i < 4; i++) {
@@ -308,7 +411,7 @@ static void test_solvers(void **state)
         drawn from = start_draws(use, fit);
         deviation = sqrt(from.measure.f);
         returns[i] =
-            take(use, &from, count, false, i == 2 ? 0 : 1e-6); /* none is within 0: all by the library */
+            take(use, &from, count, worst_of, i == 2 ? 0 : 1e-6); /* none is within 0: all by the library */
         end_draws(use, &from, fit);
     }
     for (int k = 0; k < count; k++) {
@@ -325,6 +428,17 @@ static void test_solvers(void **state)
     nadir_context_free(threads);
 }
 
+static void test_solvers(void **state)
+{
+    int32_t worst_of[50];
+    for (int i = 0; i < 50; i++) {
+        worst_of[i] = 1 + i % 3;
+    }
+    check_solvers(*state, 3, NULL);
+    check_solvers(*state, 4, worst_of);
+    check_solvers(*state, 2, NULL);
+}
+
 /* With much data the draws have mean J and deviation sqrt(f); where all states are possible too. */
 static void test_first_order(void **state)
 {
@@ -337,7 +451,8 @@ static void test_first_order(void **state)
         nadir_fit *fit = make_fit(context, &shapes[i], 21);
         drawn from = start_draws(context, fit);
         for (int cautious = 0; cautious < (i == 0 ? 2 : 1); cautious++) {
-            double *returns = take(context, &from, count, cautious == 1, 1e-6);
+            const int32_t ones[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+            double *returns = take(context, &from, count, cautious == 1 ? ones : NULL, 1e-6);
             double mean = 0;
             double square = 0;
             for (int k = 0; k < count; k++) {
@@ -379,34 +494,129 @@ static void test_ranks(void **state)
     assert_that(fabs(nadir_normal_tail(2) - 0.022750131948179195) < 1e-15, "tail");
 }
 
-/* n states with two rows of the same data each: z' of a sum of maxima of two normals. */
-static void test_price(void **state)
+/* Forty states with two rows each: far apart, at the limit of three deviations of the difference, barred. */
+static void test_ties(void **state)
 {
     nadir_context *context = *state;
     nadir_fit *fit = make_fit(context, &(shape){.states = 40, .actions = 2, .branch = 2, .visits = 8}, 31);
     drawn from = start_draws(context, fit);
-    double level;
-    double z;
-    int64_t ties;
+    int32_t tied[40];
+    bool rivals[80];
     for (int64_t row = 0; row < 80; row++) {
-        from.measure.Q[row] = row % 2 == 0 ? 1 : -1e9; /* far apart: no price */
-        from.measure.U[row] = 4;
+        from.measure.U[row] = row % 2 == 0 ? 9 : 16;
         from.policy->probabilities[row] = row % 2 == 0 ? 1 : 0;
-        from.measure.d[row / 2] = 1;
+        from.measure.d[row / 2] = 2;
     }
-    assert_ok(context, nadir_return_price(context, &from.problem, from.policy, &from.measure, 1, 0.05, 3,
-                                          &level, &z, &ties));
-    assert_that(ties == 0 && level == 0.05, "%lld ties, level %g", (long long)ties, level);
-    for (int64_t row = 0; row < 80; row++) {
-        from.measure.Q[row] = 1;
+    for (int near = 0; near < 2; near++) {
+        for (int64_t row = 0; row < 80; row++) {
+            from.measure.Q[row] = row % 2 == 0 ? 0 : near == 1 ? -14.9 : -15.1;
+        }
+        const int64_t ties = nadir_return_ties(&from.problem, from.policy, &from.measure, 0, tied, rivals);
+        assert_that(ties == 40 * near && tied[0] == 1 + near && tied[39] == 1 + near, "%lld ties",
+                    (long long)ties);
+        assert_that(rivals[78] && rivals[79] == (near == 1), "rivals of %d", near);
     }
-    assert_ok(context, nadir_return_price(context, &from.problem, from.policy, &from.measure, 0, 0.05, 3,
-                                          &level, &z, &ties));
-    const double expected = sqrt(40 / M_PI) + 1.645 * sqrt(1 - 1 / M_PI);
-    assert_that(ties == 40 && fabs(z - expected) < 0.1, "%lld ties, z %g, not %g", (long long)ties, z,
-                expected);
-    assert_that(fabs(level / nadir_normal_tail(z) - 1) < 1e-12, "level %g", level);
+    from.problem.taken[1] = false;
+    assert_int_equal(nadir_return_ties(&from.problem, from.policy, &from.measure, 0, tied, rivals), 39);
+    /* with z the scores are Q - z d U / (2 sqrt(f)): 7 deviations less for the other row at sqrt(f) = 2, z = 2 */
+    from.problem.taken[1] = true;
+    from.measure.f = 4;
+    assert_int_equal(nadir_return_ties(&from.problem, from.policy, &from.measure, 2, tied, rivals), 0);
+    /* both taken: they are tied, whatever their worth; evenly, nothing was chosen */
+    from.policy->probabilities[0] = from.policy->probabilities[1] = 0.5;
+    from.policy->probabilities[2] = 0.6;
+    from.policy->probabilities[3] = 0.4;
+    from.measure.Q[1] = from.measure.Q[3] = -1e9;
+    assert_int_equal(nadir_return_ties(&from.problem, from.policy, &from.measure, 2, tied, rivals), 2);
+    assert_that(tied[0] == 1 && tied[1] == 2 && tied[2] == 1, "%d, %d, %d", tied[0], tied[1], tied[2]);
     end_draws(context, &from, fit);
+}
+
+/* ---- Several policies ---- */
+
+enum { COMPARED = 4 };
+
+/* The bound from its definition: the largest value that is above the quantile of the draws with a probability of at most
+ * the risk; at most what returns may be off apart. */
+static void check_bound(int64_t draws, const double *x, const double *y, int64_t statements, double error,
+                        double bound)
+{
+    double *values = malloc((size_t)draws * sizeof *values);
+    assert_non_null(values);
+    for (int64_t k = 0; k < draws; k++) {
+        values[k] = x[k] - (y != NULL ? y[k] : 0);
+    }
+    const double level = 0.05 / (double)statements;
+    const int64_t rank = nadir_return_rank(draws, level, 0.01 / (double)statements);
+    const double quantile = nadir_order_statistic(draws, values, rank);
+    assert_that(bound <= quantile && bound >= quantile - error, "%g for %g", bound, quantile);
+    free(values);
+}
+
+/* Each policy as if it were alone, on the same draws; differences from these; equal policies do not differ; what is called
+ * the best. */
+static void test_compare(void **state)
+{
+    nadir_context *context = *state;
+    nadir_random random = test_random(seed + 61);
+    nadir_fit *fit = make_fit(context, &(shape){.states = 9, .actions = 3, .branch = 3, .visits = 12}, 61);
+    nadir_policy *policies[COMPARED];
+    nadir_fit_return_result alone[COMPARED];
+    nadir_fit_comparison found = {.size = sizeof found};
+    double nominal[COMPARED], guaranteed[COMPARED], together[COMPARED], lead[COMPARED];
+    double lower[COMPARED * COMPARED];
+    const nadir_random before = context->random;
+    double error = 0;
+    for (int i = 0; i < COMPARED; i++) {
+        policies[i] = mixed(context, nadir_fit_nominal(fit), &random);
+    }
+    memcpy(policies[3]->probabilities, policies[1]->probabilities, 27 * sizeof(double));
+    for (int i = 0; i < COMPARED; i++) {
+        alone[i] = (nadir_fit_return_result){.size = sizeof alone[i]};
+        context->random = before;
+        assert_ok(context, nadir_fit_return(context, fit, policies[i], &alone[i], NULL, NULL));
+        error = fmax(error, 2.001e-3 * alone[i].deviation);
+    }
+    const int64_t draws = nadir_fit_draws(fit, COMPARED);
+    double *returns = malloc(COMPARED * (size_t)draws * sizeof *returns);
+    assert_non_null(returns);
+    context->random = before;
+    assert_ok(context, nadir_fit_compare(context, fit, COMPARED, (const nadir_policy *const *)policies,
+                                         &found, nominal, guaranteed, together, lead, lower, returns));
+    assert_that(found.draws == draws && draws == alone[0].draws, "%lld draws", (long long)draws);
+    for (int i = 0; i < COMPARED; i++) {
+        const double *x = returns + i * draws;
+        assert_that(guaranteed[i] == alone[i].guaranteed && nominal[i] == alone[i].nominal_return,
+                    "policy %d: %g, alone %g", i, guaranteed[i], alone[i].guaranteed);
+        check_bound(draws, x, NULL, COMPARED, error, together[i]);
+        for (int j = 0; j < COMPARED; j++) {
+            const bool same = i == j || i % 2 + j % 2 == 2;
+            if (same) {
+                assert_that(lower[i * COMPARED + j] == 0, "%d less %d: %g", i, j, lower[i * COMPARED + j]);
+            } else {
+                check_bound(draws, x, returns + j * draws, 1, error, lower[i * COMPARED + j]);
+                assert_that(lower[i * COMPARED + j] <= -lower[j * COMPARED + i], "%d, %d", i, j);
+            }
+        }
+        assert_that(nominal[found.best] >= nominal[i], "%d is better than the best", i);
+    }
+    bool decided = true;
+    for (int i = 0; i < COMPARED; i++) {
+        const bool same = i == found.best || i % 2 + found.best % 2 == 2;
+        if (!same) {
+            check_bound(draws, returns + found.best * draws, returns + i * draws, COMPARED - 1, error,
+                        lead[i]);
+        }
+        decided = decided && (i == found.best || lead[i] > 0);
+    }
+    assert_that(decided == found.decided, "decided: %d", found.decided);
+    free(returns);
+    for (int i = 0; i < COMPARED; i++) {
+        nadir_policy_free(policies[i]);
+    }
+    assert_int_equal(nadir_fit_compare(context, fit, 0, NULL, &found, NULL, NULL, NULL, NULL, NULL, NULL),
+                     NADIR_ERROR_ARGUMENT);
+    nadir_fit_free(fit);
 }
 
 /* ---- The whole ---- */
@@ -431,6 +641,17 @@ static void test_statement(void **state)
     nadir_model_data_default(&view);
     nadir_model_view(model, &view);
     assert_that(view.radius_count == 1 && view.radius[0] == found.radius, "the model has the radius");
+    assert_that(view.promise == NADIR_BALL_OF_RETURN && view.confidence == 0.95 && view.unobserved != NULL,
+                "the model says what its ball is for");
+    /* the rows that are tied are as many as were counted, and none is the one that its state takes most */
+    unsigned char tied[27];
+    int64_t ties = 0;
+    assert_ok(context, nadir_fit_ties(context, fit, policy, found.weight, tied));
+    for (int64_t row = 0; row < 27; row++) {
+        ties += tied[row];
+        assert_that(!tied[row] || policy->probabilities[row] <= 0.5, "row %lld", (long long)row);
+    }
+    assert_int_equal(ties, found.ties);
     /* the same policy from elsewhere: no price, and so no less */
     assert_ok(context, nadir_fit_return(context, fit, policy, &given, NULL, NULL));
     assert_that(given.guaranteed == given.posterior_bound && given.ties == 0 && isnan(given.weight), "given");
@@ -500,6 +721,121 @@ static void test_more(void **state)
     nadir_fit_free(fit);
 }
 
+/* Adds `visits` of each row of the truth, drawn, to the counts. counts: [nonzeros] */
+static void simulate(const nadir_model *truth, const double *visits, nadir_random *random, double *counts)
+{
+    int64_t first = 0;
+    for (int64_t row = 0; row < truth->rows; row++) {
+        const nadir_row entries = nadir_model_row(truth, row);
+        for (int64_t k = 0; k < (int64_t)(visits[row] + 0.5); k++) {
+            double left = nadir_random_uniform(random);
+            int64_t i = 0;
+            while (i + 1 < entries.count && (left -= entries.values[i]) >= 0) {
+                i++;
+            }
+            counts[first + i]++;
+        }
+        first += entries.count;
+    }
+}
+
+static nadir_fit *fit_counts(nadir_context *context, const nadir_model *truth, const double *counts)
+{
+    nadir_fit *fit = NULL;
+    nadir_fit_settings settings;
+    FILE *file = fopen("counts.csv", "w");
+    FILE *list = fopen("list.csv", "w");
+    int64_t first = 0;
+    assert_true(file != NULL && list != NULL);
+    (void)fprintf(file, "state,action,next_state,reward,count\n");
+    (void)fprintf(list, "state,action,next_state\n");
+    for (int64_t row = 0; row < truth->rows; row++) {
+        const nadir_row entries = nadir_model_row(truth, row);
+        const int64_t state = nadir_model_row_state(truth, row);
+        for (int64_t i = 0; i < entries.count; i++) {
+            if (entries.values[i] > 0) {
+                const long long action = (long long)(row - truth->state_rows[state]);
+                const long long to = (long long)nadir_row_column(&entries, i);
+                (void)fprintf(file, "%lld,%lld,%lld,%.17g,%.17g\n", (long long)state, action, to,
+                              truth->rewards[row], counts[first + i]);
+                (void)fprintf(list, "%lld,%lld,%lld\n", (long long)state, action, to);
+            }
+        }
+        first += entries.count;
+    }
+    (void)fclose(file);
+    (void)fclose(list);
+    nadir_fit_settings_default(&settings);
+    settings.discount = truth->discount;
+    settings.frozen_rewards = true;
+    settings.samples = 4000;
+    settings.successors = "list.csv";
+    assert_ok(context, nadir_fit_read(context, "counts.csv", &settings, &fit));
+    return fit;
+}
+
+/* The penalty of a policy after visits beside those of `before`; means of several draws. */
+static double penalty_after(nadir_context *context, const nadir_model *truth, const nadir_policy *policy,
+                            const double *before, const double *visits, nadir_random *random)
+{
+    double counts[128];
+    nadir_fit_return_result found = {.size = sizeof found};
+    assert_true(truth->rows * truth->states <= 128);
+    memcpy(counts, before, sizeof counts);
+    simulate(truth, visits, random, counts);
+    nadir_fit *fit = fit_counts(context, truth, counts);
+    assert_ok(context, nadir_fit_return(context, fit, policy, &found, NULL, NULL));
+    nadir_fit_free(fit);
+    return found.nominal_return - found.posterior_bound;
+}
+
+/* RiverSwim, 100 visits of every row, half as many again: the policy held, what is left of the penalty is within 0.05 of
+ * the prediction, and at most 0.75 times that of even sampling. */
+static void test_more_simulated(void **state)
+{
+    enum { ROWS = 12, SETS = 12 };
+    nadir_context *context = *state;
+    nadir_random random = test_random(seed + 77);
+    nadir_model *truth = NULL;
+    nadir_generate_settings settings;
+    double told = 0;
+    double predicted = 0;
+    double even = 0;
+    nadir_generate_settings_default(&settings);
+    truth = test_generate(context, "riverswim", &settings);
+    assert_int_equal(truth->rows, ROWS);
+    for (int set = 0; set < SETS; set++) {
+        double counts[128] = {0};
+        double visits[ROWS];
+        double share[ROWS];
+        nadir_fit_return_result found = {.size = sizeof found};
+        nadir_fit_more_result more = {.size = sizeof more};
+        nadir_policy *policy = NULL;
+        for (int row = 0; row < ROWS; row++) {
+            visits[row] = 100;
+        }
+        simulate(truth, visits, &random, counts);
+        nadir_fit *fit = fit_counts(context, truth, counts);
+        assert_ok(context, nadir_fit_return(context, fit, NULL, &found, &policy, NULL));
+        assert_ok(context,
+                  nadir_fit_more(context, fit, policy, &found, 50 * ROWS, NAN, &more, visits, share));
+        const double now = found.nominal_return - found.posterior_bound;
+        predicted += more.penalty_told / more.penalty / SETS;
+        told += penalty_after(context, truth, policy, counts, visits, &random) / now / SETS;
+        for (int row = 0; row < ROWS; row++) {
+            visits[row] = 50;
+        }
+        even += penalty_after(context, truth, policy, counts, visits, &random) / now / SETS;
+        nadir_policy_free(policy);
+        nadir_fit_free(fit);
+    }
+    print_message("left of the penalty: %.3f as told, %.3f predicted, %.3f evenly (seed %llu)\n", told,
+                  predicted, even, (unsigned long long)seed + 77);
+    assert_that(fabs(told - predicted) <= 0.05 && told <= 0.75 * even, "told %g, predicted %g, even %g", told,
+                predicted, even);
+    nadir_model_free(truth);
+}
+
 static nadir_status attempt(nadir_context *context, const void *user)
 {
     nadir_fit_return_result found = {.size = sizeof found};
@@ -532,14 +868,18 @@ int main(void)
         test_with_context(test_slope),
         test_with_context(test_ascent),
         test_with_context(test_exact_distribution),
+        test_with_context(test_caution),
+        test_with_context(test_better_known_rivals),
         test_with_context(test_noise),
         test_with_context(test_solvers),
         test_with_context(test_first_order),
         cmocka_unit_test(test_ranks),
-        test_with_context(test_price),
+        test_with_context(test_ties),
+        test_with_context(test_compare),
         test_with_context(test_statement),
         test_with_context(test_unvisited),
         test_with_context(test_more),
+        test_with_context(test_more_simulated),
         cmocka_unit_test(test_scarce_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -777,7 +777,6 @@ class FitReturn(Result):
     ties: int
     draws: int
     monte_carlo_confidence: float
-    extrapolated: bool
     behaviour_return: float
     rows_barred: int
     reward_deviation: float
