@@ -7,28 +7,37 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char about[] =
     "What logged data promise of the return of one policy, or a model whose ball holds the true kernel.\n"
     "\n"
     "DATA is a CSV table, or .npy with named fields; its columns, in any order, tell what it holds:\n"
-    "  transitions    idstatefrom,idaction,idstateto[,reward]    (or state,action,next_state,reward)\n"
+    "  transitions    state,action,next_state[,reward][,done][,truncated]    (or "
+    "idstatefrom,idaction,idstateto)\n"
     "  counts         the same, and count\n"
-    "  trajectories   episode,step,state,action[,next_state][,reward]\n"
+    "  trajectories   episode[,step|time],state,action[,next_state][,reward][,done][,truncated]\n"
     "  samples        idoutcome,idstatefrom,idaction,idstateto,probability[,reward]: of a posterior\n"
-    "'-' is standard input. docs/fit.md says what is promised and on\n"
-    "which grounds, docs/tutorial.md an example.\n"
+    "States and actions are numbers from 0 or names. done: the line leads to one terminal state. truncated: "
+    "the\n"
+    "episode was cut off. --columns tells what other columns are called. Tables may be packed (.gz, .xz);\n"
+    "'-' is standard input. docs/tutorial.md has examples, docs/fit.md the grounds of what is promised.\n"
     "\n"
-    "--guarantee return (default): a policy is chosen whose return is high and well known, and a lower bound "
-    "on\n"
-    "its true return is given: first order, measured in simulations, no theorem. With --policy FILE, made\n"
-    "elsewhere, nothing is charged for choosing. posterior: the same if the prior is right. kernel: a ball "
-    "that\n"
-    "holds the true kernel, and so a bound for every policy; --method distribution-free is the proven one.\n"
+    "--guarantee return (default) is for the policy that you will run. One is chosen whose return is high "
+    "and\n"
+    "well known, with a lower bound on its true return: first order, measured in simulations, no theorem. "
+    "With\n"
+    "--policy FILE, made elsewhere, nothing is charged for choosing: the bound holds if the prior is right.\n"
+    "Several --policy are compared under the same draws: a bound for each, and for the difference to the "
+    "first.\n"
+    "posterior: as return, if the prior is right, also for a policy chosen on the data. kernel: a ball that "
+    "holds\n"
+    "the true kernel, and so a bound for every policy; --method distribution-free is the proven one.\n"
     "\n"
     "Examples:\n"
     "  nadir fit log.csv --discount 0.95 --policy-out policy.csv\n"
     "  nadir fit log.csv --discount 0.95 --policy mine.csv --out explain.npz\n"
+    "  nadir fit log.csv --discount 0.95 --policy a.csv --policy b.csv --plot returns.svg\n"
     "  nadir fit log.csv --discount 0.95 --more 1000\n"
     "  nadir fit log.csv --discount 0.95 --guarantee kernel --out model.npz --plot guarantees.svg";
 
@@ -37,17 +46,41 @@ bool cli_fit_has_guarantees(const cli_fit *fit)
     return !isnan(fit->result.nominal_return);
 }
 
-/* What was assumed of rows without data. */
+/* The rows without data, and whether one of the policies takes any where the process goes. */
+static nadir_status find_untried(cli_run *run, cli_fit *fit, int count, nadir_policy *const *policies)
+{
+    const nadir_fit_result *result = &fit->result;
+    const double *unobserved = fit->view.unobserved;
+    if (unobserved == NULL || result->rows - result->rows_visited - (result->terminal ? 1 : 0) == 0) {
+        return NADIR_OK;
+    }
+    fit->untried = calloc((size_t)result->rows, 1);
+    if (fit->untried == NULL) {
+        return cli_fail(run, NADIR_ERROR_MEMORY, "no memory for %lld rows", (long long)result->rows);
+    }
+    for (int64_t row = 0; row < result->rows; row++) {
+        fit->untried[row] = unobserved[row] >= 1;
+        for (int i = 0; i < count && fit->untried[row]; i++) {
+            fit->untried_taken |= nadir_policy_probabilities(policies[i])[row] > 0;
+        }
+    }
+    return NADIR_OK;
+}
+
+/* What was assumed of rows without data, unless no policy takes them. */
 static void tell_unvisited(cli_run *run, const cli_fit *fit)
 {
     const nadir_fit_result *result = &fit->result;
     const char *how = fit->settings.unvisited != NULL        ? fit->settings.unvisited
                       : strcmp(fit->promised, "kernel") == 0 ? "uniform"
                                                              : "absorb";
-    const long long missing = (long long)(result->rows - result->rows_visited);
-    if (missing > 0 && strcmp(result->data, "samples") != 0) {
-        cli_warn(run, "%lld of %lld rows were never visited: %s%s (--unvisited %s)", missing,
-                 (long long)result->rows,
+    const bool matters = strcmp(fit->promised, "kernel") == 0 || fit->untried_taken;
+    if (fit->untried != NULL && matters) {
+        char list[CLI_FIT_LIST];
+        cli_warn(run, "%lld of %lld rows were never visited (%s): %s%s (--unvisited %s)",
+                 (long long)(result->rows - result->rows_visited - (result->terminal ? 1 : 0)),
+                 (long long)(result->rows - (result->terminal ? 1 : 0)),
+                 cli_fit_row_list(fit, fit->untried, list),
                  strcmp(how, "uniform") == 0 ? "any distribution may be theirs"
                  : strcmp(how, "pin") == 0   ? "they are taken to be uniform, as if that were known"
                                              : "they are taken to stay where they are for ever",
@@ -60,20 +93,39 @@ static void tell_unvisited(cli_run *run, const cli_fit *fit)
     }
 }
 
+/* A policy file may call its columns as the data do. */
+static nadir_status get_policy(cli_run *run, nadir_fit *data, const cli_fit *fit, const char *name,
+                               nadir_policy **policy)
+{
+    nadir_model *model = nadir_fit_nominal(data);
+    return cli_policy_file(name) != NULL && access(name, F_OK) == 0
+               ? nadir_policy_read_columns(run->context, model, name, fit->settings.columns, policy)
+               : cli_policy_get(run, model, name, NULL, policy);
+}
+
 /* Scales and guarantees of the policy, and the model. */
 static nadir_status find_ball(cli_run *run, nadir_fit *data, cli_fit *fit, nadir_model **model)
 {
     nadir_status status = NADIR_OK;
     nadir_policy *policy = NULL;
     nadir_model_data nominal;
-    if (fit->model_path == NULL) {
-        return cli_fail(run, NADIR_ERROR_ARGUMENT, "--out MODEL is needed for a guarantee of the kernel");
+    if (fit->policies.count > 1) {
+        return cli_fail(run, NADIR_ERROR_UNSUPPORTED,
+                        "several policies are compared by --guarantee return; with --guarantee kernel write "
+                        "the model, then nadir evaluate MODEL --policy A --policy B --difference");
     }
-    fit->policy_name = fit->policy_name != NULL ? fit->policy_name : "optimal";
     nadir_model_data_default(&nominal);
     nadir_model_view(nadir_fit_nominal(data), &nominal);
+    if (fit->model_path == NULL) {
+        return cli_fail(run, NADIR_ERROR_ARGUMENT, "%s--out MODEL is needed for a guarantee of the kernel",
+                        nominal.rewards == NULL ? "the data have no rewards, and promise no return; "
+                        : isnan(nominal.discount)
+                            ? "--discount GAMMA is needed for a guarantee of the return; "
+                            : "");
+    }
+    fit->policy_name = fit->policy_name != NULL ? fit->policy_name : "optimal";
     if (nominal.rewards != NULL && !isnan(nominal.discount)) {
-        status = cli_policy_get(run, nadir_fit_nominal(data), fit->policy_name, NULL, &policy);
+        status = get_policy(run, data, fit, fit->policy_name, &policy);
     }
     if (status == NADIR_OK) {
         status = nadir_fit_model(run->context, data, policy, &fit->result, model);
@@ -87,9 +139,13 @@ static nadir_status report(cli_run *run, const nadir_model *model, cli_fit *fit)
 {
     nadir_model_data_default(&fit->view);
     nadir_model_view(model, &fit->view);
+    fit->nominal = model;
     fit->rewards = cli_rewards_get(model);
-    tell_unvisited(run, fit);
-    nadir_status status = cli_model_digest(run, model, fit->model_digest);
+    nadir_status status = find_untried(run, fit, 0, NULL);
+    if (status == NADIR_OK) {
+        tell_unvisited(run, fit);
+        status = cli_model_digest(run, model, fit->model_digest);
+    }
     if (status == NADIR_OK) {
         status = nadir_model_write(run->context, model, fit->model_path, NULL);
     }
@@ -142,50 +198,135 @@ static nadir_status write_results(cli_run *run, nadir_fit *data, const nadir_pol
                                                : status;
 }
 
-static nadir_status find_return(cli_run *run, nadir_fit *data, cli_fit *fit, double begun)
+/* The returns of the policies over the posterior, and bounds on them and their differences. */
+static nadir_status compare(cli_run *run, nadir_fit *data, cli_fit *fit, int count,
+                            nadir_policy *const *policies)
+{
+    fit->draws = nadir_fit_draws(data, count);
+    fit->returns = malloc((size_t)count * (size_t)fit->draws * sizeof *fit->returns);
+    if (fit->returns == NULL) {
+        return cli_fail(run, NADIR_ERROR_MEMORY, "no memory for %d times %lld returns", count,
+                        (long long)fit->draws);
+    }
+    return nadir_fit_compare(run->context, data, count, (const nadir_policy *const *)policies, &fit->compared,
+                             fit->bounds.nominal, fit->bounds.guaranteed, fit->bounds.together,
+                             fit->bounds.lead, fit->bounds.lower, fit->returns);
+}
+
+/* One policy: *chosen, given or not. */
+static nadir_status find_one(cli_run *run, nadir_fit *data, cli_fit *fit, const nadir_policy *given,
+                             nadir_policy **chosen)
 {
     nadir_model *model = NULL;
-    nadir_policy *given = NULL;
-    nadir_policy *policy = NULL;
-    nadir_status status = nadir_fit_describe(run->context, data, &fit->result);
-    if (fit->policy_name != NULL && strcmp(fit->policy_name, "optimal") == 0 &&
-        strcmp(fit->promised, "return") == 0) {
-        status = cli_fail(
-            run, NADIR_ERROR_UNSUPPORTED,
-            "--policy optimal is made from the same data: leave it out, and a policy is chosen and its "
-            "choice paid for, or take --guarantee posterior or kernel");
+    nadir_status status = nadir_fit_return(run->context, data, given, &fit->found, chosen,
+                                           fit->model_path != NULL ? &model : NULL);
+    if (status == NADIR_OK) {
+        status = find_more(run, data, *chosen, fit);
+    }
+    if (status == NADIR_OK && fit->found.ties > 0) {
+        fit->tied = calloc((size_t)fit->result.rows, 1);
+        status =
+            fit->tied == NULL
+                ? cli_fail(run, NADIR_ERROR_MEMORY, "no memory for %lld rows", (long long)fit->result.rows)
+                : nadir_fit_ties(run->context, data, *chosen, fit->found.weight, fit->tied);
     }
     if (status == NADIR_OK && fit->plot_path != NULL) {
-        status = cli_fail(run, NADIR_ERROR_UNSUPPORTED, "--plot draws the sets of --guarantee kernel");
-    }
-    if (status == NADIR_OK && fit->policy_name != NULL) {
-        status = cli_policy_get(run, nadir_fit_nominal(data), fit->policy_name, NULL, &given);
+        status = compare(run, data, fit, 1, chosen);
     }
     if (status == NADIR_OK) {
-        status = nadir_fit_return(run->context, data, given, &fit->found, &policy,
-                                  fit->model_path != NULL ? &model : NULL);
+        status = write_results(run, data, *chosen, model, fit);
+    }
+    nadir_model_free(model);
+    return status;
+}
+
+/* Whether the options go with these policies. */
+static nadir_status check_policies(cli_run *run, const cli_fit *fit)
+{
+    const bool one = fit->model_path != NULL || fit->policy_out != NULL || !isnan(fit->more) ||
+                     !isnan(fit->target_penalty);
+    for (int i = 0; i < fit->policies.count; i++) {
+        if (strcmp(fit->policies.values[i], "optimal") == 0 && strcmp(fit->promised, "return") == 0) {
+            return cli_fail(
+                run, NADIR_ERROR_UNSUPPORTED,
+                "--policy optimal is made from the same data: leave it out, and a policy is chosen and its "
+                "choice paid for, or take --guarantee posterior or kernel");
+        }
+    }
+    return fit->policies.count > 1 && one
+               ? cli_fail(run, NADIR_ERROR_UNSUPPORTED,
+                          "--out, --policy-out, --more and --target-penalty are for one --policy, not for %d",
+                          fit->policies.count)
+               : NADIR_OK;
+}
+
+static nadir_status find_returns(cli_run *run, nadir_fit *data, cli_fit *fit, nadir_policy **policies,
+                                 double begun)
+{
+    const int count = fit->policies.count;
+    nadir_policy *given = NULL;
+    nadir_status status = check_policies(run, fit);
+    for (int i = 0; i < count && status == NADIR_OK; i++) {
+        status = get_policy(run, data, fit, fit->policies.values[i], &policies[i]);
+    }
+    if (status == NADIR_OK && count > 1) {
+        status = compare(run, data, fit, count, policies);
+    } else if (status == NADIR_OK) {
+        given = policies[0];
+        policies[0] = NULL;
+        status = find_one(run, data, fit, given, &policies[0]);
+        nadir_policy_free(given);
     }
     if (status == NADIR_OK) {
-        status = find_more(run, data, policy, fit);
+        fit->policy = policies[0];
+        status = find_untried(run, fit, count > 0 ? count : 1, policies);
     }
+    if (status == NADIR_OK && fit->plot_path != NULL) {
+        status = cli_fit_draw_returns(run, fit);
+    }
+    fit->total_seconds = cli_clock() - begun;
+    if (status == NADIR_OK) {
+        tell_unvisited(run, fit);
+        if (count > 1) {
+            cli_starts_json(run) ? cli_fit_compare_json(run, fit) : cli_fit_compare_text(run, fit);
+        } else {
+            cli_starts_json(run) ? cli_fit_return_json(run, fit) : cli_fit_return_text(run, fit);
+        }
+    }
+    return status;
+}
+
+static nadir_status find_return(cli_run *run, nadir_fit *data, cli_fit *fit, double begun)
+{
+    nadir_policy *policies[CLI_LIST_LENGTH] = {NULL};
+    nadir_status status = nadir_fit_describe(run->context, data, &fit->result);
     fit->nominal = nadir_fit_nominal(data);
     nadir_model_data_default(&fit->view);
     nadir_model_view(fit->nominal, &fit->view);
     fit->rewards = cli_rewards_get(fit->nominal);
     if (status == NADIR_OK) {
-        status = write_results(run, data, policy, model, fit);
+        status = find_returns(run, data, fit, policies, begun);
     }
-    fit->total_seconds = cli_clock() - begun;
-    if (status == NADIR_OK) {
-        tell_unvisited(run, fit);
-        cli_starts_json(run) ? cli_fit_return_json(run, fit) : cli_fit_return_text(fit);
+    for (int i = 0; i < CLI_LIST_LENGTH; i++) {
+        nadir_policy_free(policies[i]);
     }
-    nadir_model_free(model);
-    nadir_policy_free(given);
-    nadir_policy_free(policy);
     free(fit->more_visits);
     free(fit->more_share);
+    free(fit->tied);
+    free(fit->returns);
     return status;
+}
+
+/* Why the promise is of the kernel, and what to change. */
+static const char *why_kernel(const cli_fit *fit)
+{
+    const nadir_fit_settings *settings = &fit->settings;
+    return settings->guarantee != NULL         ? "leave out --guarantee kernel"
+           : settings->method != NULL          ? "leave out --method"
+           : settings->scales != NULL          ? "leave out --scales"
+           : settings->set > NADIR_SET_NONRECT ? "leave out --set"
+           : isnan(settings->discount)         ? "give --discount"
+                                               : "it needs logged transitions with rewards";
 }
 
 static nadir_status find_and_report(cli_run *run, cli_fit *fit)
@@ -200,15 +341,17 @@ static nadir_status find_and_report(cli_run *run, cli_fit *fit)
         status = find_return(run, data, fit, begun);
     } else if (status == NADIR_OK &&
                (fit->policy_out != NULL || !isnan(fit->more) || !isnan(fit->target_penalty))) {
-        status = cli_fail(
-            run, NADIR_ERROR_UNSUPPORTED,
-            "--policy-out, --more and --target-penalty belong to a guarantee of the return, which needs "
-            "--discount, rewards, and none of --method, --scales and --set");
+        status = cli_fail(run, NADIR_ERROR_UNSUPPORTED, "%s belongs to a guarantee of the return; %s",
+                          fit->policy_out != NULL ? "--policy-out"
+                          : !isnan(fit->more)     ? "--more"
+                                                  : "--target-penalty",
+                          why_kernel(fit));
     } else if (status == NADIR_OK) {
         status = find_ball(run, data, fit, &model);
         fit->total_seconds = cli_clock() - begun;
         status = status == NADIR_OK ? report(run, model, fit) : status;
     }
+    free(fit->untried);
     nadir_model_free(model);
     nadir_fit_free(data);
     return status;
@@ -220,7 +363,9 @@ static nadir_status check(cli_run *run, const cli_fit *fit)
     const char *format;
     cli_files files = {0};
     cli_files_read(&files, fit->data_path);
-    cli_files_read(&files, fit->policy_name != NULL ? cli_policy_file(fit->policy_name) : NULL);
+    for (int i = 0; i < fit->policies.count; i++) {
+        cli_files_read(&files, cli_policy_file(fit->policies.values[i]));
+    }
     cli_files_read(&files, fit->settings.successors);
     cli_files_read(&files, fit->settings.initial);
     cli_files_write(&files, fit->model_path);
@@ -259,6 +404,7 @@ static int fit_main(cli_run *run, int argc, char **argv)
     cli_fit fit = {.result.size = sizeof fit.result,
                    .found.size = sizeof fit.found,
                    .more_found.size = sizeof fit.more_found,
+                   .compared.size = sizeof fit.compared,
                    .more = NAN,
                    .target_penalty = NAN};
     nadir_fit_settings *settings = &fit.settings;
@@ -269,13 +415,16 @@ static int fit_main(cli_run *run, int argc, char **argv)
     cli_rewards_options(&settings->frozen_rewards, &unseen, of_rewards);
     const cli_option own[] = {
         {"--guarantee", CLI_TEXT, "return|kernel|posterior", NULL, &settings->guarantee,
-         "what is promised (default: return; kernel where --method, --scales or --set is\n"
-         "given, for samples, and without rewards or --discount)"},
+         "take return for a policy you will run, kernel for one ball for all policies;\n"
+         "posterior promises too much for one chosen on the data (default: return; kernel\n"
+         "where --method, --scales or --set is given, for samples, and without rewards\n"
+         "or --discount)"},
         {"--confidence", CLI_NUMBER, "C", NULL, &settings->confidence,
          "of the promise, 0 < C < 1 (default 0.95)"},
-        {"--policy", CLI_TEXT, "POLICY", NULL, &fit.policy_name,
+        {"--policy", CLI_LIST, "POLICY", NULL, &fit.policies,
          "one made elsewhere: a file (.csv or .npy), or uniform; kernel and posterior:\n"
-         "or optimal (default: chosen on the data; kernel: optimal)"},
+         "or optimal (default: chosen on the data; kernel: optimal). Given again: bounds\n"
+         "for each, and for the difference of each to the first"},
         {"--policy-out", CLI_TEXT, "FILE", NULL, &fit.policy_out,
          "where to write the policy that the guarantee speaks of: .csv or .npy"},
         {"--more", CLI_NUMBER, "N", NULL, &fit.more,
@@ -285,7 +434,8 @@ static int fit_main(cli_run *run, int argc, char **argv)
         {"--out", CLI_TEXT, "MODEL", NULL, &fit.model_path,
          "where to write the model with its ball, .npz; needed for kernel"},
         {"--plot", CLI_TEXT, "FILE", NULL, &fit.plot_path,
-         "draw the guarantees of the three sets (kernel): .svg or .png (by gnuplot)"},
+         "draw the returns over the posterior with the guarantee, or (kernel) the\n"
+         "guarantees of the three sets: .svg or .png (by gnuplot)"},
         {0},
     };
     const cli_option of_data[] = {
@@ -294,6 +444,9 @@ static int fit_main(cli_run *run, int argc, char **argv)
         {"--initial", CLI_TEXT, "MU", NULL, &settings->initial,
          "initial distribution: uniform, a state's number, or a file\n"
          "(default: how the episodes of the data began, else uniform)"},
+        {"--columns", CLI_TEXT, "state=NAME,...", NULL, &settings->columns,
+         "what columns are called, of the data and of policy files: state, action, reward,\n"
+         "next_state, done, truncated, episode, time, step, count; others are not used"},
         {"--costs", CLI_FLAG, NULL, NULL, &settings->costs, "the rewards are costs: negate them"},
         {"--states", CLI_INTEGER, "N", NULL, &settings->states,
          "states 0 to N-1 (default: up to the largest in the data)"},
@@ -306,8 +459,8 @@ static int fit_main(cli_run *run, int argc, char **argv)
          "were seen, or that a file of transitions lists (domain support)\n"
          "(default: all; for posterior samples: seen)"},
         {"--unvisited", CLI_TEXT, "uniform|pin|absorb", NULL, &settings->unvisited,
-         "rows without data: anything may be true; uniform as if known; or they\n"
-         "stay for ever at the lowest reward (default: uniform)"},
+         "rows without data: anything may be true (kernel alone); uniform as if known; or\n"
+         "they stay for ever at the lowest reward (default: absorb; kernel: uniform)"},
         of_rewards[0],
         of_rewards[1],
         {0},
@@ -349,6 +502,7 @@ static int fit_main(cli_run *run, int argc, char **argv)
     }
     settings->set = (nadir_set)(NADIR_SET_NONRECT + set);
     fit.data_path = positionals[0];
+    fit.policy_name = fit.policies.values[0];
     nadir_status status = check(run, &fit);
     if (status == NADIR_OK) {
         status = find_and_report(run, &fit);

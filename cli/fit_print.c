@@ -1,6 +1,9 @@
 /* fit_print.c: what nadir fit prints; see fit.h. */
 #include "fit.h"
 
+#include "explain.h"
+#include "verdict.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -20,6 +23,90 @@ static void guarantee_json(cli_json *json, const nadir_fit_guarantee *guarantee,
     cli_json_object_end(json);
 }
 
+/* ---- The data ---- */
+
+static int64_t state_of(const cli_fit *fit, int64_t row)
+{
+    int64_t low = 0;
+    int64_t high = fit->view.states;
+    while (high - low > 1) {
+        const int64_t middle = (low + high) / 2;
+        low = fit->view.state_rows[middle] <= row ? middle : low;
+        high = fit->view.state_rows[middle] <= row ? high : middle;
+    }
+    return low;
+}
+
+const char *cli_fit_row_label(const cli_fit *fit, int64_t row, char text[CLI_FIT_LABEL])
+{
+    const int64_t state = state_of(fit, row);
+    const nadir_damage place = {.row = row, .action = row - fit->view.state_rows[state]};
+    char name[CLI_FIT_LABEL / 2 - 1];
+    char action[CLI_FIT_LABEL / 2 - 1];
+    (void)snprintf(text, CLI_FIT_LABEL, "%s, %s", cli_explain_state(fit->nominal, state, sizeof name, name),
+                   cli_explain_action(fit->nominal, &place, sizeof action, action));
+    return text;
+}
+
+const char *cli_fit_row_list(const cli_fit *fit, const unsigned char *marked, char text[CLI_FIT_LIST])
+{
+    enum { NAMED = 4 };
+    int64_t count = 0;
+    text[0] = '\0';
+    for (int64_t row = 0; row < fit->view.rows; row++) {
+        char label[CLI_FIT_LABEL];
+        const size_t used = strlen(text);
+        if (marked[row] && count < NAMED) {
+            (void)snprintf(text + used, CLI_FIT_LIST - used, "%s%s", count > 0 ? "; " : "",
+                           cli_fit_row_label(fit, row, label));
+        }
+        count += marked[row] ? 1 : 0;
+    }
+    if (count > NAMED) {
+        const size_t used = strlen(text);
+        (void)snprintf(text + used, CLI_FIT_LIST - used, "; and %" PRId64 " more", count - NAMED);
+    }
+    return text;
+}
+
+void cli_fit_row_json(cli_json *json, const cli_fit *fit, int64_t row)
+{
+    const int64_t state = state_of(fit, row);
+    const char *name = nadir_model_state_name(fit->nominal, state);
+    const char *action = nadir_model_action_name(fit->nominal, row);
+    cli_json_integer(json, "state", state);
+    cli_json_integer(json, "action", row - fit->view.state_rows[state]);
+    if (name != NULL) {
+        cli_json_text(json, "state_name", name);
+    }
+    if (action != NULL) {
+        cli_json_text(json, "action_name", action);
+    }
+}
+
+/* Where episodes start: states with their probability; null where it is uniform over all. */
+static void start_json(cli_json *json, const cli_fit *fit)
+{
+    if (cli_start_is_uniform(&fit->view)) {
+        cli_json_text(json, "start", "uniform");
+        return;
+    }
+    cli_json_array(json, "start");
+    for (int64_t state = 0; state < fit->view.states; state++) {
+        if (fit->view.initial[state] > 0) {
+            const char *name = nadir_model_state_name(fit->nominal, state);
+            cli_json_object(json, NULL);
+            cli_json_integer(json, "state", state);
+            if (name != NULL) {
+                cli_json_text(json, "state_name", name);
+            }
+            cli_json_double(json, "probability", fit->view.initial[state]);
+            cli_json_object_end(json);
+        }
+    }
+    cli_json_array_end(json);
+}
+
 void cli_fit_data_json(cli_json *json, const cli_fit *fit)
 {
     const nadir_fit_result *result = &fit->result;
@@ -27,15 +114,21 @@ void cli_fit_data_json(cli_json *json, const cli_fit *fit)
     cli_json_text(json, "data_kind", result->data);
     cli_json_integer(json, "observations", result->observations);
     cli_json_double(json, "total_count", result->total);
+    cli_json_integer(json, "dropped", result->dropped);
     cli_json_integer(json, "episodes", result->episodes);
+    cli_json_bool(json, "terminal", result->terminal);
     cli_json_integer(json, "states", result->states);
     cli_json_integer(json, "rows", result->rows);
     cli_json_integer(json, "rows_visited", result->rows_visited);
-    cli_json_integer(json, "rows_unvisited", result->rows - result->rows_visited);
+    cli_json_integer(json, "rows_unvisited",
+                     result->rows - result->rows_visited - (result->terminal ? 1 : 0));
     cli_json_integer(json, "rows_known", result->rows_known);
     cli_json_double(json, "visits_min", result->visits_min);
     cli_json_double(json, "visits_median", result->visits_median);
+    start_json(json, fit);
 }
+
+/* ---- JSON ---- */
 
 void cli_fit_json(const cli_run *run, const cli_fit *fit)
 {
@@ -82,21 +175,40 @@ void cli_fit_json(const cli_run *run, const cli_fit *fit)
     cli_json_close(run, &json);
 }
 
+/* ---- Text ---- */
+
 void cli_fit_data_text(const cli_fit *fit)
 {
     const nadir_fit_result *result = &fit->result;
+    char list[CLI_FIT_LIST];
+    char number[2][32];
     if (strcmp(result->data, "samples") == 0) {
-        printf("  data           %" PRId64 " kernels of a posterior\n", result->samples);
+        cli_block_line("data", "%" PRId64 " kernels of a posterior", result->samples);
     } else {
-        printf("  data           %.17g transitions", result->total);
+        char episodes[48] = "";
         if (result->episodes > 0) {
-            printf(" in %" PRId64 " episodes", result->episodes);
+            (void)snprintf(episodes, sizeof episodes, " in %" PRId64 " episodes", result->episodes);
         }
-        printf("; a row has %.6g of them (median), at least %.6g\n", result->visits_median,
-               result->visits_min);
+        cli_block_line("data", "%s transitions%s; a row has %s of them (median), at least %s",
+                       cli_number(result->total, (char[32]){0}), episodes,
+                       cli_short(result->visits_median, number[0]), cli_short(result->visits_min, number[1]));
     }
-    printf("  rows           %" PRId64 " of %" PRId64 " visited, %" PRId64 " states\n", result->rows_visited,
-           result->rows, result->states);
+    cli_block_line("rows", "%" PRId64 " of %" PRId64 " visited, %" PRId64 " states%s", result->rows_visited,
+                   result->rows - (result->terminal ? 1 : 0), result->states,
+                   result->terminal ? " with one for all that is done" : "");
+    if (fit->untried != NULL) {
+        cli_block_line("no data", "%s%s", cli_fit_row_list(fit, fit->untried, list),
+                       strcmp(fit->promised, "kernel") == 0 ? ""
+                       : fit->untried_taken                 ? ": taken by the policy all the same"
+                                                            : ": not taken");
+    }
+    if (result->dropped > 0) {
+        cli_block_line("dropped", "%" PRId64 " lines whose next state is not known", result->dropped);
+    }
+    char start[CLI_START_LENGTH];
+    cli_block_line("start", "%s%s", cli_start_words(fit->nominal, start),
+                   fit->settings.initial == NULL && result->episodes > 0 ? ", as the episodes of the data"
+                                                                         : "");
 }
 
 static void print_method(const cli_fit *fit)
@@ -104,15 +216,16 @@ static void print_method(const cli_fit *fit)
     const nadir_fit_result *result = &fit->result;
     const nadir_fit_guarantee *written = &result->sets[fit->settings.set - NADIR_SET_NONRECT];
     char number[32];
-    cli_rewards_text(&fit->rewards, "rewards       ");
-    printf("  ball           %s, norm %s, domain %s", nadir_set_name(fit->settings.set),
+    cli_rewards_text(&fit->rewards, "rewards   ");
+    printf("  ball       %s, norm %s, domain %s", nadir_set_name(fit->settings.set),
            cli_number(result->norm, number), nadir_domain_name(result->domain));
     if (fit->settings.set == NADIR_SET_NONRECT) {
-        printf(", scales %s, radius %.6g\n", result->candidates[result->chosen].scales, written->radius);
+        printf(", scales %s, radius %s\n", result->candidates[result->chosen].scales,
+               cli_short(written->radius, number));
     } else {
-        printf(", radii up to %.6g\n", written->radius);
+        printf(", radii up to %s\n", cli_short(written->radius, number));
     }
-    printf("  confidence     %s that it holds the true kernel, by ", cli_number(result->confidence, number));
+    printf("  confidence %s that it holds the true kernel, by ", cli_number(result->confidence, number));
     if (strcmp(result->data, "samples") == 0) {
         printf("the kernels given\n");
     } else if (strcmp(result->method, "distribution-free") == 0) {
@@ -127,21 +240,28 @@ static void print_guarantees(const cli_fit *fit)
 {
     static const char *const names[] = {"one ball", "s-rectangular", "sa-rectangular"};
     const nadir_fit_result *result = &fit->result;
-    printf("  policy         %s, nominal return %.8g\n", fit->policy_name, result->nominal_return);
+    char number[3][32];
+    cli_block_line("policy", "%s, nominal return %s", fit->policy_name,
+                   cli_short(result->nominal_return, number[0]));
+    if (fit->policies.count > 0 && result->candidates_count > 1) {
+        cli_block_line(
+            "", "scales made to measure for it: to compare policies in this ball, take --scales deviation");
+    }
     printf("\n  %-16s %-13s %-13s %-12s %s\n", "with confidence", "worst return", "guaranteed", "penalty",
            "certified");
     for (int i = 0; i < 3; i++) {
         const nadir_fit_guarantee *guarantee = &result->sets[i];
-        printf("  %-16s %-13.8g %-13.8g %-12.6g %s\n", names[i], guarantee->robust_return,
-               guarantee->lower_bound, result->nominal_return - guarantee->lower_bound,
+        printf("  %-16s %-13s %-13s %-12s %s\n", names[i], cli_short(guarantee->robust_return, number[0]),
+               cli_short_down(guarantee->lower_bound, number[1]),
+               cli_short_up(result->nominal_return - guarantee->lower_bound, number[2]),
                guarantee->certified ? "yes" : "no");
     }
     if (result->candidates_count > 1) {
         printf("\n  %-16s %-13s %s\n", "scales", "radius", "guaranteed");
         for (int64_t i = 0; i < result->candidates_count; i++) {
             const nadir_fit_guarantee *guarantee = &result->candidates[i];
-            printf("  %-16s %-13.6g %.8g%s\n", guarantee->scales, guarantee->radius, guarantee->lower_bound,
-                   i == result->chosen ? "   chosen" : "");
+            printf("  %-16s %-13s %s%s\n", guarantee->scales, cli_short(guarantee->radius, number[0]),
+                   cli_short_down(guarantee->lower_bound, number[1]), i == result->chosen ? "   chosen" : "");
         }
     }
 }

@@ -85,7 +85,7 @@ if command -v gnuplot >/dev/null; then
     run fit log.csv --guarantee kernel --discount 0.95 --out plot.npz --samples 1000 --plot bars.svg --json
     expect_status 0
     expect_json plot '"bars.svg"'
-    grep -q 'sa-rectangular' bars.svg || complain "the picture names no set"
+    grep -q 'a budget for each state and action' bars.svg || complain "the picture names no set"
 fi
 run fit log.csv --guarantee kernel --out bare.npz --samples 1000 --plot none.svg --json
 expect_status 0
@@ -130,6 +130,7 @@ expect_failure 3 "bad.csv:2:" fit bad.csv --discount 0.9 --out bad.npz
 expect_failure 3 "nowhere.csv" fit nowhere.csv --discount 0.9 --out bad.npz
 [[ ! -e bad.npz ]] || complain "a model of bad data"
 expect_failure 2 "--out MODEL is needed" fit log.csv --guarantee kernel
+expect_failure 2 "--discount GAMMA is needed for a guarantee of the return" fit log.csv
 expect_failure 2 "bad.csv: the model is written as .npz" fit log.csv --out bad.csv
 expect_failure 2 "method: 'magic' given" fit log.csv --out x.npz --method magic
 expect_failure 2 "the confidence is 2" fit log.csv --out x.npz --confidence 2
@@ -160,22 +161,108 @@ awk "BEGIN { exit !($(number lower_bound) >= $guaranteed - 1e-6 && $(number lowe
 run fit log.csv --discount 0.95 --successors possible.csv --out again.npz --policy-out again.csv --more 500 --quiet --threads 2
 cmp -s explain.npz again.npz && cmp -s chosen.csv again.csv || complain "two runs differ"
 run fit log.csv --discount 0.95 --successors possible.csv
-expect_out "first order, measured, no theorem"
+expect_out "first order, measured in simulations, no theorem"
 expect_out "the line to beat"
 run fit log.csv --discount 0.95 --successors possible.csv --policy uniform --json
 expect_json ties 0
 expect_out "of a policy made elsewhere"
 run fit log.csv --discount 0.95 --successors possible.csv --guarantee posterior --target-penalty 50
 expect_out "if the prior is right"
-expect_out "visits more"
+expect_out "visits more: predicted penalty 50 where"
+run fit log.csv --discount 0.95 --successors possible.csv --target-penalty 1e9
+expect_out "no visits more: the penalty is"
 run fit log.csv --discount 0.95 --out text.npz
-expect_out "explains the guarantee; does not hold the kernel"
+expect_out "explains the guarantee of this policy; does not hold the kernel"
+run evaluate text.npz --policy optimal
+expect_out "explains the guarantee that nadir fit gave for one policy; it does not hold the true kernel"
+run evaluate text.npz --policy optimal --policy uniform
+expect_out "and does not compare policies: nadir fit LOG --policy A --policy B does"
+run optimize text.npz
+expect_out "it does not hold the true kernel"
+run evaluate text.npz --policy optimal --radius 0.01
+! grep -q "does not hold" stdout.txt || complain "a note on a ball that is not the model's"
+run info text.npz
+expect_out "does not hold the true kernel"
+expect_out "start          state 0"
+run info text.npz --json
+expect_json promise '"return"'
+expect_json confidence 0.95
+run convert text.npz text.umb
+run info text.umb --json
+expect_json promise '"return"'
+run info model.npz
+expect_out "holds the true kernel with confidence 0.95"
 expect_failure 2 "made from the same data" fit log.csv --discount 0.95 --policy optimal
 expect_failure 2 "cannot both be given" fit log.csv --discount 0.95 --more 5 --target-penalty 5
-expect_failure 2 "belong to a guarantee of the return" fit log.csv --discount 0.95 --guarantee kernel --more 5 --out x.npz
-expect_failure 2 "--plot draws the sets" fit log.csv --discount 0.95 --plot x.svg
+expect_failure 2 "--more belongs to a guarantee of the return; leave out --guarantee kernel" fit log.csv --discount 0.95 --guarantee kernel --more 5 --out x.npz
+expect_failure 2 "--target-penalty belongs to a guarantee of the return; leave out --scales" \
+    fit log.csv --discount 0.95 --scales ones --target-penalty 5 --out x.npz
 expect_failure 3 "needs a discount" fit log.csv --guarantee return
 expect_failure 2 "needs counted transitions" fit samples.csv --discount 0.9 --guarantee return
+
+# A log with columns of its own, and two policies made elsewhere: a bound for each, and for their difference.
+data=$examples/data
+columns=state=condition,action=treatment,next_state=outcome,reward=score,episode=patient,time=day
+run fit "$data/clinic-log.csv" --columns $columns --discount 0.95 --policy "$data/watchful.csv" --policy "$data/early.csv" --json
+expect_status 0
+expect_no_err
+for key in start state_name probability guarantee grounds confidence best decided policies nominal_return guaranteed guaranteed_together \
+    difference difference_lower difference_upper best_lead behaviour_return draws monte_carlo_confidence seconds; do
+    expect_out "\"$key\": "
+done
+expect_json decided true
+grep -q '"best": ".*early.csv"' stdout.txt || complain "early.csv is not the best"
+both=($(sed -n 's/.*"guaranteed": \([-0-9.e]*\).*/\1/p' stdout.txt))
+together=($(sed -n 's/.*"guaranteed_together": \([-0-9.e]*\).*/\1/p' stdout.txt))
+lower=($(sed -n 's/.*"difference_lower": \([-0-9.e]*\).*/\1/p' stdout.txt))
+upper=($(sed -n 's/.*"difference_upper": \([-0-9.e]*\).*/\1/p' stdout.txt))
+awk "BEGIN { exit !(${together[1]} < ${both[1]} && 0 < ${lower[1]} && ${lower[1]} < ${upper[1]}) }" || complain "bounds"
+# Each is what it is alone; the other way round the difference has the other sign.
+for i in 0 1; do
+    file=("$data/watchful.csv" "$data/early.csv")
+    run fit "$data/clinic-log.csv" --columns $columns --discount 0.95 --policy "${file[i]}" --json
+    expect_json guaranteed "${both[i]}"
+done
+run fit "$data/clinic-log.csv" --columns $columns --discount 0.95 --policy "$data/early.csv" --policy "$data/watchful.csv" --json --threads 2
+[[ $(sed -n 's/.*"difference_upper": \([-0-9.e]*\).*/\1/p' stdout.txt | tail -n 1) == "-${lower[1]}" ]] || complain "the difference is not the same"
+run fit "$data/clinic-log.csv" --columns $columns --discount 0.95 --policy "$data/watchful.csv" --policy "$data/early.csv" \
+    --policy "$data/watchful.csv"
+expect_status 0
+expect_out "Undecided    the data do not tell"
+expect_out "picked among 3"
+expect_out "the same policy as"
+expect_out "start      severe 31.7 %, well 26.7 %, mild 41.7 %, as the episodes of the data"
+expect_out "no data    well, surgery; mild, surgery: not taken"
+run fit "$data/clinic-log.csv" --columns $columns --discount 0.95 --policy "$data/watchful.csv" --policy uniform
+expect_err "rows were never visited (well, surgery; mild, surgery)"
+head -n 200 "$data/clinic-log.csv" >few.csv
+run fit few.csv --columns $columns --discount 0.95 --policy "$data/watchful.csv" --policy "$data/early.csv"
+expect_out "Undecided"
+# More visits add up; transitions that were never seen are marked; pairs that are not told apart are named.
+run fit "$data/clinic-log.csv" --columns $columns --discount 0.95 --policy "$data/early.csv" --more 200 --out early.npz
+[[ $(awk '/of the variance/ { on = 1; next } on { sum += $1 } END { print sum }' stdout.txt) == 200 ]] || complain "visits do not add up to 200"
+run evaluate early.npz --policy "$data/early.csv" --explain
+expect_status 3
+sed 's/condition/state/; s/treatment/action/' "$data/early.csv" >early.csv
+run evaluate early.npz --policy early.csv --explain
+expect_out "(never observed)"
+run evaluate early.npz --policy early.csv --explain --json
+expect_out '"never_observed": true'
+expect_out '"never_observed": false'
+run fit "$data/clinic-log.csv" --columns $columns --discount 0.95 --json
+expect_out '"tied_rows": '
+if command -v gnuplot >/dev/null; then
+    run fit "$data/clinic-log.csv" --columns $columns --discount 0.95 --policy "$data/watchful.csv" --policy "$data/early.csv" --plot two.svg
+    expect_status 0
+    grep -q 'early.csv: estimated' two.svg || complain "the picture names no policy"
+    run fit "$data/clinic-log.csv" --columns $columns --discount 0.95 --plot one.svg --json
+    expect_json plot '"one.svg"'
+    grep -q 'chosen on these data: estimated' one.svg || complain "the picture names no policy"
+fi
+expect_failure 2 "are for one --policy, not for 2" fit log.csv --discount 0.95 --policy uniform --policy uniform --out x.npz
+expect_failure 2 "nadir evaluate MODEL" fit log.csv --discount 0.95 --guarantee kernel --policy uniform --policy uniform --out x.npz
+expect_failure 2 "unvisited uniform goes with guarantee kernel" fit short.csv --discount 0.95 --states 6 --unvisited uniform
+
 expect_failure 2 "guarantee: 'magic' given" fit log.csv --discount 0.9 --guarantee magic
 
 finish

@@ -139,7 +139,7 @@ expect_status 0
 expect_json rewards '"separable"'
 expect_json unseen '"additive"'
 run fit log.csv --discount 0.9 --out fitted.npz --samples 200 --quiet --unseen row
-expect_out "rewards        paid on landing; successors without a reward: row"
+expect_out "rewards    paid on landing; successors without a reward: row"
 run fit log.csv --discount 0.9 --out fitted.npz --samples 200 --quiet --frozen-rewards --json
 expect_json rewards '"row"'
 

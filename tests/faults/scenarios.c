@@ -98,6 +98,10 @@ const scenario scenarios[] = {
      .command = "fit log.csv --guarantee kernel --discount 0.9 --samples 1000 --out out/f.npz --plot "
                 "out/f.svg --json",
      .outputs = "f.npz f.svg"},
+    {.name = "fit return",
+     .command =
+         "fit log.csv --discount 0.9 --samples 1000 --more 100 --policy-out out/p.csv --out out/f.npz --json",
+     .outputs = "p.csv f.npz"},
     {.name = "reproduce", .command = "reproduce notation --quick --out out/all", .outputs = "/"},
 };
 
