@@ -15,7 +15,7 @@ P = np.array(
 R = np.array([[10.0, 4.0], [7.0, 2.0], [0.0, -5.0]])
 policy = np.array([0, 0, 1])  # use it until it breaks
 
-model = nadir.Model(P, R, gamma=0.95)
+model = nadir.Model(P, R, discount=0.95)
 for domain in ("simplex", "support"):
     found = nadir.evaluate(model, policy, radius=0.1, domain=domain)
     print(f"{domain:8} nominal {found.nominal_return:.6f}, worst {found.robust_return:.6f}", end=" ")

@@ -9,8 +9,8 @@ import nadir
 wait = sparse.csr_matrix([[0.1, 0.9, 0.0], [0.1, 0.0, 0.9], [0.1, 0.0, 0.9]])
 cut = sparse.csr_matrix([[1.0, 0.0, 0.0]] * 3)
 rewards = np.array([[0.0, 0.0], [0.0, 1.0], [4.0, 2.0]])
-forest = nadir.Model([wait, cut], rewards, gamma=0.96)
-same = nadir.generate("forest", states=3, gamma=0.96)
+forest = nadir.Model([wait, cut], rewards, discount=0.96)
+same = nadir.generate("forest", states=3, discount=0.96)
 print("the forest, as nadir has it:", forest.sha256 == same.sha256)
 print(f"worst return of waiting: {nadir.evaluate(forest, [0, 0, 0], radius=0.1).robust_return:.6f}")
 
@@ -25,7 +25,7 @@ for state in range(goal):
         0: [(0.8, left, 0.0, False), (0.2, right, float(done), done)],
         1: [(0.8, right, float(done), done), (0.2, left, 0.0, False)],
     }
-model = nadir.Model(corridor, gamma=0.9, mu=0)
+model = nadir.Model(corridor, discount=0.9, initial=0)
 found = nadir.optimize(model, radius=0.1, domain="support")
 print("corridor: always right is best:", found.policy.actions[:goal].tolist() == [1, 1, 1])
 print(f"worst return from the start: {found.robust_return:.6f} (nominal {found.nominal_return:.6f})")

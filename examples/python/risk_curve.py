@@ -4,6 +4,7 @@ With the name of a file as its argument it draws the curves (matplotlib).
 """
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ import nadir
 model = nadir.generate("machine")
 solver = nadir.Solver(model, "optimal")
 radii = np.linspace(0, 0.2, 5)
-curves = {kind: solver.sweep(radii, set=kind) for kind in ("nonrect", "s", "sa")}
+curves = {kind: solver.sweep(radii, sets=kind) for kind in ("nonrect", "s", "sa")}
 
 print("radius  " + "".join(f"{kind:>14}" for kind in curves))
 for i, radius in enumerate(radii):
@@ -23,7 +24,7 @@ found = solver.radius(target)
 print(f"the worst return is {target} at radius {found.radius:.6f}")
 
 if len(sys.argv) > 1:
-    axes = None
+    axes: Any = None
     for curve in curves.values():
         axes = curve.plot(axes)
     axes.figure.savefig(sys.argv[1])

@@ -3,20 +3,16 @@
 import nadir
 
 model = nadir.generate("machine")
-ball = {"radius": 0.1, "domain": "simplex"}
 
 nominal = nadir.solve(model)
-fragile = nadir.evaluate(model, nominal.policy, **ball)
-robust = nadir.optimize(model, **ball)
+fragile = nadir.evaluate(model, nominal.policy, radius=0.1)
+robust = nadir.optimize(model, radius=0.1)
 
 print("                 nominal       worst")
 print(f"nominal optimum  {nominal.nominal_optimum:10.5f}  {fragile.robust_return:10.5f}")
 print(f"robust policy    {robust.nominal_return:10.5f}  {robust.robust_return:10.5f}")
-print(f"no policy is sure of more than {robust.optimality_upper_bound:.5f}; certified: {robust.certified}")
-for state in range(model.states):
-    chances = robust.policy.table[state]
-    if chances[nominal.policy.actions[state]] < 1:
-        print(f"state {model.state_name(state)}: {chances.round(3)}")
+print(f"no policy guarantees more than {robust.optimality_upper_bound:.5f}; certified: {robust.certified}")
+print(robust.policy.compare(nominal.policy))
 
 # Anyone can recheck the bounds, without searching, from the kernel and its witness alone.
-print("verified:", robust.evaluation.verify().verified)
+print("verified:", robust.verify().verified)

@@ -92,4 +92,4 @@ def test_programs_of_pages(tmp_path, monkeypatch, capsys):
     assert blocks
     for block in blocks:
         exec(block, {})
-    assert "robust return" in capsys.readouterr().out
+    assert "Worst case" in capsys.readouterr().out

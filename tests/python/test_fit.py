@@ -92,7 +92,7 @@ def test_wrong_data(tmp_path):
         nadir.fit(tmp_path / "log.csv")
     with pytest.raises(nadir.UsageError, match="confidence"):
         nadir.fit(np.array([[0, 0, 0]]), confidence=1.5)
-    with pytest.raises(nadir.UsageError, match="set is 'both'"):
+    with pytest.raises(nadir.UsageError, match="sets is 'both'"):
         nadir.fit(np.array([[0, 0, 0]]), set="both")
 
 
@@ -110,6 +110,29 @@ def test_a_guarantee_of_the_return(log, command, tmp_path):
     assert given.guaranteed == given.posterior_bound and np.isnan(given.weight)
 
 
+def test_policies_are_compared_on_the_same_kernels(log, command, tmp_path):
+    steps, _, _ = log
+    np.save(tmp_path / "log.npy", steps)
+    nominal = nadir.fit_return(steps, gamma=0.9).model
+    other = nadir.solve(nominal).policy.table
+    np.save(tmp_path / "other.npy", other)
+    asked = ["--policy", "uniform", "--policy", tmp_path / "other.npy"]
+    printed = command("fit", tmp_path / "log.npy", "--discount", 0.9, *asked)
+    found = nadir.fit_compare(steps, ["uniform", other], gamma=0.9)
+    assert found.best == 1 and found.decided == printed["decided"]
+    for i, one in enumerate(printed["policies"]):
+        assert found.guaranteed[i] == one["guaranteed"] and found.together[i] == one["guaranteed_together"]
+        assert found.lower[i, 0] == one["difference_lower"] and 0 - found.lower[0, i] == one["difference_upper"]
+        assert found.together[i] < found.guaranteed[i] < found.nominal[i]
+    alone = nadir.fit_return(steps, gamma=0.9, policy="uniform")
+    assert alone.guaranteed == found.guaranteed[0]
+    gap = found.returns[1] - found.returns[0]
+    assert np.quantile(gap, 0.03) < found.lower[1, 0] < np.quantile(gap, 0.05)
+    assert gap.std() < np.hypot(*found.returns.std(axis=1))  # the same kernels: returns rise and fall together
+    with pytest.raises(nadir.UsageError, match="no policies"):
+        nadir.fit_compare(steps, [], gamma=0.9)
+
+
 class Frame(dict):
     """As much of a frame as is asked for."""
 
@@ -125,5 +148,128 @@ def test_frames_count_by_name(log):
     assert nadir.fit_return(Frame(named), gamma=0.9).guaranteed == nadir.fit_return(steps, gamma=0.9).guaranteed
     with pytest.raises(nadir.FormatError):
         nadir.fit_return(Frame({f"column {i}": steps[:, i] for i in range(4)}), gamma=0.9)
-    with pytest.raises(nadir.UsageError, match="does not hold numbers"):
-        nadir.fit_return(Frame({**named, "state": np.array(["a"] * len(steps))}), gamma=0.9)
+    with pytest.raises(nadir.FormatError, match="is `a`, a name"):
+        nadir.fit_return(Frame({**named, "state": np.array(["a"] * len(steps)), "next_state": steps[:, 2]}), gamma=0.9)
+
+
+def test_frames_of_names(log):
+    steps, _, _ = log
+    label = np.array(["s%d" % i for i in range(10)])
+    named = {"r": steps[:, 3], "s_next": label[steps[:, 2].astype(int)], "a": steps[:, 1].astype(int)}
+    named["from"] = label[steps[:, 0].astype(int)]
+    found = nadir.fit_return(Frame(named), gamma=0.9, columns={"state": "from"}, more=50, initial="s0")
+    assert not found.terminal and found.dropped == 0
+    states = [found.model.state_name(i) for i in range(found.model.states)]
+    assert sorted(states) == sorted(set(named["from"]) | set(named["s_next"]))
+    more = found.more
+    assert abs(more.rows.sum() - 50) < 1e-6 and abs(more.share.sum() - 1) < 1e-9
+    assert more.penalty_told <= more.penalty_even and more.penalty_told < more.penalty
+    target = nadir.fit_return(
+        Frame(named), gamma=0.9, columns="state=from", target_penalty=more.penalty_told, initial="s0"
+    )
+    assert abs(target.more.visits - 50) < 1e-3
+    with pytest.raises(nadir.UsageError):
+        nadir.fit_return(Frame(named), gamma=0.9, columns="state=from", more=1, target_penalty=1)
+
+
+def test_frames_with_ends():
+    """What is missing beside done or truncated is no number; done leads to one state, cut off lines are dropped."""
+    frame = Frame(
+        state=np.array([0, 1, 0, 1]),
+        action=np.array([0, 0, 1, 1]),
+        next_state=np.array([1.0, np.nan, 0.0, np.nan]),
+        reward=np.array([1.0, 2.0, 0.0, 1.0]),
+        done=np.array([False, True, False, False]),
+        truncated=np.array([False, False, False, True]),
+    )
+    found = nadir.fit(frame, gamma=0.9, samples=200)
+    assert found.terminal and found.dropped == 1 and found.states == 3 and found.total_count == 3
+
+
+def _named(steps):
+    label = np.array(["low", "left", "middle", "right", "high"] * 4)
+    return {
+        "reward": steps[:, 3],
+        "next_state": label[steps[:, 2].astype(int)],
+        "action": steps[:, 1].astype(int),
+        "state": label[steps[:, 0].astype(int)],
+    }
+
+
+def test_frames_of_pandas(log):
+    pandas = pytest.importorskip("pandas")
+    steps, _, _ = log
+    wanted = nadir.fit_return(steps, gamma=0.9).guaranteed
+    numbers = pandas.DataFrame(steps, columns=["state", "action", "next_state", "reward"])
+    assert nadir.fit_return(numbers[numbers.columns[::-1]], gamma=0.9).guaranteed == wanted
+    whole = numbers.astype({"state": "Int64", "action": "category", "next_state": int})
+    whole.index = whole.index[::-1]  # lines count in their order, whatever the index
+    assert nadir.fit_return(whole, gamma=0.9).guaranteed == wanted
+    named = _named(steps)
+    texts = pandas.DataFrame(named).astype({"state": "string", "next_state": "category"})
+    assert nadir.fit_return(texts, gamma=0.9).guaranteed == nadir.fit_return(Frame(named), gamma=0.9).guaranteed
+    ends = texts.assign(truncated=False)
+    ends.loc[ends.index[::100], ["truncated", "next_state"]] = [True, None]
+    assert nadir.fit_return(ends, gamma=0.9).dropped == len(ends.index[::100])
+    missing = whole.assign(done=False)
+    missing.loc[missing.index[0], ["done"]] = True
+    missing["next_state"] = missing["next_state"].astype("Int64").mask(missing["done"])  # pandas.NA
+    assert nadir.fit_return(missing, gamma=0.9).terminal
+    with pytest.raises(nadir.UsageError, match="same name"):
+        nadir.fit(numbers.set_axis(["state", "state", "action", "reward"], axis=1), gamma=0.9)
+    with pytest.raises(nadir.FormatError, match="unknown field"):
+        nadir.fit(numbers.set_axis(["one", "two", "three", "four"], axis=1), gamma=0.9)
+    with pytest.raises(nadir.FormatError, match="the frame, row 0: `state` is ``"):
+        nadir.fit(texts.assign(state=texts["state"].mask(texts.index == texts.index[0])), gamma=0.9)
+
+
+class PolarsSeries:
+    """A column as polars has it: no index, and None for what is missing."""
+
+    def __init__(self, values):
+        self._values = list(values)
+
+    def __len__(self):
+        return len(self._values)
+
+    def to_list(self):
+        return list(self._values)
+
+    def to_numpy(self):
+        return np.array(self._values)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self._values, dtype=dtype)
+
+
+class PolarsFrame:
+    """Stands in for a frame of polars, which Debian does not package: the members that polars documents, and no others."""
+
+    def __init__(self, columns):
+        self._columns = {name: PolarsSeries(values) for name, values in columns.items()}
+
+    columns = property(lambda self: list(self._columns))
+    height = property(lambda self: len(next(iter(self._columns.values()))))
+
+    def __len__(self):
+        return self.height
+
+    def __getitem__(self, name):
+        return self._columns[name]
+
+    def get_column(self, name):
+        return self._columns[name]
+
+    def to_dict(self, *, as_series=True):
+        return {name: one if as_series else one.to_list() for name, one in self._columns.items()}
+
+
+def test_frames_like_those_of_polars(log):
+    steps, _, _ = log
+    named = {name: list(values) for name, values in _named(steps).items()}
+    assert nadir.fit_return(PolarsFrame(named), gamma=0.9).guaranteed == nadir.fit_return(
+        Frame(_named(steps)), gamma=0.9
+    ).guaranteed
+    named["truncated"] = [i % 100 == 0 for i in range(len(steps))]
+    named["next_state"] = [None if cut else s for s, cut in zip(named["next_state"], named["truncated"])]
+    assert nadir.fit_return(PolarsFrame(named), gamma=0.9).dropped == sum(named["truncated"])

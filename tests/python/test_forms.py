@@ -233,13 +233,13 @@ def test_gymnasium_that_is_wrong():
         ({"P": np.full((2, 1, 2), 0.5), "R": np.ones((1, 2))}, "R has the shape \\(1, 2\\); expected"),
         ({"P": np.full((2, 1, 2), 0.5), "R": np.ones((2, 2, 2))}, "expected \\(2, 1, 2\\)"),
         ({"P": np.full((2, 1, 2), 0.5), "R": sparse.eye(3)}, "that of the rows of P"),
-        ({"P": np.full((2, 1, 2), 0.5), "mu": [1, 0, 0]}, "mu has the shape"),
+        ({"P": np.full((2, 1, 2), 0.5), "mu": [1, 0, 0]}, "initial has the shape"),
         ({"P": np.full((2, 1, 2), 0.5), "mu": 5}, "expected a state"),
-        ({"P": np.full((2, 1, 2), 0.5), "mu": 0.5}, "mu is 0.5; expected a state, 0 to 1"),
+        ({"P": np.full((2, 1, 2), 0.5), "mu": 0.5}, "initial is 0.5; expected a state, 0 to 1"),
         ({"P": np.full((2, 1, 2), 0.5), "mu": np.nan}, "expected a state"),
         ({"P": np.full((2, 1, 2), 0.5), "norm": np.nan}, "norm is nan; expected a number"),
         ({"P": np.full((2, 1, 2), 0.5), "norm": [2]}, "expected a number"),
-        ({"P": np.full((2, 1, 2), 0.5), "set": "rect"}, "set is 'rect'; expected one of 'nonrect'"),
+        ({"P": np.full((2, 1, 2), 0.5), "set": "rect"}, "sets is 'rect'; expected one of 'nonrect'"),
         ({"P": np.full((2, 1, 2), 0.5), "domain": "all"}, "domain is 'all'"),
         ({"P": np.full((2, 1, 2), 0.5), "state_names": ["a"]}, "1 state_names; expected 2"),
         ({"P": np.full((2, 1, 2), 0.5), "row_actions": [1]}, "row_actions has the shape \\(1,\\)"),
@@ -274,7 +274,7 @@ def test_matrices_that_are_broken_are_refused():
 def test_policies_that_are_refused():
     model = nadir.Model(np.full((2, 3, 2), 0.5), np.ones((2, 3)), 0.9)
     for policy, words in (
-        ([0.5, 0.5], "expected 2 action numbers"),
+        ([0.5, 0.5], "of type float64; expected 2 action numbers"),
         ([[1, 0], [0, 1]], "expected \\(2, 3\\)"),
         ([["a", "b", "c"]], "expected numbers"),
     ):
@@ -296,3 +296,21 @@ def test_names():
     assert [model.action_name(row) for row in range(4)] == ["stay", "go"] * 2
     again = model.replace(gamma=0.3)
     assert again.state_name(1) == "down" and again.action_name(3) == "go"
+
+
+def test_ends_of_episodes_survive_csv(tmp_path):
+    """States that are done have several actions in a dictionary, and none in a file."""
+    table = {
+        0: {a: [(0.5, 0, 0.0, False), (0.3, 1, 0.0, True), (0.2, 2, 1.0, True)] for a in range(2)},
+        1: {a: [(1.0, 1, 0, True)] for a in range(2)},
+        2: {a: [(1.0, 2, 0, True)] for a in range(2)},
+    }
+    model = nadir.Model(table, gamma=0.9, mu=[1, 0, 0])
+    path = tmp_path / "lake.csv"
+    with pytest.warns(nadir.NadirWarning):
+        nadir.write(model, path)
+    with pytest.warns(nadir.NadirWarning, match="terminal"):
+        again = nadir.read(path, gamma=0.9, initial="0")
+    first, second = (nadir.evaluate(one, "uniform", radius=0.1) for one in (model, again))
+    assert first.robust_return == pytest.approx(second.robust_return, rel=1e-12)
+    assert first.robust_return > 0

@@ -6,7 +6,7 @@ only known up to an L_p ball of radius β around a nominal one?
 >>> import numpy as np, nadir
 >>> P = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.1, 0.9]]])   # P[s, a, t]
 >>> R = np.array([[0.0, 1.0], [2.0, 0.5]])                               # R[s, a]
->>> found = nadir.evaluate(P, R, "uniform", gamma=0.9, radius=0.1, layout="sas")
+>>> found = nadir.evaluate(P, R, "uniform", discount=0.9, radius=0.1, layout="sas")
 >>> round(found.nominal_return, 6), round(found.robust_return, 6), found.certified
 (9.403226, 9.093999, True)
 
@@ -35,6 +35,7 @@ from .functions import (
     difference,
     evaluate,
     fit,
+    fit_compare,
     fit_return,
     generate,
     generators,
@@ -50,14 +51,19 @@ from .functions import (
 )
 from .model import Model, Policy
 from .results import (
+    Changes,
     Check,
+    Comparison,
     ConeNorm,
     Damage,
     Difference,
     Evaluation,
+    Explanation,
     Facts,
     Fit,
+    FitComparison,
     FitReturn,
+    MoreData,
     Gradient,
     Guarantee,
     Nominal,
@@ -71,16 +77,21 @@ from .results import (
 from .solver import Solver
 
 __all__ = [
+    "Changes",
     "Check",
+    "Comparison",
     "ConeNorm",
     "ConvergenceError",
     "Damage",
     "Difference",
     "Evaluation",
+    "Explanation",
     "Facts",
     "FileError",
     "Fit",
+    "FitComparison",
     "FitReturn",
+    "MoreData",
     "FormatError",
     "Gradient",
     "Guarantee",
@@ -108,6 +119,7 @@ __all__ = [
     "difference",
     "evaluate",
     "fit",
+    "fit_compare",
     "fit_return",
     "generate",
     "generators",

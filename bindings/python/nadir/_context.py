@@ -17,6 +17,7 @@ import weakref
 from typing import Any, Callable, NoReturn
 
 from . import errors
+from ._keywords import in_python
 from ._library import ffi, filled, lib, place, text
 
 Progress = Callable[[str, float], Any]
@@ -52,7 +53,7 @@ def _progress(user: Any, task: Any, share: float) -> int:
 
 @ffi.callback("void(void *, nadir_log_level, const char *)", onerror=_keep)
 def _message(user: Any, level: int, message: Any) -> None:
-    said = text(message)
+    said = in_python(text(message) or "")
     if level == lib.NADIR_LOG_WARNING:
         voice = ffi.from_handle(user)
         voice.warnings.append(said)
@@ -143,6 +144,14 @@ class Context:
         with self.lock:
             self.check(function(self.handle, *arguments))
 
+    def answer(self, function: Callable[..., int], arguments: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """As `call`, and what `make` makes of the answer, which an exception carries too; None: there is none."""
+        with self.lock:
+            status = function(self.handle, *arguments)
+            made = make()
+            self.check(status, made)
+        return made
+
     def check(self, status: int, result: Any = None) -> None:
         """Tells warnings, then raises what a status says; `result` is the best answer so far."""
         voice = self.voice
@@ -160,7 +169,11 @@ class Context:
         if error is None:
             name = text(lib.nadir_status_name(status))
             said = text(lib.nadir_context_error(self.handle)) or text(lib.nadir_status_sentence(status))
-            error = errors.BY_STATUS.get(name or "", errors.NadirError)(said)
+            words = in_python(said or "")
+            kind = errors.BY_STATUS.get(name or "", errors.NadirError)
+            if result is not None and kind is errors.ConvergenceError:
+                words += " (the best so far, with bounds that hold, is in the exception's `result`)"
+            error = kind(words)
             error.status = name or ""
         error.result = result  # type: ignore[attr-defined]
         raise error

@@ -46,7 +46,7 @@ def write(header: str, path: str) -> None:
 
     ffi = cffi.FFI()
     ffi.cdef(declarations(header))
-    ffi.set_source("nadir._bindings", None)
+    ffi.set_source("nadir._bindings", None)  # type: ignore[arg-type]
     ffi.emit_python_code(path)
 
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from . import _frames
 from .errors import ModelError, UsageError
 
 LAYOUTS = ("sas", "ass")
@@ -24,18 +26,19 @@ class Kernel:
     """A kernel as rows: `dense` (rows, S), or CSR with `starts`, `columns`, `values`."""
 
     states: int
-    state_rows: np.ndarray
-    dense: np.ndarray | None = None
-    starts: np.ndarray | None = None
-    columns: np.ndarray | None = None
-    values: np.ndarray | None = None
-    row_actions: np.ndarray | None = None
+    state_rows: NDArray[Any]
+    dense: NDArray[Any] | None = None
+    starts: NDArray[Any] | None = None
+    columns: NDArray[Any] | None = None
+    values: NDArray[Any] | None = None
+    row_actions: NDArray[Any] | None = None
     by_action: bool = False  # the form has one matrix per action
-    rewards: np.ndarray | None = None  # of transitions, where the form has them
-    scales: np.ndarray | None = None
+    rewards: NDArray[Any] | None = None  # of transitions, where the form has them
+    scales: NDArray[Any] | None = None
     states_given: int = 0  # without a terminal state that was added
     names: list[str] | None = None
     each: int | None = None  # the actions of every state, where they are known to be as many
+    action_names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         self.states_given = self.states_given or self.states
@@ -53,18 +56,26 @@ class Kernel:
         return int(counts[0]) if len(counts) and (counts == counts[0]).all() else None
 
 
+    def given_state_names(self) -> Sequence[str] | None:
+        """Of the states that were given."""
+        return None if self.names is None else self.names[: self.states_given]
+
+    def known_action_names(self) -> Sequence[str] | None:
+        return self.action_names
+
+
 def sparse_matrix(value: Any) -> bool:
     """Whether this is one of SciPy's sparse matrices or arrays, without importing SciPy."""
     return hasattr(value, "tocsr") and hasattr(value, "nnz")
 
 
-def _regular(states: int, actions: int) -> np.ndarray:
+def _regular(states: int, actions: int) -> NDArray[Any]:
     if actions == 0:
         return np.zeros(states + 1, dtype=np.int64)
     return np.arange(0, states * actions + 1, actions, dtype=np.int64)
 
 
-def _doubles(value: Any) -> np.ndarray:
+def _doubles(value: Any) -> NDArray[Any]:
     return np.ascontiguousarray(value, dtype=np.float64)
 
 
@@ -81,6 +92,8 @@ def kernel(P: Any, layout: str | None = None, state_rows: Any = None) -> Kernel:
         return _csr(P, state_rows)
     if isinstance(P, Mapping):
         return _gymnasium(P)
+    if _frames.is_frame(P):
+        raise UsageError("P is a frame: nadir.Model reads it by the names of its columns")
     if _matrices(P):
         return _per_action(list(P)) if layout != "sas" else _per_state(list(P))
     array = np.asarray(P)
@@ -109,7 +122,7 @@ def _matrices(P: Any) -> bool:
     return len(P) > 0 and all(sparse_matrix(m) or (isinstance(m, np.ndarray) and m.ndim == 2) for m in P)
 
 
-def _cube(array: np.ndarray, layout: str | None) -> Kernel:
+def _cube(array: NDArray[Any], layout: str | None) -> Kernel:
     first, second, third = array.shape
     sas, ass = first == third, second == third
     if layout is None:
@@ -132,7 +145,7 @@ def _cube(array: np.ndarray, layout: str | None) -> Kernel:
     return Kernel(states, _regular(states, actions), dense=dense, by_action=layout == "ass", each=actions)
 
 
-def _state_rows(state_rows: Any, rows: int, states: int) -> np.ndarray:
+def _state_rows(state_rows: Any, rows: int, states: int) -> NDArray[Any]:
     if state_rows is not None:
         given = np.ascontiguousarray(state_rows, dtype=np.int64)
         if given.shape != (states + 1,) or given[-1] != rows:
@@ -149,7 +162,7 @@ def _state_rows(state_rows: Any, rows: int, states: int) -> np.ndarray:
     return _regular(states, rows // states)
 
 
-def _rows(dense: np.ndarray, state_rows: Any) -> Kernel:
+def _rows(dense: NDArray[Any], state_rows: Any) -> Kernel:
     rows, states = dense.shape
     return Kernel(states, _state_rows(state_rows, rows, states), dense=dense)
 
@@ -301,12 +314,13 @@ def _is_end(state: int, actions: Mapping[Any, Any]) -> bool:
 # --------------------------------------------------------------------------------------------- rewards
 
 
-def rewards(R: Any, of: Kernel) -> tuple[np.ndarray | None, np.ndarray | None]:
+def rewards(R: Any, of: Kernel) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
     """Rewards of rows, or of transitions where R has them: one of the two is None."""
     if R is None:
         return None, of.rewards
     if isinstance(R, np.ndarray) and R.shape == (of.states, of.each):
         return _doubles(R).reshape(-1), None
+    R = unlabelled(R, of, "R", "reward")
     if sparse_matrix(R):
         if R.shape != (of.rows, of.states):
             expected = (of.rows, of.states)
@@ -326,7 +340,7 @@ def rewards(R: Any, of: Kernel) -> tuple[np.ndarray | None, np.ndarray | None]:
     return to_rows(array, of, "R", 0.0, of.row_actions), None
 
 
-def _reward_cube(array: np.ndarray, of: Kernel) -> np.ndarray:
+def _reward_cube(array: NDArray[Any], of: Kernel) -> NDArray[Any]:
     actions = of.actions
     if actions is None or of.states_given != of.states:
         raise UsageError("R has three dimensions, but states have different numbers of actions")
@@ -340,12 +354,13 @@ def _reward_cube(array: np.ndarray, of: Kernel) -> np.ndarray:
     return (array.transpose(1, 0, 2) if by_action else array).reshape(of.rows, of.states)
 
 
-def _at_transitions(matrix: Any, of: Kernel) -> np.ndarray:
+def _at_transitions(matrix: Any, of: Kernel) -> NDArray[Any]:
     """The numbers of a (rows, S) matrix, dense or CSR, at the transitions of a kernel, stored as it is."""
     if of.dense is not None and not sparse_matrix(matrix):
         return _doubles(matrix)
     if of.dense is not None:
         return _doubles(np.where((of.dense > 0) | _stored(matrix), matrix.toarray(), np.nan))
+    assert of.starts is not None and of.columns is not None and of.values is not None
     rows = np.repeat(np.arange(of.rows), np.diff(of.starts))
     if not sparse_matrix(matrix) and matrix.size <= _ZEROS_LIMIT:
         of.dense = np.zeros(matrix.shape)
@@ -358,15 +373,16 @@ def _at_transitions(matrix: Any, of: Kernel) -> np.ndarray:
     return _with_zeros(matrix.tocoo(), rows, numbers, of)
 
 
-def _stored(matrix: Any) -> np.ndarray:
+def _stored(matrix: Any) -> NDArray[Any]:
     made = np.zeros(matrix.shape, dtype=bool)
     entries = matrix.tocoo()
     made[entries.row, entries.col] = True
     return made
 
 
-def _with_zeros(given: Any, rows: np.ndarray, numbers: np.ndarray, of: Kernel) -> np.ndarray:
+def _with_zeros(given: Any, rows: NDArray[Any], numbers: NDArray[Any], of: Kernel) -> NDArray[Any]:
     """Adds transitions of probability 0 to a CSR kernel where only R has them; gives all rewards."""
+    assert of.columns is not None and of.values is not None
     places = given.row.astype(np.int64) * of.states + given.col
     more = ~np.isin(places, rows * of.states + of.columns)
     if more.any():
@@ -382,9 +398,63 @@ def _with_zeros(given: Any, rows: np.ndarray, numbers: np.ndarray, of: Kernel) -
 # ------------------------------------------------------------------------------- numbers of states and rows
 
 
+def widest(of: Any) -> int:
+    """One more than the largest action number of the states that were given."""
+    if of.row_actions is not None:
+        return int(of.row_actions.max()) + 1
+    return int(np.diff(of.state_rows[: of.states_given + 1]).max())
+
+
+def unlabelled(value: Any, of: Any, what: str, role: str) -> Any:
+    """Frames, series and dictionaries as arrays, by their labels; anything else as it is.
+
+    `of` is a kernel or a model, `role` the column with the numbers of a long frame.
+    """
+    if isinstance(value, np.ndarray) or not _frames.is_labelled(value) or sparse_matrix(value):
+        return value
+    value = _frames.flat(value, role)
+    if not _frames.is_frame(value):
+        return _frames.by_state(value, of.states_given, of.given_state_names(), what)
+    if not _frames.is_long(value):
+        return _frames.wide(value, of.states_given, widest(of), of, what)
+    return _long(value, of, what, role)
+
+
+def _long(table: Any, of: Any, what: str, role: str) -> NDArray[Any]:
+    """A long frame as a table (S, A), or (rows, S) where it has successors; NaN where it has no line."""
+    roles = _frames.roles_of(table)
+    if role not in roles:
+        names = ", ".join(repr(str(name)) for name in table.columns)
+        raise UsageError(f"{what} is a frame without a column {role!r}; it has {names}")
+    states = _frames.places(roles["state"], of.states_given, of.given_state_names(), f"{what}: state")
+    actions = _frames.places(roles["action"], widest(of), of.known_action_names(), f"{what}: action")
+    counts = np.diff(of.state_rows)
+    numbers = of.row_actions if of.row_actions is not None else np.arange(of.rows) - np.repeat(of.state_rows[:-1], counts)
+    rows = {pair: row for row, pair in enumerate(zip(np.repeat(np.arange(of.states), counts).tolist(), numbers.tolist()))}
+    pairs = list(zip(states.tolist(), actions.tolist()))
+    strange = [pair for pair in pairs if pair not in rows]
+    if strange:
+        raise UsageError(f"{what} has a line for state {strange[0][0]}, action {strange[0][1]}, which P has not")
+    at = np.array([rows[pair] for pair in pairs], dtype=np.int64)
+    if "next" in roles:
+        successors = _frames.places(roles["next"], of.states_given, of.given_state_names(), f"{what}: next")
+        made = np.full((of.rows, of.states), np.nan)
+        at = at * of.states + successors
+    else:
+        made = np.full(of.rows, np.nan)
+    if len(np.unique(at)) < len(at):
+        raise UsageError(f"{what} has two lines for the same state and action" + (" and successor" if made.ndim == 2 else ""))
+    made.reshape(-1)[at] = np.asarray(roles[role], dtype=np.float64)
+    missing = np.flatnonzero(np.isnan(made)).tolist() if made.ndim == 1 else []
+    if missing and missing[0] < of.state_rows[of.states_given]:
+        state = int(np.searchsorted(of.state_rows, missing[0], side="right")) - 1
+        raise UsageError(f"{what} has no line for state {state}, action {numbers[missing[0]]}")
+    return np.nan_to_num(made) if made.ndim == 1 else made
+
+
 def to_rows(
-    table: np.ndarray, of: Any, what: str, added: float, row_actions: np.ndarray | None
-) -> np.ndarray:
+    table: NDArray[Any], of: Any, what: str, added: float, row_actions: NDArray[Any] | None
+) -> NDArray[Any]:
     """One number for each row, from as many, from one for each state, or from a table (S, A).
 
     `of` is a kernel or a model; a terminal state that was added gets `added`.
@@ -398,8 +468,8 @@ def to_rows(
     if table.ndim == 1 and table.shape[0] == given:
         extended = np.concatenate([table, np.full(of.states - given, added)])
         return np.repeat(extended, counts)
-    widest = int(counts[:given].max()) if row_actions is None else int(row_actions.max()) + 1
-    if table.shape == (given, widest):
+    wide = int(counts[:given].max()) if row_actions is None else int(row_actions.max()) + 1
+    if table.shape == (given, wide):
         row_states = np.repeat(np.arange(of.states), counts)
         actions = row_actions
         if actions is None:
@@ -409,6 +479,6 @@ def to_rows(
         made[inside] = table[row_states[inside], actions[inside]]
         return made
     raise UsageError(
-        f"{what} has the shape {table.shape}; expected {(given, widest)}, one number for each state and "
+        f"{what} has the shape {table.shape}; expected {(given, wide)}, one number for each state and "
         f"action, ({given},), one for each state, or ({of.rows},), one for each row"
     )

@@ -25,14 +25,14 @@ def _in_tree() -> bool:
 def _parsed() -> Any:
     if _in_tree():
         return _declarations.compiled(_HEADER.read_text(encoding="utf-8"))
-    from . import _bindings  # made by setup.py
+    from . import _bindings  # type: ignore[attr-defined]  # made by setup.py
 
     return _bindings.ffi
 
 
 def _known_to_build() -> list[str]:
     try:
-        from . import _built  # made by setup.py
+        from . import _built  # type: ignore[attr-defined]  # made by setup.py
     except ImportError:
         return []
     return [_built.LIBRARY]
@@ -100,7 +100,7 @@ class Struct:
         self.name = f"nadir_{name}"
         self.size = ffi.sizeof(self.name)
         self._pointer = ffi.typeof(f"{self.name} *")
-        self._fill = getattr(lib, f"{self.name}_fill", None)
+        self._fill: Any = getattr(lib, f"{self.name}_fill", None)
 
     def filled(self) -> Any:
         """A new one with the library's defaults."""

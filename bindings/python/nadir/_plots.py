@@ -1,62 +1,331 @@
-"""Pictures of results, through matplotlib where it is there; nothing else imports it."""
+"""Pictures of results, through matplotlib where it is there; nothing else imports it.
+
+They are those of the command (cli/*_plot.c, cli/explain_map.c): the same words, colours and dashes.
+"""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from ._verdict import DOMAINS, SETS
+
+# Those of cli/sweep_plot.c: one curve alone is solid, the second look; several begin with the first, dashed.
+COLOURS = ("#d55e00", "#0072b2", "#009e73", "#000000", "#8b4789", "#5a3a00", "#444444", "#c03060", "#2f4f8f")
+_DASHED = ((14, 6), (), (3, 4), (16, 5, 3, 5), (28, 6), (8, 3, 2, 3, 2, 3), (2, 2), (20, 4, 8, 4), (12, 3, 2, 3))
+DASHES = tuple((0, tuple(length / 4 for length in dash)) if dash else "-" for dash in _DASHED)
+WAYS = {"up": (0, -1), "north": (0, -1), "right": (1, 0), "east": (1, 0), "down": (0, 1), "south": (0, 1)}
+WAYS |= {"left": (-1, 0), "west": (-1, 0)}
+ATTACK = "#0072b2"
+NEW = "#d55e00"  # a transition that the nominal kernel does not have
+NUMBERS, ARROWS = 144, 900  # cells of a map that has numbers, arrows of the policy
 
 
-def _axes(ax: Any) -> Any:
+def _axes(ax: Any, width: float = 8.0, height: float = 5.0) -> Any:
     if ax is not None:
         return ax
     try:
         from matplotlib import pyplot
     except ImportError:
         raise ImportError("plot() needs matplotlib (Debian: python3-matplotlib)") from None
-    return pyplot.subplots()[1]
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def _frame(ax: Any) -> None:
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def _names(solver: Any) -> str:
+    """'river.npz, policy uniform'"""
+    if solver is None:
+        return ""
+    model, policy = solver.model.name, solver.policy.name
+    return ", ".join(word for word in (model, policy and f"policy {policy}") if word)
+
+
+def _title(ax: Any, names: str, shows: str, *details: str) -> None:
+    ax.set_title("\n".join([f"{names}: {shows}" if names else shows, *details]), fontsize="medium")
+
+
+def _number(value: float) -> str:
+    return f"{value:.5g}"
+
+
+def _ball(one: Any, radius: bool = True) -> str:
+    size = f"radius {_number(one.radius)}, " if radius else ""
+    return f"{size}norm {_number(one.norm)}; {SETS.get(one.set, one.set)}; {DOMAINS.get(one.domain, one.domain)}"
 
 
 def curve(sweep: Any, ax: Any, **options: Any) -> Any:
+    """The risk curve. With the axes of another one: one more curve beside it."""
+    first = sweep[0]
+    before = getattr(ax, "_nadir_curves", [])
     ax = _axes(ax)
-    options.setdefault("label", f"{sweep[0].set}, {sweep[0].domain}")
-    line = ax.plot(sweep.radius, sweep.robust_return, **options)[0]
-    shade = {"color": line.get_color(), "alpha": 0.2, "lw": 0}
-    ax.fill_between(sweep.radius, sweep.lower_bound, sweep.upper_bound, **shade)
-    ax.set_xlabel("radius")
-    ax.set_ylabel("best return" if sweep.optimistic else "worst return")
-    ax.legend()
+    policy = first._solver.policy.name if first._solver is not None else ""
+    mine = _Curve(SETS.get(first.set, first.set), DOMAINS.get(first.domain, first.domain), policy, _names(first._solver))
+    mine.own_colour = bool({"color", "c"} & options.keys())
+    mine.own_dash = bool({"linestyle", "ls"} & options.keys())
+    mine.own_label = "label" in options
+    mine.nominal = sweep.nominal_return
+    options.setdefault("lw", 2.5)
+    mine.line = ax.plot(sweep.radius, sweep.robust_return, **options)[0]
+    mine.band = ax.fill_between(sweep.radius, sweep.lower_bound, sweep.upper_bound, alpha=0.25, lw=0)
+    ax._nadir_curves = curves = [*before, mine]
+    _looks(ax, curves)
+    case = "best" if sweep.optimistic else "worst"
+    ax.set_xlabel("radius: how far the kernel may be from the nominal one")
+    ax.set_ylabel(f"{case} return")
+    ax.grid(axis="y", color="#e4e4e4")
+    _frame(ax)
+    names = {one.names for one in curves}
+    models = {name.split(", policy ")[0] for name in names}
+    name = names.pop() if len(names) == 1 else models.pop() if len(models) == 1 else ""
+    _title(ax, name, f"{case} case within each radius", _ball(first, radius=False))
+    _curve_legend(ax, case)
     return ax
+
+
+@dataclass
+class _Curve:
+    """A curve that was drawn."""
+
+    set: str
+    domain: str
+    policy: str
+    names: str
+    own_colour: bool = False  # said by the caller
+    own_dash: bool = False
+    own_label: bool = False
+    nominal: float = 0.0
+    line: Any = None
+    band: Any = None
+
+
+def _looks(ax: Any, curves: list[_Curve]) -> None:
+    """Colours, dashes and names as the command has them, which depend on all curves; its nominal return is a line where
+    one policy is drawn."""
+    begin = 1 if len(curves) == 1 else 0
+    for place, one in enumerate(curves):
+        if not one.own_colour:
+            one.line.set_color(COLOURS[(place + begin) % len(COLOURS)])
+        if not one.own_dash:
+            one.line.set_linestyle(DASHES[(place + begin + place // len(COLOURS)) % len(DASHES)])
+        one.band.set_color(one.line.get_color())
+        if not one.own_label:
+            words = [f"policy {one.policy}" if one.policy else ""]
+            words += [getattr(one, kind) for kind in ("set", "domain") if len({getattr(c, kind) for c in curves}) > 1]
+            other = f"policy {place + 1}" if len(curves) > 1 else one.set
+            one.line.set_label(", ".join(word for word in words if word) or other)
+    line = getattr(ax, "_nadir_nominal", None)
+    if line is not None:
+        line.remove()
+    ax._nadir_nominal = None
+    if len({(one.names, one.nominal) for one in curves}) == 1:
+        nominal = curves[0].nominal
+        ax._nadir_nominal = ax.axhline(nominal, color="#999999", lw=1.5, zorder=1, label=f"nominal {_number(nominal)}")
+
+
+def _curve_legend(ax: Any, case: str) -> None:
+    from matplotlib.patches import Patch
+
+    handles, _ = ax.get_legend_handles_labels()
+    handles.sort(key=lambda line: line is not ax._nadir_nominal)
+    band = Patch(color="#444444", alpha=0.25, lw=0, label=f"band: where the {case} case is proven to lie")
+    ax.legend(handles=[*handles, band], frameon=False, fontsize="small")
 
 
 def damages(evaluation: Any, rows: Any, ax: Any) -> Any:
-    ax = _axes(ax)
-    model = evaluation.model
-    names = [f"{model.state_name(one.state)}, {model.action_name(one.row)}" for one in rows]
-    ax.barh(range(len(rows)), [100 * one.share for one in rows])
-    ax.set_yticks(range(len(rows)), names)
-    ax.invert_yaxis()
-    ax.set_xlabel("share of the penalty, %")
-    ax.set_ylabel("state, action")
+    """Bars with an arrow from successor to successor; a map where the states are the cells of a grid."""
+    cells = _grid(evaluation.model)
+    ax = _map(evaluation, cells, ax) if cells is not None else _bars(evaluation, rows, ax)
+    case = "best" if evaluation.optimistic else "worst"
+    _title(
+        ax,
+        _names(evaluation._solver),
+        "what brings the gain" if evaluation.optimistic else "what does the damage",
+        f"{case} case {_number(evaluation.robust_return)}{'' if evaluation.certified else ' found, not proven'}, "
+        f"nominal {_number(evaluation.nominal_return)}",
+        _ball(evaluation),
+    )
     return ax
 
 
-def table_map(table: np.ndarray, label: str, ax: Any) -> Any:
-    ax = _axes(ax)
-    image = ax.imshow(table, aspect="auto", interpolation="nearest")
+def _bars(evaluation: Any, rows: Any, ax: Any) -> Any:
+    model = evaluation.model
+    new = ax is None
+    ax = _axes(ax, 10, 2.2 + 0.36 * len(rows))
+    if new:
+        ax.figure.get_layout_engine().set(rect=(0, 0, 0.88, 1))  # room for the arrows
+    shares = [100 * one.share for one in rows]
+    ax.barh(range(len(rows)), shares, color="#e69f00", height=0.72)
+    ax.set_yticks(range(len(rows)), [f"{model.state_name(one.state)}, {model.action_name(one.row)}" for one in rows])
+    ax.invert_yaxis()
+    ax.set_xlabel(f"share of the {'gain' if evaluation.optimistic else 'loss'}, %")
+    ax.set_ylabel("state, action")
+    ax.grid(axis="x", color="#e4e4e4")
+    ax.set_axisbelow(True)
+    _frame(ax)
+    across = ax.get_yaxis_transform()
+    any_new = any(one.is_new for one in rows)
+    for i, one in enumerate(rows):
+        ax.annotate(f" {shares[i]:.1f} %", (max(shares[i], 0), i), va="center")
+        if one.origin < 0 or one.target < 0:
+            continue
+        others = f" and {one.gaining - 1} more" if one.gaining > 1 else ""
+        ends = [f"{model.state_name(one.origin)} (−{one.lost:.2g})", f"{model.state_name(one.target)} (+{one.gained:.2g}){others}"]
+        ax.text(1.22, i, ends[0], transform=across, ha="right", va="center")
+        ax.text(1.36, i, ends[1], transform=across, ha="left", va="center")
+        way = {"xytext": (1.23, i), "xycoords": across, "textcoords": across, "annotation_clip": False}
+        ax.annotate("", (1.35, i), arrowprops={"arrowstyle": "-|>", "color": NEW if one.is_new else ATTACK, "lw": 2}, **way)
+    ax.text(1.29, 1.01, "loses, gains most" + (" (orange: new)" if any_new else ""), transform=ax.transAxes, ha="center", va="bottom")
+    ax.set_xlim(min([0, *shares]), 1.25 * max([1, *shares]))
+    return ax
+
+
+def _grid(model: Any) -> Any:
+    """The (row, column) of each state, where all are the cells of a grid: "r3c4"."""
+    found = [re.fullmatch(r"r(\d{1,5})c(\d{1,5})", model.state_name(s)) for s in range(min(model.states, 1 << 16))]
+    if model.states > 1 << 16 or not all(found):
+        return None
+    cells = np.array([[int(word) for word in one.groups()] for one in found if one])
+    size = np.prod(cells.max(axis=0) + 1)
+    return cells if len(np.unique(cells, axis=0)) == len(cells) and size <= 4 * len(cells) else None
+
+
+def _ends(model: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Which states are never left, and the largest reward for landing in each from another one."""
+    owner, paid, stays = model.row_states, model.transition_rewards, np.ones(model.states, bool)
+    if model.is_dense:
+        rows, columns = np.nonzero(model.P)
+        rewards = None if paid is None else paid[rows, columns]
+    else:
+        entries = model.P.tocoo()
+        rows, columns = entries.row, entries.col
+        rewards = None if paid is None else paid.data
+    moves = owner[rows] != columns
+    stays[owner[rows][moves]] = False
+    most = np.full(model.states, -np.inf)
+    if rewards is not None:
+        np.maximum.at(most, columns[moves], rewards[moves])
+    return stays, most
+
+
+def _map(evaluation: Any, cells: NDArray[Any], ax: Any) -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    model, policy = evaluation.model, evaluation._solver.policy
+    height, width = cells.max(axis=0) + 1
+    ax = _axes(ax, 7.5, min(14, max(4, 2.4 + 6 * height / width)))
+    rows = evaluation.explain(model.rows)
+    shares = np.full((height, width), np.nan)
+    shares[tuple(cells.T)] = 0
+    for one in rows:
+        shares[tuple(cells[one.state])] += 100 * one.share
+    colours = LinearSegmentedColormap.from_list("damage", ["#ffffff", "#f39c3c"])
+    colours.set_bad("#666666")
+    shown = ax.imshow(shares, cmap=colours, vmin=0, vmax=max(np.nanmax(shares), 1e-9))
+    what = "gain" if evaluation.optimistic else "loss"
+    beside = ax.inset_axes((1.04, 0, 0.05, 1))
+    ax.figure.colorbar(shown, cax=beside, label=f"share of the {what}, by cell, %")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.get_major_locator().set_params(integer=True)
+    legend: list[Any] = [Patch(color="#666666", label="wall")] if np.isnan(shares).any() else []
+    ends, paid = _ends(model)
+    if shares.size <= NUMBERS:
+        _words(ax, model, cells, shares, ends, paid)
+    if shares.size <= ARROWS and _policy_arrows(ax, model, policy, cells, ends):
+        legend.append(Line2D([], [], color="black", marker=">", label="policy (short arrow: less likely action)"))
+    legend += _attack(ax, evaluation.optimistic, rows[:5], cells)
+    ax.set_xlabel("column")
+    ax.set_ylabel("row")
+    if legend:
+        ax.legend(handles=legend, loc="upper center", bbox_to_anchor=(0.5, -0.12), frameon=False)
+    return ax
+
+
+def _words(
+    ax: Any, model: Any, cells: NDArray[Any], shares: NDArray[Any], ends: NDArray[Any], paid: NDArray[Any]
+) -> None:
+    for state, (row, column) in enumerate(cells):
+        share = shares[row, column]
+        if abs(share) >= 0.05:
+            ax.text(column + 0.47, row + 0.38, f"{share:.1f} %", ha="right", va="center", fontsize="x-small")
+        word = ("goal" if paid[state] > 0 else "end") if ends[state] else "start" if model.initial[state] >= 1 else ""
+        ax.text(column, row - 0.3, word, ha="center", va="center", fontsize="small")
+
+
+def _policy_arrows(ax: Any, model: Any, policy: Any, cells: NDArray[Any], ends: NDArray[Any]) -> bool:
+    drawn = False
+    for state, (row, column) in enumerate(cells):
+        for place in range(model.state_rows[state], model.state_rows[state + 1]):
+            chance, way = policy.probabilities[place], WAYS.get(model.action_name(place).lower())
+            if chance < 0.05 or way is None or ends[state]:
+                continue
+            length = 0.1 + 0.2 * chance
+            x, y = np.array([column, row]) - (0.5 * length if chance > 0.9 else 0) * np.array(way)
+            ax.arrow(x, y, length * way[0], length * way[1], color="black", width=0.012, head_width=0.09, zorder=3)
+            drawn = True
+    return drawn
+
+
+def _attack(ax: Any, optimistic: bool, rows: Any, cells: NDArray[Any]) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    who, legend = ("best case", "gain") if optimistic else ("attack", "damage"), {}
+    for one in rows:
+        if one.share < 0.03 or one.target < 0:
+            continue
+        begin, end = cells[one.state][::-1], cells[one.target][::-1]
+        length = np.hypot(*(end - begin))
+        if length == 0:
+            ax.plot(*begin, "o", ms=14, mfc="none", mec=ATTACK, mew=3, zorder=4)
+            marks = {"marker": "o", "mfc": "none", "ls": "", "mew": 3}
+            legend["stays"] = Line2D([], [], color=ATTACK, label=f"{who[0]}: it makes staying more likely", **marks)
+            continue
+        way = (end - begin) / length
+        props = {"arrowstyle": "-|>", "color": ATTACK, "lw": 3, "shrinkA": 0, "shrinkB": 0}
+        ax.annotate("", end - 0.42 * way, xytext=begin + 0.12 * way, arrowprops=props, zorder=4)
+        words = f"{who[0]}: where it moves probability (rows with most {who[1]})"
+        legend["moves"] = Line2D([], [], color=ATTACK, marker=">", lw=3, label=words)
+    return list(legend.values())
+
+
+def table_map(found: Any, ax: Any) -> Any:
+    """The gradient by state and action: blue where more of an action helps, orange where it hurts."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    model, table = found.policy.model, found.table
+    ax = _axes(ax, 7, min(12, 2.5 + 0.35 * len(table)))
+    most = max(np.nanmax(np.abs(table)), 1e-300)
+    colours = LinearSegmentedColormap.from_list("sign", ["#d55e00", "#ffffff", "#0072b2"])
+    colours.set_bad("#dddddd")
+    image = ax.imshow(table, aspect="auto", interpolation="nearest", cmap=colours, vmin=-most, vmax=most)
     ax.set_xticks(range(table.shape[1]))
+    if len(table) <= 40:
+        ax.set_yticks(range(len(table)), [model.state_name(s) for s in range(len(table))])
     ax.set_xlabel("action")
     ax.set_ylabel("state")
-    ax.figure.colorbar(image, ax=ax, label=label)
+    ax.figure.colorbar(image, ax=ax, label="change of the worst return with the probability of the action")
+    _title(ax, _names(found.evaluation._solver), "gradient of the worst return", _ball(found.evaluation))
     return ax
 
 
 def history(found: Any, ax: Any) -> Any:
     ax = _axes(ax)
     steps = [(step.evaluations, step.robust_return) for step in found.history]
-    ax.plot(*np.array(steps).T, ".-", label="found")
-    ax.axhline(found.optimality_upper_bound, ls="--", color="grey", label="no policy is above")
-    ax.set_xlabel("evaluations")
+    ax.plot(*np.array(steps).T, "o-", color="#000000", lw=2.5, ms=5, label="robust policy, as the search went on")
+    ax.axhline(found.optimality_upper_bound, ls="--", color="#0072b2", label="no policy has a better worst case")
+    ax.set_xlabel("evaluations of the search")
     ax.set_ylabel("worst return")
-    ax.legend()
+    _frame(ax)
+    details = [_ball(found.evaluation)] if found.evaluation is not None else []
+    _title(ax, found.policy.model.name, "search for the robust policy", *details)
+    ax.legend(frameon=False, fontsize="small")
     return ax

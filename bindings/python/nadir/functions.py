@@ -5,22 +5,29 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from typing import Any, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from ._context import Context, Progress, shared, watch_step
+from ._context import Context, shared, watch_step
+from ._frames import columns_of, is_frame, write_table
+from ._keywords import keywords, plain, spoken_of
 from ._library import NULL, encoded, ffi, filled, lib, place, result
+from ._types import Certify, Domain, Layout, Norm, Numbers, Path, PolicyLike, Progress, Sets, Unseen
 from .errors import UsageError
-from .model import LAYOUTS, SETS, Model, Policy, choice, doubles, norm_number, take_unseen
+from .model import LAYOUTS, SETS, Model, Policy, brings_rewards, choice, doubles, norm_number, take_unseen
 from .results import (
     Check,
     ConeNorm,
     Difference,
     Evaluation,
     Fit,
+    FitComparison,
     FitReturn,
     Gradient,
+    MoreData,
     Optimization,
     Optimum,
     Radius,
@@ -30,72 +37,111 @@ from .results import (
     _fields,
     fit_result,
 )
-from .solver import CERTIFY, Ball, Solver, evaluate_horizon
+from .solver import CERTIFY, GRADIENT_TOLERANCE, Ball, Solver, evaluate_horizon
 
-_MODEL_OPTIONS = ("mu", "layout", "state_rows", "costs", "frozen_rewards", "unseen")
-_READ_OPTIONS = ("layout", "costs", "frozen_rewards", "unseen")
+Form = tuple[Any, ...]
+_evaluate = plain(Solver.evaluate)
 
 
-def _model(P: Any, R: Any, gamma: float | None, options: dict[str, Any]) -> Model:
-    """The model that P and R are, or that P is already, or that is read from the file P."""
-    own = {name: options.pop(name) for name in _MODEL_OPTIONS if name in options}
+def _model(P: Any, R: Any, who: str, discount: Any, initial: Any, *form: Any) -> Model:
+    """The model that P and R are, or that P is already, or that is read from the file P.
+
+    form: layout, state_rows, costs, frozen_rewards, unseen.
+    """
     if isinstance(P, Model):
-        if R is None and gamma is None and not own:
+        if R is None and discount is None and initial is None and form == _PLAIN:
             return P
-        if set(own) - {"mu"}:
-            raise UsageError(f"{sorted(set(own) - {'mu'})} are of arrays; this is a model already")
-        return P.replace(gamma=gamma, R=R, mu=own.get("mu"))
+        told = [name for name, value, plain in zip(_FORM, form, _PLAIN) if value is not plain]
+        if told:
+            raise UsageError(f"{who}: {' and '.join(told)} are of arrays; this is a model already")
+        return P.replace(discount=discount, R=R, initial=initial)
+    layout, state_rows, costs, frozen_rewards, unseen = form
     if isinstance(P, (str, os.PathLike)):
-        if R is not None or "state_rows" in own:
-            raise UsageError("a model that is read from a file has its own rewards and rows")
-        if "mu" in own:
-            raise UsageError("say initial= to nadir.read, or use Model.replace(mu=...)")
-        return read(P, gamma=gamma, **{name: own[name] for name in _READ_OPTIONS if name in own})
-    return Model(P, R, gamma, **own)
+        if R is not None or state_rows is not None:
+            raise UsageError(f"{who}: a model that is read from a file has its own rewards and rows")
+        start = initial if initial is None or isinstance(initial, (int, str, os.PathLike)) else None
+        model = read(
+            P, discount=discount, initial=start, layout=layout, costs=costs, frozen_rewards=frozen_rewards, unseen=unseen
+        )
+        return model if initial is start else model.replace(initial=initial)
+    if R is None and not brings_rewards(P):
+        raise UsageError(f"{who} needs rewards: R, (S, A) or in the form of P")
+    return Model(
+        P, R, discount, initial=initial, layout=layout, state_rows=state_rows, costs=costs,
+        frozen_rewards=frozen_rewards, unseen=unseen,
+    )  # fmt: skip
 
 
-def _subject(P: Any, R: Any, policy: Any, gamma: float | None, options: dict[str, Any]) -> tuple[Model, Any]:
-    """Model and policy; after a model or a file the policy may come second, in the place of R."""
-    if policy is None and R is not None and isinstance(P, (Model, str, os.PathLike)):
+_FORM = ("layout", "state_rows", "costs", "frozen_rewards", "unseen")
+_PLAIN = (None, None, False, False, None)
+
+
+def _is_policy(R: Any) -> bool:
+    return isinstance(R, (Policy, str, os.PathLike))
+
+
+def _policies(P: Any, R: Any, policy: Any, who: str) -> tuple[Any, Any]:
+    """R and the policy; where P is a whole model the policy may come second, in the place of R."""
+    if policy is None and R is not None and (_is_policy(R) or brings_rewards(P)):
         policy, R = R, None
     if policy is None:
-        raise UsageError("a policy is needed: (S, A), S action numbers, 'uniform', 'optimal', or a file")
-    return _model(P, R, gamma, options), policy
+        raise UsageError(f"a policy is needed by {who}: (S, A), S action numbers, 'uniform', 'optimal', or a file")
+    return R, policy
 
 
-def _solver(P: Any, R: Any, policy: Any, gamma: float | None, options: dict[str, Any]) -> Solver:
-    model, policy = _subject(P, R, policy, gamma, options)
-    own = {name: options.pop(name) for name in ("backend", "threads", "seed", "progress") if name in options}
-    return Solver(model, policy, **own)
+def _solver(P: Any, R: Any, policy: Any, who: str, of_model: Form, of_solver: Form) -> Solver:
+    R, policy = _policies(P, R, policy, who)
+    backend, threads, seed, progress = of_solver
+    model = _model(P, R, who, *of_model)
+    return Solver(model, policy, backend=backend, threads=threads, seed=seed, progress=progress)
 
 
+@keywords
 def evaluate(
     P: Any,
     R: Any = None,
-    policy: Any = None,
+    policy: PolicyLike | None = None,
     *,
-    gamma: float | None = None,
-    radius: Any = None,
-    norm: float | str | None = None,
-    set: str | None = None,
-    domain: str | None = None,
+    discount: float | None = None,
+    initial: Numbers | None = None,
+    radius: Numbers | None = None,
+    norm: Norm | None = None,
+    sets: Sets | None = None,
+    domain: Domain | None = None,
+    scales: Numbers | None = None,
     horizon: int | None = None,
-    **options: Any,
+    optimistic: bool = False,
+    certify: Certify = "auto",
+    time_limit: float | None = None,
+    tolerance: float | None = None,
+    width: float | None = None,
+    method: str | None = None,
+    iterations_limit: int | None = None,
+    layout: Layout | None = None,
+    state_rows: ArrayLike | None = None,
+    costs: bool = False,
+    frozen_rewards: bool = False,
+    unseen: Unseen | None = None,
+    backend: str | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """The worst return of a policy when the kernel may be any of a ball around the nominal one.
 
     min J_P = μ·(I − γ P^π)⁻¹ R^π over all kernels P whose rows sum to one, that lie in the domain, and with
 
-    * set="nonrect" (default): Σ_sa (‖P_sa − P̂_sa‖_p / α_sa)^p ≤ β^p, one budget for the whole kernel;
-    * set="s": the same for the rows of each state, with its own β_s;
-    * set="sa": ‖P_sa − P̂_sa‖_p ≤ α_sa β_sa for each row.
+    * sets="nonrect" (default): Σ_sa (‖P_sa − P̂_sa‖_p / α_sa)^p ≤ β^p, one budget for the whole kernel;
+    * sets="s": the same for the rows of each state, with its own β_s;
+    * sets="sa": ‖P_sa − P̂_sa‖_p ≤ α_sa β_sa for each row.
 
-    p = `norm` (default 2; 1 to infinity, "inf"); β = `radius`: a number, one for each state (set "s") or one
-    for each row, or (S, A) (set "sa"). `domain`: "simplex" (default, P ≥ 0), "support" (moreover no successor
+    p = `norm` (default 2; 1 to infinity, "inf"); β = `radius`: a number, one for each state (sets "s") or one
+    for each row, or (S, A) (sets "sa"). `domain`: "simplex" (default, P ≥ 0), "support" (moreover no successor
     that P̂ does not have), "free" (signs free: as the literature defines the ball).
 
-    `P` and `R` are what `nadir.Model` takes; or P is a `Model`, or a file, and `R` is left out. `policy` is
-    what `nadir.Policy` takes: (S, A), S action numbers, "uniform", "optimal", a file.
+    `P` and `R` are what `nadir.Model` takes. Or P is a whole model, and the policy comes second: a `Model`, a file, a
+    dictionary or environment of Gymnasium, a frame. `policy` is what `nadir.Policy` takes: (S, A), S action numbers or
+    names, "uniform", "optimal", a file, a frame or a dictionary.
 
     Rewards of transitions are paid where one lands, under the kernel that moves; see `nadir.Model`.
 
@@ -103,12 +149,13 @@ def evaluate(
     then be (H, S, A), one for each step; "optimal" is the best for H steps. Domains "simplex" and "support"; no `method`,
     no `backend`. The kernel found is `kernel_model()`.
 
-    Further options: `scales` (α, 0 pins a row), `mu`, `layout`, `state_rows`, `costs`, `frozen_rewards`, `unseen`
-    of the model;
-    `method` (see docs/methods.md), `certify` ("off", "auto", "strict"), `tolerance` (of the value, relative
-    to the penalty; 1e-9), `width` (1e-6: bounds closer than this share of the penalty are called certified),
-    `iterations_limit`, `optimistic` (the best case instead); `backend`, `threads`, `seed`, `progress` of
-    `nadir.Solver`.
+    `discount`, `initial`, `layout`, `state_rows`, `costs`, `frozen_rewards` and `unseen` are those of `nadir.Model`.
+    `scales` (α): how uncertain each row is, 0 pins it. `optimistic`: the best case instead. `certify`: how much work the
+    proof may cost, "off", "auto" or "strict", all there is until `time_limit` seconds (10) have passed. `method`: see
+    docs/methods.md. `tolerance`: of the value, relative to the penalty (1e-9). `width`: bounds closer than this share of
+    the penalty are called certified (1e-6). `iterations_limit`: of the search. Where a method stops at its limit a
+    `ConvergenceError` is raised, with the best so far in its `result`. `backend`, `threads`, `seed` and `progress` are
+    those of `nadir.Solver`.
 
     >>> import nadir
     >>> river = nadir.generate("riverswim")
@@ -116,83 +163,177 @@ def evaluate(
     >>> round(found.robust_return, 4), found.certified
     (461.3574, True)
     """
+    of_model = (discount, initial, layout, state_rows, costs, frozen_rewards, unseen)
     if horizon is not None:
-        model, policy = _subject(P, R, policy, gamma, options)
-        return evaluate_horizon(model, policy, horizon, radius, norm=norm, set=set, domain=domain, **options)
-    solver = _solver(P, R, policy, gamma, options)
-    return solver.evaluate(radius, norm=norm, set=set, domain=domain, **options)
+        if method is not None or backend is not None:
+            raise UsageError("nadir.evaluate: a horizon has its own search: leave method and backend out")
+        R, policy = _policies(P, R, policy, "nadir.evaluate")
+        return evaluate_horizon(
+            _model(P, R, "nadir.evaluate", *of_model), policy, horizon, radius,
+            norm=norm, sets=sets, domain=domain, scales=scales, optimistic=optimistic, certify=certify,
+            time_limit=time_limit, tolerance=tolerance, width=width, iterations_limit=iterations_limit,
+            threads=threads, progress=progress,
+        )
+    solver = _solver(P, R, policy, "nadir.evaluate", of_model, (backend, threads, seed, progress))
+    return _evaluate(
+        solver, radius, norm=norm, sets=sets, domain=domain, scales=scales, optimistic=optimistic, certify=certify,
+        time_limit=time_limit, tolerance=tolerance, width=width, method=method,
+        iterations_limit=iterations_limit
+    )
 
 
+@keywords
 def sweep(
     P: Any,
     R: Any = None,
-    policy: Any = None,
+    policy: PolicyLike | None = None,
     *,
-    gamma: float | None = None,
-    radius: Sequence[float] | np.ndarray,
-    norm: float | str | None = None,
-    set: str | None = None,
-    domain: str | None = None,
-    **options: Any,
+    discount: float | None = None,
+    initial: Numbers | None = None,
+    radius: ArrayLike,
+    norm: Norm | None = None,
+    sets: Sets | None = None,
+    domain: Domain | None = None,
+    scales: Numbers | None = None,
+    optimistic: bool = False,
+    certify: Certify = "auto",
+    time_limit: float | None = None,
+    tolerance: float | None = None,
+    width: float | None = None,
+    iterations_limit: int | None = None,
+    layout: Layout | None = None,
+    state_rows: ArrayLike | None = None,
+    costs: bool = False,
+    frozen_rewards: bool = False,
+    unseen: Unseen | None = None,
+    backend: str | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> Sweep:
     """The risk curve of a policy: its worst returns at many radii, from one factorisation.
 
-    `radius` is a list of numbers; everything else is as for `nadir.evaluate` (but for `method`). On the free
+    `radius` is a list of numbers; everything else is as for `nadir.evaluate` (but for `method` and `horizon`). On the free
     domain a radius at or past breakdown has a return of NaN and the stop_reason "breakdown"; where there is
     no other it is an `IllPosedError`.
     """
-    solver = _solver(P, R, policy, gamma, options)
-    return solver.sweep(radius, norm=norm, set=set, domain=domain, **options)
+    solver = _solver(P, R, policy, "nadir.sweep", (discount, initial, layout, state_rows, costs, frozen_rewards, unseen), (backend, threads, seed, progress))
+    return solver.sweep(
+        radius, norm=norm, sets=sets, domain=domain, scales=scales, optimistic=optimistic, certify=certify,
+        time_limit=time_limit, tolerance=tolerance, width=width, iterations_limit=iterations_limit
+    )
 
 
+@keywords
 def radius(
     P: Any,
     R: Any = None,
-    policy: Any = None,
+    policy: PolicyLike | None = None,
     *,
-    gamma: float | None = None,
+    discount: float | None = None,
+    initial: Numbers | None = None,
     target: float,
-    norm: float | str | None = None,
-    set: str | None = None,
-    domain: str | None = None,
-    **options: Any,
+    norm: Norm | None = None,
+    sets: Sets | None = None,
+    domain: Domain | None = None,
+    scales: Numbers | None = None,
+    optimistic: bool = False,
+    certify: Certify = "auto",
+    time_limit: float | None = None,
+    tolerance: float | None = None,
+    width: float | None = None,
+    layout: Layout | None = None,
+    state_rows: ArrayLike | None = None,
+    costs: bool = False,
+    frozen_rewards: bool = False,
+    unseen: Unseen | None = None,
+    backend: str | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> Radius:
     """The inverse question: the largest radius whose worst return is still `target` or more, with bounds."""
-    solver = _solver(P, R, policy, gamma, options)
-    return solver.radius(target, norm=norm, set=set, domain=domain, **options)
+    solver = _solver(P, R, policy, "nadir.radius", (discount, initial, layout, state_rows, costs, frozen_rewards, unseen), (backend, threads, seed, progress))
+    return solver.radius(
+        target, norm=norm, sets=sets, domain=domain, scales=scales, optimistic=optimistic, certify=certify,
+        time_limit=time_limit, tolerance=tolerance, width=width
+    )
 
 
+@keywords
 def difference(
     P: Any,
     R: Any = None,
-    policy: Any = None,
-    other: Any = None,
+    policy: PolicyLike | None = None,
+    other: PolicyLike | None = None,
     *,
-    gamma: float | None = None,
-    radius: Any = None,
-    norm: float | str | None = None,
-    set: str | None = None,
-    domain: str | None = None,
-    **options: Any,
+    discount: float | None = None,
+    initial: Numbers | None = None,
+    radius: Numbers | None = None,
+    norm: Norm | None = None,
+    sets: Sets | None = None,
+    domain: Domain | None = None,
+    scales: Numbers | None = None,
+    optimistic: bool = False,
+    certify: Certify = "auto",
+    time_limit: float | None = None,
+    tolerance: float | None = None,
+    width: float | None = None,
+    layout: Layout | None = None,
+    state_rows: ArrayLike | None = None,
+    costs: bool = False,
+    frozen_rewards: bool = False,
+    unseen: Unseen | None = None,
+    backend: str | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> Difference:
-    """min over the ball of J^A_P − J^B_P: how far `policy` (A) can fall behind `other` (B) under one P."""
+    """min over the ball of J^A_P − J^B_P: how far `policy` (A) can fall behind `other` (B) under one P.
+
+    `difference(P, R, a, b)`, or `difference(model, a, b)`; everything else is as for `nadir.evaluate`.
+    """
+    if other is None and policy is not None and (_is_policy(R) or (R is not None and brings_rewards(P))):
+        R, policy, other = None, R, policy
     if other is None:
-        raise UsageError("difference compares two policies: give policy and other")
-    solver = _solver(P, R, policy, gamma, options)
-    return solver.difference(other, radius, norm=norm, set=set, domain=domain, **options)
+        raise UsageError("nadir.difference compares two policies: difference(model, a, b) or difference(P, R, a, b)")
+    solver = _solver(P, R, policy, "nadir.difference", (discount, initial, layout, state_rows, costs, frozen_rewards, unseen), (backend, threads, seed, progress))
+    return solver.difference(
+        other, radius, norm=norm, sets=sets, domain=domain, scales=scales, optimistic=optimistic,
+        certify=certify, time_limit=time_limit, tolerance=tolerance, width=width
+    )
 
 
+@keywords
 def gradient(
     P: Any,
     R: Any = None,
-    policy: Any = None,
+    policy: PolicyLike | None = None,
     *,
-    gamma: float | None = None,
-    radius: Any = None,
-    norm: float | str | None = None,
-    set: str | None = None,
-    domain: str | None = None,
-    **options: Any,
+    discount: float | None = None,
+    initial: Numbers | None = None,
+    radius: Numbers | None = None,
+    norm: Norm | None = None,
+    sets: Sets | None = None,
+    domain: Domain | None = None,
+    scales: Numbers | None = None,
+    formula: str = "kernel",
+    optimistic: bool = False,
+    certify: Certify = "auto",
+    time_limit: float | None = None,
+    tolerance: float = GRADIENT_TOLERANCE,
+    width: float | None = None,
+    method: str | None = None,
+    iterations_limit: int | None = None,
+    layout: Layout | None = None,
+    state_rows: ArrayLike | None = None,
+    costs: bool = False,
+    frozen_rewards: bool = False,
+    unseen: Unseen | None = None,
+    backend: str | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> Gradient:
     """How the worst return changes with the policy: ∂J_U/∂π(a|s) = d_P(s) Q_P(s, a) at the worst kernel P.
 
@@ -201,25 +342,34 @@ def gradient(
     `tolerance` is 1e-14 here, since the error of the gradient goes with its square root.
     `formula="nominal"`: from nominal quantities alone, on the free domain.
     """
-    solver = _solver(P, R, policy, gamma, options)
-    return solver.gradient(radius, norm=norm, set=set, domain=domain, **options)
+    solver = _solver(P, R, policy, "nadir.gradient", (discount, initial, layout, state_rows, costs, frozen_rewards, unseen), (backend, threads, seed, progress))
+    return solver.gradient(
+        radius, formula=formula, norm=norm, sets=sets, domain=domain, scales=scales, optimistic=optimistic,
+        certify=certify, time_limit=time_limit, tolerance=tolerance, width=width, method=method,
+        iterations_limit=iterations_limit
+    )
 
 
+@keywords
 def solve(
     P: Any,
     R: Any = None,
     *,
-    gamma: float | None = None,
-    backend: str | None = None,
+    discount: float | None = None,
+    initial: Numbers | None = None,
     tolerance: float | None = None,
     iterations_limit: int | None = None,
+    layout: Layout | None = None,
+    state_rows: ArrayLike | None = None,
+    costs: bool = False,
+    frozen_rewards: bool = False,
+    unseen: Unseen | None = None,
+    backend: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
-    **options: Any,
 ) -> Optimum:
     """The ordinary optimum: the best return on the nominal kernel, and a policy that attains it."""
-    model = _model(P, R, gamma, options)
-    _nothing_left(options)
+    model = _model(P, R, "nadir.solve", discount, initial, layout, state_rows, costs, frozen_rewards, unseen)
     context = shared(threads, 0, progress)
     settings = filled("optimum_settings")
     word = encoded(backend)
@@ -234,52 +384,61 @@ def solve(
         status = lib.nadir_optimum(context.handle, model._handle, settings, policy, found)
         made = None
         if policy[0]:
-            made = Optimum(Policy._from_handle(model, policy[0]), **_fields(found, "nadir_optimum_result"))
+            made = Optimum(Policy._from_handle(model, policy[0], "optimal"), **_fields(found, "nadir_optimum_result"))
         context.check(status, made)
     return made  # type: ignore[return-value]
 
 
+@keywords
 def optimize(
     P: Any,
     R: Any = None,
     *,
-    gamma: float | None = None,
-    radius: Any = None,
-    norm: float | str | None = None,
-    set: str | None = None,
-    domain: str | None = None,
-    scales: Any = None,
+    discount: float | None = None,
+    initial: Numbers | None = None,
+    radius: Numbers | None = None,
+    norm: Norm | None = None,
+    sets: Sets | None = None,
+    domain: Domain | None = None,
+    scales: Numbers | None = None,
     method: str | None = None,
     gap: float | None = None,
     evaluations_limit: int | None = None,
     time_limit: float | None = None,
     step: float | None = None,
-    certify: str = "auto",
-    start: Any = None,
-    checkpoint: Any = None,
+    certify: Certify = "auto",
+    proof_time_limit: float | None = None,
+    start: PolicyLike | None = None,
+    checkpoint: Path | None = None,
     checkpoint_seconds: float | None = None,
-    resume: Any = None,
+    resume: Path | None = None,
+    layout: Layout | None = None,
+    state_rows: ArrayLike | None = None,
+    costs: bool = False,
+    frozen_rewards: bool = False,
+    unseen: Unseen | None = None,
     backend: str | None = None,
     threads: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
     watch: Callable[[Step], Any] | None = None,
-    **options: Any,
 ) -> Optimization:
     """The policy that does best in the worst case: max over π of min over P in the ball of J^π_P.
 
     The ball is that of `nadir.evaluate`. `gap` (1e-6) is wanted between the bounds, relative to the larger of
     nominal optimum and robust return. `evaluations_limit` (1000) and `time_limit` (seconds) end the search
     with a `ConvergenceError` whose `result` is the best so far, with bounds that hold. `start` is the policy
-    to begin with (default: the nominal optimum). `method`: "auto", "quasi-newton", "spectral", "paper" (with
+    to begin with (default: the nominal optimum). `proof_time_limit` (10 seconds) is for the proof of its worst return
+    with certify="strict". `method`: "auto", "quasi-newton", "spectral", "paper" (with
     `step`), "bellman" (rectangular sets). `checkpoint` is a file that is kept up to date, `resume` one to go
     on from. `watch(step)` is called after every step, and stops the search by returning something true;
     Ctrl-C raises a KeyboardInterrupt, with the best policy so far in its attribute `result`.
+
+    Model, ball and solver have the keywords of `nadir.evaluate`.
     """
-    model = _model(P, R, gamma, options)
-    _nothing_left(options)
+    model = _model(P, R, "nadir.optimize", discount, initial, layout, state_rows, costs, frozen_rewards, unseen)
     context = Context(threads, seed, progress)
-    ball = Ball(model, radius, norm, set, domain, scales)
+    ball = Ball(model, radius, norm, sets, domain, scales)
     settings = filled("robust_optimum_settings")
     first = None if start is None else model.policy(start, backend=backend, threads=threads)
     words = [encoded(word) for word in (method, backend, checkpoint, resume)]
@@ -287,7 +446,8 @@ def optimize(
     settings.certify = choice("certify", certify, CERTIFY)
     settings.start = NULL if first is None else first._handle
     numbers = {"gap": gap, "evaluations_limit": evaluations_limit, "time_limit": time_limit, "step": step}
-    for name, value in {**numbers, "checkpoint_seconds": checkpoint_seconds}.items():
+    seconds = {"checkpoint_seconds": checkpoint_seconds, "proof_time_limit": proof_time_limit}
+    for name, value in {**numbers, **seconds}.items():
         if value is not None:
             setattr(settings, name, value)
     history: list[Step] = []
@@ -298,10 +458,12 @@ def optimize(
 
     context.voice.watch = note
     settings.watch, settings.watch_user = watch_step, context.user
-    return _optimize(context, model, ball, settings, history)
+    return _optimize(context, model, ball, settings, history, certify)
 
 
-def _optimize(context: Context, model: Model, ball: Ball, settings: Any, history: list[Step]) -> Optimization:
+def _optimize(
+    context: Context, model: Model, ball: Ball, settings: Any, history: list[Step], certify: str
+) -> Optimization:
     policy, worst = place("policy"), place("worst")
     found, robust = result("robust_optimum_result"), result("robust")
     status = lib.nadir_robust_optimum(
@@ -311,11 +473,11 @@ def _optimize(context: Context, model: Model, ball: Ball, settings: Any, history
     kernel = ffi.gc(worst[0], lib.nadir_worst_free) if worst[0] else None
     made = None
     if policy[0]:
-        best = Policy._from_handle(model, policy[0])
+        best = Policy._from_handle(model, policy[0], "robust")
         evaluation = None
         if robust.stop_reason:
             holder = _Holder(model, best, context)
-            evaluation = Evaluation(**_fields(robust, "nadir_robust"), _solver=holder, _worst=kernel)
+            evaluation = Evaluation(**_fields(robust, "nadir_robust"), _solver=holder, _worst=kernel, _certify=certify)
         made = Optimization(best, evaluation, history, **_fields(found, "nadir_robust_optimum_result"))
     context.check(status, made)
     return made  # type: ignore[return-value]
@@ -328,19 +490,25 @@ class _Holder:
         self.model, self.policy, self._context = model, policy, context
 
 
+@keywords
 def verify(
     P: Any,
     R: Any = None,
-    policy: Any = None,
+    policy: PolicyLike | None = None,
     *,
-    kernel: Any,
-    witness: Any = None,
-    model_file: Any = None,
-    policy_file: Any = None,
-    gamma: float | None = None,
+    kernel: Path,
+    witness: Path | None = None,
+    model_file: Path | None = None,
+    policy_file: Path | None = None,
+    discount: float | None = None,
+    initial: Numbers | None = None,
+    layout: Layout | None = None,
+    state_rows: ArrayLike | None = None,
+    costs: bool = False,
+    frozen_rewards: bool = False,
+    unseen: Unseen | None = None,
     backend: str | None = None,
     threads: int | None = None,
-    **options: Any,
 ) -> Verification:
     """Checks the files of an evaluation again, without searching.
 
@@ -350,8 +518,8 @@ def verify(
     fails.
     `model_file` and `policy_file` are compared, byte by byte, with those of the evaluation.
     """
-    model, policy = _subject(P, R, policy, gamma, options)
-    _nothing_left(options)
+    R, policy = _policies(P, R, policy, "nadir.verify")
+    model = _model(P, R, "nadir.verify", discount, initial, layout, state_rows, costs, frozen_rewards, unseen)
     context = shared(threads)
     settings = filled("verify_settings")
     words = [encoded(word) for word in (kernel, witness, model_file, policy_file, backend)]
@@ -373,18 +541,19 @@ def verify(
     return made  # type: ignore[return-value]
 
 
+@keywords
 def read(
-    path: Any,
+    path: Path,
     *,
-    gamma: float | None = None,
-    rewards: Any = None,
-    labels: Any = None,
+    discount: float | None = None,
+    rewards: Path | None = None,
+    labels: Path | None = None,
     reward_model: str | None = None,
-    initial: Any = None,
+    initial: int | Path | None = None,
     costs: bool = False,
-    layout: str | None = None,
+    layout: Layout | None = None,
     frozen_rewards: bool = False,
-    unseen: Any = None,
+    unseen: Unseen | None = None,
     goal: Any = None,
     avoid: Any = None,
     until: Any = None,
@@ -392,51 +561,61 @@ def read(
 ) -> Model:
     """A model from a file of any format that nadir knows, told by content (docs/formats.md).
 
-    `gamma` gives or overrides the discount; `rewards` and `labels` are companion files (PRISM, PETSc),
+    `discount` gives or overrides that of the file; `rewards` and `labels` are companion files (PRISM, PETSc),
     `reward_model` names one of a Storm file; `initial` is "uniform", a state's number or name, or a file;
     `costs=True` negates rewards (and a number `unseen`); `layout` is that of a dense NumPy kernel;
     `frozen_rewards` and `unseen` say how rewards of transitions are paid, see `nadir.Model`.
 
-    Without a discount: with `gamma=1` and `total=True` rewards until a state that stays without reward; rewards `until` some states; or the probability to reach a
+    Without a discount: with `discount=1` and `total=True` rewards until a state that stays without reward; rewards `until` some states; or the probability to reach a
     `goal`, and to `avoid` others before. Each is a label of the file, or numbers and names with commas.
     """
     settings = filled("read_settings")
     ends = [encoded(None if word is None else str(word)) for word in (goal, avoid, until)]
     settings.goal, settings.avoid, settings.until = ends
     settings.total = total
-    start = None if initial is None else (initial if isinstance(initial, os.PathLike) else str(initial))
-    words = [encoded(word) for word in (rewards, labels, reward_model, start)]
+    start: Path | None = None
+    if initial is not None:
+        start = initial if isinstance(initial, os.PathLike) else str(initial)
+    given: list[Path | None] = [rewards, labels, reward_model, start]
+    words = [encoded(word) for word in given]
     settings.rewards, settings.labels, settings.reward_model, settings.initial = words
-    settings.discount = float("nan") if gamma is None else gamma
+    settings.discount = float("nan") if discount is None else discount
     settings.costs = costs
     settings.layout = choice("layout", layout, LAYOUTS)
     take_unseen(settings, unseen, frozen_rewards)
     made = place("model")
     shared().call(lib.nadir_model_read, encoded(os.fspath(path)), settings, made)
-    return Model._from_handle(made[0])
+    model = Model._from_handle(made[0])
+    model.name = os.path.basename(os.fspath(path))
+    return model
 
 
-def write(model: Model, path: Any, *, compress: bool = False) -> None:
+def write(model: Model, path: Path, *, compress: bool = False) -> None:
     """A model to a file; the ending of its name tells the format. Written whole or not at all."""
     model.write(path, compress=compress)
 
 
-def generate(kind: str, *, gamma: float | None = None, seed: int = 0, **settings: float) -> Model:
+def generate(kind: str, *, discount: float | None = None, seed: int = 0, **settings: float) -> Model:
     """A standard instance: "random", "garnet", "riverswim", "machine", "inventory", "forest", "gridworld".
 
     Settings by name, such as `states=100`, `actions=4`, `branch=5`; which ones a kind has, `nadir.generators`
     tells (docs/generators.md). The same seed gives the same bits on every platform.
     """
+    if "gamma" in settings:
+        older = settings.pop("gamma")
+        discount = older if discount is None else discount
     context = shared()
     given = filled("generate_settings")
     given.seed = seed
     for name, value in settings.items():
         context.call(lib.nadir_generate_settings_set, given, encoded(name.replace("_", "-")), value)
-    if gamma is not None:
-        given.discount = gamma
+    if discount is not None:
+        given.discount = discount
     made = place("model")
     context.call(lib.nadir_model_generate, encoded(kind), given, made)
-    return Model._from_handle(made[0])
+    model = Model._from_handle(made[0])
+    model.name = kind
+    return model
 
 
 def generators() -> dict[str, dict[str, str]]:
@@ -451,6 +630,7 @@ def generators() -> dict[str, dict[str, str]]:
     return made
 
 
+@keywords
 def norm(
     A: Any,
     *,
@@ -481,28 +661,30 @@ def norm(
     return ConeNorm(x, **numbers)
 
 
+@keywords
 def fit(
     data: Any,
     *,
     confidence: float | None = None,
-    gamma: float | None = None,
+    discount: float | None = None,
     method: str | None = None,
     prior: float | None = None,
     concentration: float | None = None,
-    successors: Any = None,
+    successors: Path | None = None,
     unvisited: str | None = None,
     scales: str | None = None,
-    norm: float | str | None = None,
-    set: str | None = None,
-    initial: Any = None,
+    norm: Norm | None = None,
+    sets: Sets | None = None,
+    initial: int | Path | None = None,
     costs: bool = False,
     states: int | None = None,
     actions: int | None = None,
     ragged: bool = False,
     samples: int | None = None,
     frozen_rewards: bool = False,
-    unseen: Any = None,
-    policy: Any = None,
+    unseen: Unseen | None = None,
+    policy: PolicyLike | None = None,
+    columns: Mapping[str, str] | str | None = None,
     threads: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -511,7 +693,9 @@ def fit(
 
     `data` is a CSV or .npy file of transitions, counts, trajectories or posterior samples, told by its
     columns; or an array: records whose fields have the names of such columns, or plain numbers (N, 3) or
-    (N, 4) with state, action, next state and reward. Every row (s, a) gets the posterior Dirichlet(a + n_t)
+    (N, 4) with state, action, next state and reward; or a frame of pandas or polars, whose columns count by their
+    names: states and actions may be names there and in CSV, and `columns` ({"state": "obs", ...}) says what
+    columns are called otherwise. Every row (s, a) gets the posterior Dirichlet(a + n_t)
     over its allowed successors t, n_t of them seen; the nominal kernel P̂ is its mean, and the radius β such
     that the ball holds that share of the posterior (method="posterior"), of estimates from bootstrap data
     ("bootstrap"), or any kernel with that confidence ("distribution-free").
@@ -526,52 +710,40 @@ def fit(
     `policy` (of the nominal model; default: the nominal optimum) decides scales and guarantees. The model
     that comes back has the ball in it: `nadir.evaluate(found.model, policy)` needs no radius.
     """
-    context = Context(threads, seed, progress)  # of its own: draws use up its random stream
-    settings = filled("fit_settings")
-    start = None if initial is None else (initial if isinstance(initial, os.PathLike) else str(initial))
-    words = [encoded(word) for word in (method, successors, unvisited, scales, start, "kernel")]
-    settings.method, settings.successors, settings.unvisited, settings.scales, settings.initial = words[:5]
-    settings.guarantee = words[5]
-    numbers = {"confidence": confidence, "discount": gamma, "prior": prior, "concentration": concentration}
-    numbers |= {"states": states, "actions": actions, "samples": samples}
-    for name, value in numbers.items():
-        if value is not None:
-            setattr(settings, name, value)
-    if norm is not None:
-        settings.norm = norm_number(norm)
-    if set is not None:
-        settings.set = choice("set", set, SETS)
-    settings.costs, settings.ragged = costs, ragged
-    take_unseen(settings, unseen, frozen_rewards)
-    handle = place("fit")
-    with _as_file(data) as path:
-        context.call(lib.nadir_fit_read, encoded(path), settings, handle)
-    owned = ffi.gc(handle[0], lib.nadir_fit_free)
-    nominal = Model._from_handle(lib.nadir_model_retain(lib.nadir_fit_nominal(owned)))
-    chosen = None if policy is None else nominal.policy(policy, threads=threads)
+    words: dict[str, Any] = {"method": method, "successors": successors, "unvisited": unvisited, "scales": scales}
+    words |= {"initial": initial, "columns": columns, "guarantee": "kernel"}
+    numbers: dict[str, Any] = {"confidence": confidence, "discount": discount, "prior": prior, "concentration": concentration}
+    numbers |= {"states": states, "actions": actions, "samples": samples, "costs": costs, "ragged": ragged}
+    numbers["norm"] = None if norm is None else norm_number(norm)
+    numbers["set"] = None if sets is None else choice("sets", sets, SETS)
+    read = _Fit(data, policy, words, numbers, unseen, frozen_rewards, threads, seed, progress)
     found, made = result("fit_result"), place("model")
-    context.call(lib.nadir_fit_model, owned, NULL if chosen is None else chosen._handle, found, made)
-    return fit_result(found, Model._from_handle(made[0]), nominal)
+    read.call(lib.nadir_fit_model, read.given, found, made)
+    return fit_result(found, Model._from_handle(made[0]), read.nominal)
 
 
+@keywords
 def fit_return(
     data: Any,
     *,
-    gamma: float,
+    discount: float,
     confidence: float | None = None,
     guarantee: str = "return",
-    policy: Any = None,
+    policy: PolicyLike | None = None,
     prior: float | None = None,
-    successors: Any = None,
+    successors: Path | None = None,
     unvisited: str | None = None,
-    initial: Any = None,
+    initial: int | Path | None = None,
     costs: bool = False,
     states: int | None = None,
     actions: int | None = None,
     ragged: bool = False,
     samples: int | None = None,
     frozen_rewards: bool = False,
-    unseen: Any = None,
+    unseen: Unseen | None = None,
+    columns: Mapping[str, str] | str | None = None,
+    more: float | None = None,
+    target_penalty: float | None = None,
     threads: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -580,32 +752,130 @@ def fit_return(
 
     A policy is chosen on the data (`policy`: one made elsewhere) whose return is high and well known, and
     `guaranteed` is a lower bound on its true return: first order, measured, no theorem. guarantee="posterior"
-    is the bound if the prior is right. `data` and the other arguments are those of `nadir.fit`; frames of
-    pandas and polars count by the names of their columns. The model that comes back has the ball whose worst
-    return is the guarantee: it explains the guarantee and does not hold the true kernel.
+    is the bound if the prior is right. `data` and the other arguments are those of `nadir.fit`. `more=N` or
+    `target_penalty=X` adds where N more visits, or those that lower the penalty to X, help most. The model that
+    comes back has the ball whose worst return is the guarantee: it explains it and does not hold the true kernel.
     """
-    context = Context(threads, seed, progress)  # of its own: draws use up its random stream
-    settings = filled("fit_settings")
-    start = None if initial is None else (initial if isinstance(initial, os.PathLike) else str(initial))
-    words = [encoded(word) for word in (successors, unvisited, start, guarantee)]
-    settings.successors, settings.unvisited, settings.initial, settings.guarantee = words
-    numbers = {"confidence": confidence, "discount": gamma, "prior": prior}
+    words: dict[str, Any] = {"successors": successors, "unvisited": unvisited, "initial": initial, "guarantee": guarantee}
+    words["columns"] = columns
+    numbers: dict[str, Any] = {"confidence": confidence, "discount": discount, "prior": prior, "costs": costs, "ragged": ragged}
     numbers |= {"states": states, "actions": actions, "samples": samples}
-    for name, value in numbers.items():
-        if value is not None:
-            setattr(settings, name, value)
-    settings.costs, settings.ragged = costs, ragged
-    take_unseen(settings, unseen, frozen_rewards)
-    handle = place("fit")
-    with _as_file(data) as path:
-        context.call(lib.nadir_fit_read, encoded(path), settings, handle)
-    owned = ffi.gc(handle[0], lib.nadir_fit_free)
-    nominal = Model._from_handle(lib.nadir_model_retain(lib.nadir_fit_nominal(owned)))
-    given = None if policy is None else nominal.policy(policy, threads=threads)
+    if more is not None and target_penalty is not None:
+        raise UsageError("more and target_penalty cannot both be given")
+    read = _Fit(data, policy, words, numbers, unseen, frozen_rewards, threads, seed, progress)
     found, chosen, made = result("fit_return_result"), place("policy"), place("model")
-    context.call(lib.nadir_fit_return, owned, NULL if given is None else given._handle, found, chosen, made)
-    own = Policy._from_handle(nominal, chosen[0])
-    return FitReturn(own, Model._from_handle(made[0]), **_fields(found, "nadir_fit_return_result"))
+    read.call(lib.nadir_fit_return, read.given, found, chosen, made)
+    own = Policy._from_handle(read.nominal, chosen[0])
+    where = None
+    if more is not None or target_penalty is not None:
+        where = _more(read, own, found, more, target_penalty)
+    described = result("fit_result")
+    read.call(lib.nadir_fit_describe, described)
+    fields = _fields(found, "nadir_fit_return_result")
+    ends = {"dropped": described.dropped, "terminal": bool(described.terminal)}
+    return FitReturn(own, Model._from_handle(made[0]), **fields, **ends, more=where)
+
+
+@keywords
+def fit_compare(
+    data: Any,
+    policies: Iterable[PolicyLike],
+    *,
+    discount: float,
+    confidence: float | None = None,
+    prior: float | None = None,
+    successors: Path | None = None,
+    unvisited: str | None = None,
+    initial: int | Path | None = None,
+    costs: bool = False,
+    states: int | None = None,
+    actions: int | None = None,
+    ragged: bool = False,
+    samples: int | None = None,
+    frozen_rewards: bool = False,
+    unseen: Unseen | None = None,
+    columns: Mapping[str, str] | str | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> FitComparison:
+    """What logged data promise of several policies made elsewhere, and of their differences.
+
+    `policies` is a list, each as for `nadir.evaluate`. All are evaluated under the same kernels of the posterior. `guaranteed`
+    are lower bounds on their true returns, each with the given confidence (0.95); `together` hold all at once; `lower[i, j]`
+    is a lower bound on the return of policy i less that of policy j. `decided` says whether, with the confidence, no other
+    policy earns more than `best`. The bounds hold if the prior is right. The other arguments are those of `nadir.fit`.
+    """
+    words: dict[str, Any] = {"successors": successors, "unvisited": unvisited, "initial": initial, "columns": columns}
+    words["guarantee"] = "return"
+    numbers: dict[str, Any] = {"confidence": confidence, "discount": discount, "prior": prior, "costs": costs, "ragged": ragged}
+    numbers |= {"states": states, "actions": actions, "samples": samples}
+    read = _Fit(data, None, words, numbers, unseen, frozen_rewards, threads, seed, progress)
+    own = [read.nominal.policy(policy, threads=threads) for policy in policies]
+    count = len(own)
+    if count == 0:
+        raise UsageError("no policies are given to compare")
+    vectors: dict[str, Any] = {name: np.empty(count) for name in ("nominal", "guaranteed", "together", "lead")}
+    lower = np.empty((count, count))
+    returns = np.empty((count, lib.nadir_fit_draws(read.handle, count)))
+    found = result("fit_comparison")
+    handles = ffi.new("const nadir_policy *[]", [policy._handle for policy in own])
+    arrays = [doubles(vector) for vector in (*vectors.values(), lower, returns)]
+    read.call(lib.nadir_fit_compare, count, handles, found, *arrays)
+    return FitComparison(own, **vectors, lower=lower, returns=returns, **_fields(found, "nadir_fit_comparison"))
+
+
+class _Fit:
+    """A fit of data, its nominal model and the handle of the policy, if one is given."""
+
+    nominal: Model
+    handle: Any
+    given: Any
+
+    def __init__(
+        self,
+        data: Any,
+        policy: Any,
+        words: dict[str, Any],
+        numbers: dict[str, Any],
+        unseen: Any,
+        frozen_rewards: bool,
+        threads: int | None,
+        seed: int,
+        progress: Progress | None,
+    ) -> None:
+        """Words and numbers that are None keep their defaults."""
+        self.context = Context(threads, seed, progress)  # of its own: draws use up its random stream
+        settings = filled("fit_settings")
+        columns = words["columns"]
+        if columns is not None and not isinstance(columns, str):
+            words["columns"] = ",".join(f"{role}={name}" for role, name in columns.items())
+        if words["initial"] is not None and not isinstance(words["initial"], os.PathLike):
+            words["initial"] = str(words["initial"])
+        kept = {name: encoded(word) for name, word in words.items()}
+        for name, value in (kept | numbers).items():
+            if value is not None:
+                setattr(settings, name, value)
+        take_unseen(settings, unseen, frozen_rewards)
+        handle = place("fit")
+        with _as_file(data) as path:
+            self.context.call(lib.nadir_fit_read, encoded(path), settings, handle)
+        self.handle = ffi.gc(handle[0], lib.nadir_fit_free)
+        self.nominal = Model._from_handle(lib.nadir_model_retain(lib.nadir_fit_nominal(self.handle)))
+        self._policy = None if policy is None else self.nominal.policy(policy, threads=threads)
+        self.given = NULL if self._policy is None else self._policy._handle
+
+    def call(self, function: Any, *arguments: Any) -> None:
+        self.context.call(function, self.handle, *arguments)
+
+
+def _more(read: _Fit, policy: Policy, found: Any, more: Any, target: Any) -> MoreData:
+    """Where more data help."""
+    visits, share = np.zeros(read.nominal.rows), np.zeros(read.nominal.rows)
+    asked = (np.nan if more is None else float(more), np.nan if target is None else float(target))
+    told = result("fit_more_result")
+    read.call(lib.nadir_fit_more, policy._handle, found, *asked, told, doubles(visits), doubles(share))
+    return MoreData(visits, share, **_fields(told, "nadir_fit_more_result"), _policy=policy)
 
 
 @contextlib.contextmanager
@@ -614,23 +884,27 @@ def _as_file(data: Any) -> Iterator[Any]:
         yield data
         return
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "data.npy")
-        np.save(path, _records(data) if hasattr(data, "columns") else np.asarray(data))
-        yield path
+        columns = columns_of(data) if is_frame(data) else None
+        plain = columns is None or all(_is_plain(column) for column in columns.values())
+        path = os.path.join(folder, "data.npy" if plain else "data.csv")
+        if columns is None:
+            np.save(path, np.asarray(data))
+        elif plain:
+            np.save(path, _records(columns))
+        else:
+            write_table(path, columns)
+        with spoken_of(path, "the data" if columns is None else "the frame"):
+            yield path
 
 
-def _records(frame: Any) -> np.ndarray:
-    """A frame of pandas or polars: columns count by their names, never by their places."""
-    columns = {str(name): np.asarray(frame[name]) for name in frame.columns}
-    for name, column in columns.items():
-        if column.dtype.kind not in "iufb":
-            raise UsageError(f"column {name!r} of the frame does not hold numbers")
-    records = np.empty(len(frame), dtype=[(name, column.dtype) for name, column in columns.items()])
+def _is_plain(column: NDArray[Any]) -> bool:
+    """Whether an array of records can hold the column: no text, and nothing missing."""
+    return column.dtype.kind in "iub" or (column.dtype.kind == "f" and not np.isnan(column).any())
+
+
+def _records(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
+    length = len(next(iter(columns.values()))) if columns else 0
+    records = np.empty(length, dtype=[(name, column.dtype) for name, column in columns.items()])
     for name, column in columns.items():
         records[name] = column
     return records
-
-
-def _nothing_left(options: dict[str, Any]) -> None:
-    if options:
-        raise TypeError(f"unexpected arguments: {', '.join(sorted(options))}")

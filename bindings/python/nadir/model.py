@@ -4,15 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from . import _forms
-from ._context import Context, Progress, shared
+from . import _forms, _frames
+from ._context import Context, shared
+from ._keywords import keywords, nearest
 from ._library import NULL, encoded, ffi, filled, lib, place, result, text
+from ._types import Array, Certify, Domain, Layout, Names, Norm, Numbers, Path, PolicyLike, Progress, Sets, Unseen
+from ._verdict import percent
 from .errors import PolicyError, UsageError
-from .results import Facts, _card, _fields
+from .results import Comparison, Facts, _card, _fields
+
+if TYPE_CHECKING:
+    from .results import Difference, Evaluation, Gradient, Optimization, Optimum, Radius, Step, Sweep
+    from .solver import Solver
+
+class _NotGiven:
+    """The rewards of a model that has none."""
+
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+NOT_GIVEN: Any = _NotGiven()
 
 SETS = {None: 0, "nonrect": 1, "s": 2, "sa": 3}
 DOMAINS = {None: 0, "simplex": 1, "support": 2, "free": 3}
@@ -26,7 +44,9 @@ def choice(what: str, value: Any, table: dict[Any, int]) -> int:
         return table[value]
     except (KeyError, TypeError):
         names = ", ".join(repr(name) for name in table if name is not None)
-        raise UsageError(f"{what} is {value!r}; expected one of {names}") from None
+        meant = nearest(value, [name for name in table if name]) if isinstance(value, str) else None
+        hint = f"; did you mean {meant!r}?" if meant else ""
+        raise UsageError(f"{what} is {value!r}; expected one of {names}{hint}") from None
 
 
 def take_unseen(into: Any, unseen: Any, frozen_rewards: bool) -> None:
@@ -59,7 +79,7 @@ def norm_number(norm: Any) -> float:
 DOUBLE, INT64, INT32 = ffi.typeof("double[]"), ffi.typeof("int64_t[]"), ffi.typeof("int32_t[]")
 
 
-def doubles(array: np.ndarray) -> Any:
+def doubles(array: NDArray[Any]) -> Any:
     """An array as a C pointer, without a copy; it has to be kept alive by the caller."""
     return ffi.from_buffer(DOUBLE, array)
 
@@ -83,7 +103,7 @@ class _Memory:
         }
 
 
-def view(owner: Any, address: Any, count: int, kind: str) -> np.ndarray | None:
+def view(owner: Any, address: Any, count: int, kind: str) -> NDArray[Any] | None:
     """Numbers inside a C object as a read-only array; None for NULL."""
     return np.asarray(_Memory(owner, address, count, kind)) if address and count else None
 
@@ -91,8 +111,9 @@ def view(owner: Any, address: Any, count: int, kind: str) -> np.ndarray | None:
 class Model:
     """A Markov decision process: S states, rows (pairs of a state and an action), kernel, rewards, discount.
 
-    P̂(·|s, a) is the nominal kernel and R(s, a) the reward of each row; γ in [0, 1), or 1 with a horizon, discounts, μ is the
-    initial distribution (uniform unless given). A model never changes, and can be used by any thread.
+    P̂(·|s, a) is the nominal kernel and R(s, a) the reward of each row; γ = `discount` in [0, 1), or 1 with a horizon;
+    μ = `initial` is the initial distribution, or the number or name of a state (uniform unless given). A model never
+    changes, and can be used by any thread. `gamma`, `mu` and `set` are older names of `discount`, `initial` and `sets`.
 
     `P` is one of
 
@@ -106,17 +127,22 @@ class Model:
       environments have in `env.P`, or such an environment. It brings its own rewards. `done` ends the
       episode: states that only stay where they are, without reward, are ends, and their rows are pinned
       (scale 0); a transition that is done and leads anywhere else leads to one terminal state that is added
-      as the last.
+      as the last;
+    * a frame of pandas or polars with a line for each transition and the columns state, action, next, probability
+      and reward, in any order; `columns={"state": "obs", ...}` says what they are called otherwise. States and actions
+      are numbers from 0 on, or names, which are numbered in the order of `state_names` and `action_names`, of the
+      categories of a categorical column, or else as they appear. `to_pandas` gives such a frame.
 
     `R` is (S, A), or has one number for each state or row, or has the form of P, one number for each
-    transition. Rewards of transitions are paid where one lands: a kernel that moves probability moves what is
+    transition. Frames and series count by their labels: a line for each state and a column for each action, or columns
+    state, action (next) and reward. A model without R answers no question about returns. Rewards of transitions are paid where one lands: a kernel that moves probability moves what is
     paid. Rewards of successors of probability 0 count too (NaN: not given; a sparse R gives those it stores).
     `unseen` says what landing on a successor without a reward pays: "additive" (default: R(s, a) + g(s'),
     fitted to the others), "row" (the mean of the row), "min" (the smallest reward), or a number.
     `frozen_rewards=True` averages rewards of transitions under P̂, and pays these means whatever the kernel.
 
     `scales` (alpha) says how uncertain each row is, (S, A) or by row, 0 pins it. `radius`,
-    `norm`, `set` and `domain` are defaults for later questions. `costs=True`: R are costs, to be negated.
+    `norm`, `sets` and `domain` are defaults for later questions. `costs=True`: R are costs, to be negated.
 
     Rows that sum to one within 1e-5 are normalised, with a warning; anything else is a `ModelError` that
     names state and action. A kernel that needs no such repair, C-contiguous and of doubles (sparse: sorted,
@@ -124,70 +150,86 @@ class Model:
     model is in use. `copy=True` makes a copy in any case.
     """
 
+    @keywords
     def __init__(
         self,
         P: Any,
-        R: Any = None,
-        gamma: float | None = None,
+        R: Any = NOT_GIVEN,
+        discount: float | None = None,
         *,
-        mu: Any = None,
-        scales: Any = None,
-        radius: Any = None,
-        norm: float | str | None = None,
-        set: str | None = None,
-        domain: str | None = None,
-        layout: str | None = None,
-        state_rows: Any = None,
-        row_actions: Any = None,
-        state_names: Sequence[str] | None = None,
-        action_names: Sequence[str] | None = None,
+        initial: Numbers | None = None,
+        scales: Numbers | None = None,
+        radius: Numbers | None = None,
+        norm: Norm | None = None,
+        sets: Sets | None = None,
+        domain: Domain | None = None,
+        layout: Layout | None = None,
+        state_rows: ArrayLike | None = None,
+        row_actions: ArrayLike | None = None,
+        state_names: Names | None = None,
+        action_names: Names | None = None,
+        columns: Mapping[str, str] | None = None,
         costs: bool = False,
         frozen_rewards: bool = False,
-        unseen: Any = None,
+        unseen: Unseen | None = None,
         copy: bool = False,
-    ):
+    ) -> None:
+        """P, R and discount are the process; initial, scales, radius, norm, sets and domain say more of it; layout,
+        state_rows, row_actions and columns how P is laid out; state_names and action_names what to call things; costs,
+        frozen_rewards and unseen what R means; copy=True copies P. All of them: help(nadir.Model)."""
         if isinstance(P, (str, os.PathLike)):
             raise UsageError(f"P is {os.fspath(P)!r}; nadir.read reads models from files")
-        kernel = _forms.kernel(P, layout, state_rows)
+        if R is None and not brings_rewards(P):
+            raise UsageError("R is None: give rewards, (S, A) or in the form of P; leave R out for a kernel alone")
+        R = None if R is NOT_GIVEN else R
+        framed = None
+        if _frames.is_frame(P):
+            kernel, framed, unseen = _framed(P, R, columns, costs, frozen_rewards, unseen, state_names, action_names)
+        elif columns is not None:
+            raise UsageError("columns says what the columns of a frame are called, and P is none")
+        else:
+            kernel = _forms.kernel(P, layout, state_rows)
         if row_actions is not None:
             kernel.row_actions = np.ascontiguousarray(row_actions, dtype=np.int32)
             found, expected = kernel.row_actions.shape, (kernel.rows,)
             if found != expected:
                 raise UsageError(f"row_actions has the shape {found}; expected {expected}")
-        rewards, transition_rewards = _forms.rewards(R, kernel)
-        if costs:
+        if state_names is not None:
+            added = [] if kernel.names is None else kernel.names[len(state_names) :]
+            kernel.names = [*state_names, *added]
+        if action_names is not None:
+            kernel.action_names = action_names
+        rewards, transition_rewards = framed or _forms.rewards(R, kernel)
+        if costs and framed is None:
             unseen = unseen if unseen is None or isinstance(unseen, str) else -unseen
             rewards = None if rewards is None else -rewards
             transition_rewards = None if transition_rewards is None else -transition_rewards
-        if mu is None and not isinstance(P, np.ndarray):  # an environment of Gymnasium may have one
-            mu = getattr(getattr(P, "unwrapped", None), "initial_state_distrib", None)
-        if mu is None and kernel.states_given < kernel.states:
-            mu = np.full(kernel.states_given, 1 / kernel.states_given)
+        if initial is None and not isinstance(P, np.ndarray):  # an environment of Gymnasium may have one
+            initial = getattr(getattr(P, "unwrapped", None), "initial_state_distrib", None)
+        if initial is None and kernel.states_given < kernel.states:
+            initial = np.full(kernel.states_given, 1 / kernel.states_given)
         pinned = kernel.scales
         if scales is not None:
             scales = _of_rows(scales, kernel, "scales")
             pinned = scales if pinned is None else scales * pinned
-        if state_names is not None and kernel.names is not None:
-            state_names = [*state_names, *kernel.names[len(state_names) :]]
         data = {
             "rewards": rewards,
             "transition_rewards": transition_rewards,
-            "initial": _of_states(mu, kernel),
+            "initial": _of_states(initial, kernel),
             "scales": pinned,
             "radius": None if radius is None else np.array(radius, dtype=np.float64, ndmin=1),
         }
-        names = state_names or kernel.names
-        paid = (unseen, frozen_rewards)
-        self._make(kernel, data, gamma, norm, set, domain, names, action_names, paid, copy)
+        paid = (unseen, frozen_rewards and framed is None)
+        self._make(kernel, data, discount, norm, sets, domain, kernel.names, kernel.action_names, paid, copy)
         self._lends = _forms.lends(P, kernel)
 
     def _make(
         self,
         kernel: _forms.Kernel,
-        data: dict[str, np.ndarray | None],
-        gamma: float | None,
+        data: dict[str, NDArray[Any] | None],
+        discount: float | None,
         norm: Any,
-        set: str | None,
+        sets: str | None,
         domain: str | None,
         state_names: Sequence[str] | None,
         action_names: Sequence[str] | None,
@@ -197,7 +239,7 @@ class Model:
         given = filled("model_data")
         kept: list[Any] = []
 
-        def lend(name: str, kind: Any, array: np.ndarray | None) -> None:
+        def lend(name: str, kind: Any, array: NDArray[Any] | None) -> None:
             if array is not None:
                 kept.append(ffi.from_buffer(kind, array))
                 setattr(given, name, kept[-1])
@@ -213,10 +255,10 @@ class Model:
         given.states, given.rows = kernel.states, kernel.rows
         radius = data["radius"]
         given.radius_count = 0 if radius is None else radius.size
-        if gamma is not None:
-            given.discount = gamma
+        if discount is not None:
+            given.discount = discount
         given.norm = norm_number(norm)
-        given.set = choice("set", set, SETS)
+        given.set = choice("sets", sets, SETS)
         given.domain = choice("domain", domain, DOMAINS)
         if paid != (None, False):
             take_unseen(given, *paid)
@@ -238,6 +280,8 @@ class Model:
         self._adopt(made[0], (kernel.dense, kernel.columns, kernel.values), kernel.states_given)
         self._each = kernel.each
 
+    _each: int | None
+
     @classmethod
     def _from_handle(cls, handle: Any) -> "Model":
         made = cls.__new__(cls)
@@ -256,26 +300,33 @@ class Model:
         self.nonzeros: int = numbers.nonzeros
         self.states_given = states_given or self.states
         self._row_actions = self._array(numbers.row_actions, self.rows, "<i4")
-        self._each: int | None = None
+        self._each = None
+        self._numbers: dict[str, int] | None = None
+        self.name = ""  #: as pictures call it; the file it was read from, or the kind that was generated
 
     @property
-    def state_rows(self) -> np.ndarray:
+    def state_rows(self) -> NDArray[Any]:
         """The first row of each state, and then the number of rows; read-only."""
         return self._array(self._view.state_rows, self.states + 1, "<i8")  # type: ignore[return-value]
 
-    def _array(self, address: Any, count: int, kind: str = "<f8") -> np.ndarray | None:
+    def _array(self, address: Any, count: int, kind: str = "<f8") -> NDArray[Any] | None:
         return view(self._owner, address, count, kind)
 
     # ---------------------------------------------------------------------------------------- numbers
 
     @property
-    def gamma(self) -> float | None:
-        """The discount; None where it is not known."""
-        value = self._view.discount
+    def discount(self) -> float | None:
+        """γ; None where it is not known."""
+        value: float = self._view.discount
         return None if value != value else value
 
     @property
-    def rewards(self) -> np.ndarray | None:
+    def gamma(self) -> float | None:
+        """The older name of `discount`."""
+        return self.discount
+
+    @property
+    def rewards(self) -> NDArray[Any] | None:
         """R(s, a), one number for each row; read-only. Of rewards paid on landing: their means under P̂."""
         return self._array(self._view.rewards, self.rows)
 
@@ -291,12 +342,17 @@ class Model:
         return made
 
     @property
-    def mu(self) -> np.ndarray:
-        """The initial distribution, one number for each state; read-only."""
+    def initial(self) -> Array:
+        """μ, the initial distribution, one number for each state; read-only."""
         return self._array(self._view.initial, self.states)  # type: ignore[return-value]
 
     @property
-    def scales(self) -> np.ndarray:
+    def mu(self) -> Array:
+        """The older name of `initial`."""
+        return self.initial
+
+    @property
+    def scales(self) -> NDArray[Any]:
         """alpha, one number for each row: how uncertain it is; 0: it is pinned."""
         found = self._array(self._view.scales, self.rows)
         return np.ones(self.rows) if found is None else found
@@ -320,7 +376,8 @@ class Model:
     def P(self) -> Any:
         """The kernel by rows, (rows, S), without a copy: an array, or a SciPy CSR matrix; read-only."""
         if self.is_dense:
-            return self._array(self._view.dense, self.rows * self.states).reshape(self.rows, self.states)
+            numbers = self._array(self._view.dense, self.rows * self.states)
+            return numbers.reshape(self.rows, self.states)  # type: ignore[union-attr]
         from scipy import sparse
 
         made = sparse.csr_matrix((self.rows, self.states))
@@ -332,7 +389,7 @@ class Model:
         made.has_canonical_format = True
         return made
 
-    def dense(self) -> np.ndarray:
+    def dense(self) -> NDArray[Any]:
         """The kernel as an array of its own: (S, A, S) if all states have as many actions, else (rows, S)."""
         full = np.array(self.P) if self.is_dense else self.P.toarray()
         actions = self.actions
@@ -347,18 +404,18 @@ class Model:
         return self._each
 
     @property
-    def row_states(self) -> np.ndarray:
+    def row_states(self) -> NDArray[Any]:
         """The state of each row."""
         return np.repeat(np.arange(self.states), np.diff(self.state_rows))
 
     @property
-    def row_actions(self) -> np.ndarray:
+    def row_actions(self) -> NDArray[Any]:
         """The action number of each row."""
         if self._row_actions is not None:
             return self._row_actions
         return np.arange(self.rows) - np.repeat(self.state_rows[:-1], np.diff(self.state_rows))
 
-    def table(self, numbers: Any, fill: float = float("nan")) -> np.ndarray:
+    def table(self, numbers: Any, fill: float = float("nan")) -> NDArray[Any]:
         """One number for each row as a table (S, A), `fill` where a state does not have an action.
 
         A terminal state that was added to a Gymnasium model is left out.
@@ -378,7 +435,83 @@ class Model:
 
     def action_name(self, row: int) -> str:
         """The name of the action of a row, or its number."""
-        return text(lib.nadir_model_action_name(self._handle, row)) or str(self.row_actions[row])
+        return str(self._label(row))
+
+    def state_number(self, state: Any) -> int:
+        """The number of a state, given by its number or its name."""
+        if isinstance(state, (int, np.integer)) and not isinstance(state, bool):
+            if 0 <= state < self.states:
+                return int(state)
+            raise IndexError(f"there is no state {state}; states are 0 to {self.states - 1}")
+        if self._numbers is None:
+            self._numbers = {name: s for s, name in reversed(list(enumerate(self.given_state_names() or ())))}
+        if isinstance(state, str) and state in self._numbers:
+            return self._numbers[state]
+        if not isinstance(state, str):
+            raise TypeError(f"a state is a number or a name, not {state!r}")
+        meant = nearest(state, self._numbers)
+        raise KeyError(f"there is no state {state!r}" + (f"; did you mean {meant!r}?" if meant else ""))
+
+    def given_state_names(self) -> list[str] | None:
+        """The names of the states that were given; None: they have numbers alone."""
+        if not lib.nadir_model_state_name(self._handle, 0):
+            return None
+        return [self.state_name(s) for s in range(self.states_given)]
+
+    def known_action_names(self) -> list[str] | None:
+        """The names of actions, by their numbers; None: they have numbers alone."""
+        return self._action_names()
+
+    def _label(self, row: int) -> int | str:
+        """The name of the action of a row, or its number, as a number."""
+        name = text(lib.nadir_model_action_name(self._handle, row))
+        if name:
+            return name
+        if self._row_actions is not None:
+            return int(self._row_actions[row])
+        starts = self.state_rows
+        return int(row - starts[np.searchsorted(starts, row, side="right") - 1])
+
+    def _action_labels(self) -> NDArray[Any]:
+        """Of all rows."""
+        names = self._action_names()
+        return self.row_actions if names is None else np.array(names)[self.row_actions]
+
+    def reward_words(self) -> str:
+        """What is assumed of rewards, in the words of the command."""
+        if not self._view.transition_rewards:
+            return "none" if self.rewards is None else "of states and actions: paid whatever the successor"
+        unseen = self._unseen()
+        return "paid on landing; successors without a reward: " + (unseen if isinstance(unseen, str) else f"{unseen:g}")
+
+    def to_pandas(self) -> Any:
+        """A frame with a line for each transition, which `nadir.Model` reads again: state, action, next, probability,
+        reward (of the transition, or of its row). States and actions by name, where they have names: categories in their
+        order."""
+        entries = self.P.tocoo() if not self.is_dense else None
+        rows, columns = np.nonzero(self.P) if entries is None else (entries.row, entries.col)
+        values = self.P[rows, columns] if entries is None else entries.data
+        paid = self.transition_rewards
+        if paid is not None:
+            rewards = paid[rows, columns] if entries is None else paid.data
+        else:
+            rewards = np.full(len(rows), np.nan) if self.rewards is None else self.rewards[rows]
+        actions = self.row_actions[rows]
+        return _frames.frame({
+            "state": _frames.labels(self.row_states[rows], self._all_state_names()),
+            "action": _frames.labels(actions, self._action_names()),
+            "next": _frames.labels(columns, self._all_state_names()),
+            "probability": values,
+            "reward": rewards,
+        })
+
+    def _all_state_names(self) -> list[str] | None:
+        named = lib.nadir_model_state_name(self._handle, 0)
+        return [self.state_name(s) for s in range(self.states)] if named else None
+
+    def _state_labels(self) -> NDArray[Any]:
+        names = self._all_state_names()
+        return np.arange(self.states) if names is None else np.array(names)
 
     # --------------------------------------------------------------------------------------- questions
 
@@ -402,14 +535,15 @@ class Model:
         shared().call(lib.nadir_model_digest, self._handle, digest)
         return ffi.string(digest).decode()
 
+    @keywords
     def replace(
         self,
         *,
-        gamma: float | None = None,
+        discount: float | None = None,
         R: Any = None,
-        mu: Any = None,
-        scales: Any = None,
-    ) -> "Model":
+        initial: Numbers | None = None,
+        scales: Numbers | None = None,
+    ) -> Model:
         """The same kernel, not copied, with another discount, rewards, initial distribution or scales.
 
         A model does not keep what it was given for successors of probability 0 of rows that it pins: where other
@@ -417,15 +551,15 @@ class Model:
         kernel, data, others = self._parts()
         if R is not None:
             data["rewards"], data["transition_rewards"] = _forms.rewards(R, kernel)
-        if mu is not None:
-            data["initial"] = _of_states(mu, kernel)
+        if initial is not None:
+            data["initial"] = _of_states(initial, kernel)
         if scales is not None:
             data["scales"] = _of_rows(scales, kernel, "scales")
-        if gamma is not None:
-            others["gamma"] = gamma
+        if discount is not None:
+            others["discount"] = discount
         return _made(kernel, data, others)
 
-    def _parts(self) -> tuple[_forms.Kernel, dict[str, np.ndarray | None], dict[str, Any]]:
+    def _parts(self) -> tuple[_forms.Kernel, dict[str, NDArray[Any] | None], dict[str, Any]]:
         """All that `_make` takes, without copies."""
         numbers = self._view
         entries = self.rows * self.states if self.is_dense else self.nonzeros
@@ -439,22 +573,23 @@ class Model:
             values=self._array(numbers.probabilities, self.nonzeros),
             row_actions=self._row_actions,
             states_given=self.states_given,
+            names=self._all_state_names(),
+            action_names=self._action_names(),
         )
         data = {
             "rewards": self.rewards,
             "transition_rewards": self._array(numbers.transition_rewards, entries),
-            "initial": self.mu,
+            "initial": self.initial,
             "scales": self._array(numbers.scales, self.rows),
             "radius": self._array(numbers.radius, numbers.radius_count),
         }
-        named = lib.nadir_model_state_name(self._handle, 0)
         others = {
-            "gamma": self.gamma,
+            "discount": self.discount,
             "norm": None if numbers.norm != numbers.norm else numbers.norm,
-            "set": text(lib.nadir_set_name(numbers.set)) or None,
+            "sets": text(lib.nadir_set_name(numbers.set)) or None,
             "domain": text(lib.nadir_domain_name(numbers.domain)) or None,
-            "state_names": [self.state_name(s) for s in range(self.states)] if named else None,
-            "action_names": self._action_names(),
+            "state_names": kernel.names,
+            "action_names": kernel.action_names,
             "paid": (self._unseen(), False),
         }
         return kernel, data, others
@@ -466,24 +601,37 @@ class Model:
     def _action_names(self) -> list[str] | None:
         count = self._view.action_names_count
         names = [""] * count
-        for row, action in enumerate(self.row_actions if count else ()):
+        for row, action in enumerate(self.row_actions.tolist() if count else []):
             names[action] = self.action_name(row)
         return names or None
 
     def policy(
-        self, policy: Any = "uniform", *, backend: str | None = None, threads: int | None = None
-    ) -> "Policy":
+        self, policy: PolicyLike = "uniform", *, backend: str | None = None, threads: int | None = None
+    ) -> Policy:
         """A policy for this model; see `Policy`."""
         if isinstance(policy, Policy) and policy.model is self:
             return policy
         return Policy(self, policy, backend=backend, threads=threads)
 
-    def solver(self, policy: Any = "uniform", **options: Any) -> Any:
+    @keywords
+    def solver(
+        self,
+        policy: PolicyLike = "uniform",
+        *,
+        backend: str | None = None,
+        tolerance: float | None = None,
+        threads: int | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Solver:
         """A `Solver` of a policy: one factorisation for everything that is asked of it."""
         from .solver import Solver
 
-        return Solver(self, policy, **options)
+        return Solver(
+            self, policy, backend=backend, tolerance=tolerance, threads=threads, seed=seed, progress=progress
+        )
 
+    @keywords
     def returns(
         self,
         policies: Any,
@@ -513,35 +661,214 @@ class Model:
         context.call(lib.nadir_returns, self._handle, rows.shape[0], asked, settings, made, bounds)
         return (found[0], found[1]) if errors else found[0]
 
-    def evaluate(self, policy: Any = "uniform", **options: Any) -> Any:
-        """`nadir.evaluate` of this model."""
+    @keywords
+    def evaluate(
+        self,
+        policy: PolicyLike = "uniform",
+        *,
+        radius: Numbers | None = None,
+        norm: Norm | None = None,
+        sets: Sets | None = None,
+        domain: Domain | None = None,
+        scales: Numbers | None = None,
+        horizon: int | None = None,
+        optimistic: bool = False,
+        certify: Certify = "auto",
+        time_limit: float | None = None,
+        tolerance: float | None = None,
+        width: float | None = None,
+        method: str | None = None,
+        iterations_limit: int | None = None,
+        backend: str | None = None,
+        threads: int | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Evaluation:
+        """The worst return of a policy; see `nadir.evaluate`."""
         from . import functions
 
-        return functions.evaluate(self, policy=policy, **options)
+        return functions.evaluate(
+            self, policy=policy, radius=radius, norm=norm, sets=sets, domain=domain, scales=scales,
+            horizon=horizon, optimistic=optimistic, certify=certify, time_limit=time_limit, tolerance=tolerance,
+            width=width, method=method, iterations_limit=iterations_limit, backend=backend, threads=threads,
+            seed=seed, progress=progress
+        )
 
-    def sweep(self, policy: Any = "uniform", **options: Any) -> Any:
-        """`nadir.sweep` of this model."""
+    @keywords
+    def sweep(
+        self,
+        policy: PolicyLike = "uniform",
+        *,
+        radius: ArrayLike,
+        norm: Norm | None = None,
+        sets: Sets | None = None,
+        domain: Domain | None = None,
+        scales: Numbers | None = None,
+        optimistic: bool = False,
+        certify: Certify = "auto",
+        time_limit: float | None = None,
+        tolerance: float | None = None,
+        width: float | None = None,
+        iterations_limit: int | None = None,
+        backend: str | None = None,
+        threads: int | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Sweep:
+        """The risk curve of a policy; see `nadir.sweep`."""
         from . import functions
 
-        return functions.sweep(self, policy=policy, **options)
+        return functions.sweep(
+            self, policy=policy, radius=radius, norm=norm, sets=sets, domain=domain, scales=scales,
+            optimistic=optimistic, certify=certify, time_limit=time_limit, tolerance=tolerance, width=width,
+            iterations_limit=iterations_limit, backend=backend, threads=threads, seed=seed, progress=progress
+        )
 
-    def gradient(self, policy: Any = "uniform", **options: Any) -> Any:
-        """`nadir.gradient` of this model."""
+    @keywords
+    def radius(
+        self,
+        policy: PolicyLike = "uniform",
+        *,
+        target: float,
+        norm: Norm | None = None,
+        sets: Sets | None = None,
+        domain: Domain | None = None,
+        scales: Numbers | None = None,
+        optimistic: bool = False,
+        certify: Certify = "auto",
+        time_limit: float | None = None,
+        tolerance: float | None = None,
+        width: float | None = None,
+        backend: str | None = None,
+        threads: int | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Radius:
+        """The largest radius that still meets a target; see `nadir.radius`."""
         from . import functions
 
-        return functions.gradient(self, policy=policy, **options)
+        return functions.radius(
+            self, policy=policy, target=target, norm=norm, sets=sets, domain=domain, scales=scales,
+            optimistic=optimistic, certify=certify, time_limit=time_limit, tolerance=tolerance, width=width,
+            backend=backend, threads=threads, seed=seed, progress=progress
+        )
 
-    def optimize(self, **options: Any) -> Any:
-        """`nadir.optimize` of this model."""
+    @keywords
+    def difference(
+        self,
+        policy: PolicyLike = "uniform",
+        *,
+        other: PolicyLike,
+        radius: Numbers | None = None,
+        norm: Norm | None = None,
+        sets: Sets | None = None,
+        domain: Domain | None = None,
+        scales: Numbers | None = None,
+        optimistic: bool = False,
+        certify: Certify = "auto",
+        time_limit: float | None = None,
+        tolerance: float | None = None,
+        width: float | None = None,
+        backend: str | None = None,
+        threads: int | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Difference:
+        """How far a policy can fall behind another; see `nadir.difference`."""
         from . import functions
 
-        return functions.optimize(self, **options)
+        return functions.difference(
+            self, policy=policy, other=other, radius=radius, norm=norm, sets=sets, domain=domain, scales=scales,
+            optimistic=optimistic, certify=certify, time_limit=time_limit, tolerance=tolerance, width=width,
+            backend=backend, threads=threads, seed=seed, progress=progress
+        )
 
-    def solve(self, **options: Any) -> Any:
-        """`nadir.solve` of this model."""
+    @keywords
+    def gradient(
+        self,
+        policy: PolicyLike = "uniform",
+        *,
+        radius: Numbers | None = None,
+        norm: Norm | None = None,
+        sets: Sets | None = None,
+        domain: Domain | None = None,
+        scales: Numbers | None = None,
+        formula: str = "kernel",
+        optimistic: bool = False,
+        certify: Certify = "auto",
+        time_limit: float | None = None,
+        tolerance: float = 1e-14,
+        width: float | None = None,
+        iterations_limit: int | None = None,
+        backend: str | None = None,
+        threads: int | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Gradient:
+        """How the worst return changes with the policy; see `nadir.gradient`."""
         from . import functions
 
-        return functions.solve(self, **options)
+        return functions.gradient(
+            self, policy=policy, radius=radius, norm=norm, sets=sets, domain=domain, scales=scales,
+            formula=formula, optimistic=optimistic, certify=certify, time_limit=time_limit, tolerance=tolerance,
+            width=width, iterations_limit=iterations_limit, backend=backend, threads=threads, seed=seed,
+            progress=progress
+        )
+
+    @keywords
+    def optimize(
+        self,
+        *,
+        radius: Numbers | None = None,
+        norm: Norm | None = None,
+        sets: Sets | None = None,
+        domain: Domain | None = None,
+        scales: Numbers | None = None,
+        method: str | None = None,
+        gap: float | None = None,
+        evaluations_limit: int | None = None,
+        time_limit: float | None = None,
+        step: float | None = None,
+        certify: Certify = "auto",
+        proof_time_limit: float | None = None,
+        start: PolicyLike | None = None,
+        checkpoint: Path | None = None,
+        checkpoint_seconds: float | None = None,
+        resume: Path | None = None,
+        backend: str | None = None,
+        threads: int | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+        watch: Callable[[Step], Any] | None = None,
+    ) -> Optimization:
+        """The policy that does best in the worst case; see `nadir.optimize`."""
+        from . import functions
+
+        return functions.optimize(
+            self, radius=radius, norm=norm, sets=sets, domain=domain, scales=scales, method=method, gap=gap,
+            evaluations_limit=evaluations_limit, time_limit=time_limit, step=step, certify=certify,
+            proof_time_limit=proof_time_limit, start=start,
+            checkpoint=checkpoint, checkpoint_seconds=checkpoint_seconds, resume=resume, backend=backend,
+            threads=threads, seed=seed, progress=progress, watch=watch
+        )
+
+    @keywords
+    def solve(
+        self,
+        *,
+        tolerance: float | None = None,
+        iterations_limit: int | None = None,
+        backend: str | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Optimum:
+        """The ordinary optimum; see `nadir.solve`."""
+        from . import functions
+
+        return functions.solve(
+            self, tolerance=tolerance, iterations_limit=iterations_limit, backend=backend, threads=threads,
+            progress=progress
+        )
 
     def write(self, path: Any, *, compress: bool = False) -> None:
         """To a file; the ending of its name tells the format: .npz, .csv, .tra, .drn, .MDP, .bin."""
@@ -560,12 +887,44 @@ class Model:
             ("states", f"{self.states}"),
             ("rows", f"{self.rows} ({actions or f'{counts.min()} to {counts.max()}'} actions in each state)"),
             ("transitions", f"{self.nonzeros}, stored {'dense' if self.is_dense else 'sparse'}"),
-            ("discount", f"{self.gamma}"),
+            ("discount", f"{self.discount}"),
+            ("initial", self.start_words()),
+            ("rewards", self.reward_words()),
         ]
+        pinned = int((self.scales == 0).sum())
+        if pinned:
+            ends = np.flatnonzero(np.add.reduceat(self.scales != 0, self.state_rows[:-1], dtype=np.int64) == 0)
+            shown = ", ".join(self.state_name(int(s)) for s in ends[:5]) + (", ..." if len(ends) > 5 else "")
+            whole = f"; all of states {shown}" if len(ends) else ""
+            lines.append(("pinned", f"{pinned} rows, known exactly{whole}"))
+        opened: list[int] = self.open_ends().tolist() if self.discount is None or self.discount < 1 else []
+        if opened:
+            shown = ", ".join(self.state_name(s) for s in opened[:5]) + (", ..." if len(opened) > 5 else "")
+            lines.append(("open ends", f"states {shown} stay for ever without reward, but a ball may let them go on: scale 0 pins"))
         return "Model", lines
 
+    def start_words(self) -> str:
+        """The initial distribution in words."""
+        states = np.flatnonzero(self.initial)
+        if self.states > 1 and (abs(self.initial * self.states - 1) < 1e-9).all():
+            return f"each of the {self.states} states alike (initial= says otherwise)"
+        shown = [self.state_name(int(s)) for s in states[:3]]
+        if len(states) > 1:
+            shown = [f"{name} {percent(float(self.initial[s]))}" for name, s in zip(shown, states)]
+        more = f" and {len(states) - 3} other states" if len(states) > 3 else ""
+        return ", ".join(shown) + more
+
+    def open_ends(self) -> NDArray[Any]:
+        """The states that stay for ever without reward, and whose rows are not pinned: a ball may let them go on. Ends of
+        episodes have scale 0."""
+        rows = np.arange(self.rows)
+        stays = np.asarray(self.P[rows, self.row_states]).ravel() == 1
+        unpaid = np.ones(self.rows, bool) if self.rewards is None else self.rewards == 0
+        open_rows = stays & unpaid & (self.scales != 0)
+        return np.flatnonzero(np.logical_and.reduceat(open_rows, self.state_rows[:-1]))
+
     def __repr__(self) -> str:
-        return f"Model(states={self.states}, rows={self.rows}, nonzeros={self.nonzeros}, gamma={self.gamma})"
+        return f"Model(states={self.states}, rows={self.rows}, nonzeros={self.nonzeros}, discount={self.discount})"
 
     def __str__(self) -> str:
         return _card(*self._card())
@@ -574,7 +933,7 @@ class Model:
         return _card(*self._card(), html=True)
 
 
-def _made(kernel: _forms.Kernel, data: dict[str, np.ndarray | None], others: dict[str, Any]) -> Model:
+def _made(kernel: _forms.Kernel, data: dict[str, NDArray[Any] | None], others: dict[str, Any]) -> Model:
     """A model of `Model._parts`."""
     made = Model.__new__(Model)
     made._make(kernel, data, copy=False, **others)
@@ -585,54 +944,124 @@ class Policy:
     """The probability π(a|s) of each row of a model.
 
     `policy` is "uniform"; "optimal", the best one for the nominal kernel; a table (S, A) of probabilities, or
-    one for each row; S whole numbers, the action of each state; another policy; or the name of a file
-    (.csv, .npy). Probabilities of a state that sum to one within 1e-5 are normalised. `backend` and `threads`
+    one for each row; S whole numbers or names, the action of each state; another policy; the name of a file
+    (.csv, .npy); a dictionary or series {state: action}; or a frame, with columns state, action and probability, or with
+    a line for each state and a column for each action. `policy[state]` gives its actions with their probabilities,
+    `policy[state, action]` one probability; states and actions by number or name. Probabilities of a state that sum to one within 1e-5 are normalised. `backend` and `threads`
     are those that find the optimal one.
     """
 
     def __init__(
         self,
         model: Model,
-        policy: Any = "uniform",
+        policy: PolicyLike = "uniform",
         *,
         backend: str | None = None,
         threads: int | None = None,
-    ):
+    ) -> None:
         context = shared(threads)
         made = place("policy")
         if isinstance(policy, Policy):
             policy = policy.probabilities
         if isinstance(policy, (str, os.PathLike)):
             _named(context, model, policy, backend, made)
-        else:
+        elif isinstance(policy, np.ndarray) or not _frames.is_labelled(policy):
             _given(context, model, np.asarray(policy), made)
+        else:
+            _labelled(context, model, policy, made)
         self._adopt(model, made[0])
+        if isinstance(policy, (str, os.PathLike)):
+            self.name = os.path.basename(os.fspath(policy))
 
     @classmethod
-    def _from_handle(cls, model: Model, handle: Any) -> "Policy":
+    def _from_handle(cls, model: Model, handle: Any, name: str = "") -> "Policy":
         made = cls.__new__(cls)
         made._adopt(model, handle)
+        made.name = name
         return made
 
     def _adopt(self, model: Model, handle: Any) -> None:
         self.model = model
+        self.name = ""  #: as pictures call it; "uniform", "optimal", "robust" or the file it was read from
         self._handle = ffi.gc(handle, lib.nadir_policy_free)
 
     @property
-    def probabilities(self) -> np.ndarray:
+    def probabilities(self) -> NDArray[Any]:
         """π(a|s), one number for each row; read-only."""
         found = view(self._handle, lib.nadir_policy_probabilities(self._handle), self.model.rows, "<f8")
         return found  # type: ignore[return-value]
 
     @property
-    def table(self) -> np.ndarray:
+    def table(self) -> NDArray[Any]:
         """π(a|s) as a table (S, A), zero where a state does not have an action."""
         return self.model.table(self.probabilities, fill=0.0)
 
     @property
-    def actions(self) -> np.ndarray:
-        """The likeliest action of each state; the only one where the policy is deterministic."""
+    def actions(self) -> NDArray[Any]:
+        """The action of each state. A policy that is randomised in some state has none: it is refused."""
+        found = self.randomised_states()
+        if len(found):
+            raise PolicyError(
+                f"the policy is randomised in {len(found)} of {self.model.states_given} states, first in state "
+                f"{self.model.state_name(int(found[0]))}: {self[int(found[0])]}; table has the probabilities, "
+                "likeliest() the likeliest actions, which are another policy"
+            )
         return self.table.argmax(axis=1)
+
+    def likeliest(self) -> NDArray[Any]:
+        """The likeliest action of each state. Where the policy is randomised this is another policy, with another
+        worst return."""
+        return self.table.argmax(axis=1)
+
+    def randomised_states(self) -> NDArray[Any]:
+        """The states with more than one action of positive probability."""
+        model = self.model
+        taken = np.add.reduceat(self.probabilities > 0, model.state_rows[:-1], dtype=np.int64)
+        return np.flatnonzero(taken[: model.states_given] > 1)
+
+    def __len__(self) -> int:
+        return self.model.states_given
+
+    def __iter__(self) -> Iterator[dict[Any, float]]:
+        return (self[state] for state in range(len(self)))
+
+    def __getitem__(self, state: Any) -> Any:
+        """{action: probability} of a state, given by number or name, those of probability 0 left out;
+        policy[state, action]: one probability."""
+        model = self.model
+        action = None
+        if isinstance(state, tuple) and len(state) == 2:
+            state, action = state
+        number = model.state_number(state)
+        rows = range(model.state_rows[number], model.state_rows[number + 1])
+        if action is None:
+            return {model._label(row): float(self.probabilities[row]) for row in rows if self.probabilities[row] > 0}
+        for row in rows:
+            if action in (model._label(row), int(model.row_actions[row])):
+                return float(self.probabilities[row])
+        raise KeyError(f"state {model.state_name(number)} has no action {action!r}")
+
+    def to_pandas(self) -> Any:
+        """A frame with a line for each state and action: state, action, probability, by name where there are names.
+        `nadir.Policy` reads it again."""
+        model = self.model
+        inside = model.row_states < model.states_given
+        return _frames.frame({
+            "state": model._state_labels()[model.row_states][inside],
+            "action": model._action_labels()[inside],
+            "probability": self.probabilities[inside],
+        })
+
+    def compare(self, other: PolicyLike) -> Comparison:
+        """Where two policies differ, state by state."""
+        second = self.model.policy(other)
+        moved = 0.5 * np.add.reduceat(np.abs(self.probabilities - second.probabilities), self.model.state_rows[:-1])
+        states = [int(s) for s in np.flatnonzero(moved[: len(self)] > 0)]
+        names = [self.model.state_name(s) for s in states]
+        called = (self.name or "first", second.name or "second")
+        called = called if called[0] != called[1] else ("first", "second")
+        pairs = [(self[s], second[s]) for s in states]
+        return Comparison(states, names, called, pairs, [float(moved[s]) for s in states], len(self))
 
     @property
     def is_deterministic(self) -> bool:
@@ -654,15 +1083,99 @@ class Policy:
         """For pickle, and so for other processes."""
         return Policy, (self.model, self.probabilities)
 
-    def __array__(self, dtype: Any = None) -> np.ndarray:
+    def __array__(self, dtype: Any = None) -> NDArray[Any]:
         return self.table if dtype is None else self.table.astype(dtype)
 
     def __repr__(self) -> str:
-        kind = "deterministic" if self.is_deterministic else "stochastic"
-        return f"Policy({kind}, states={self.model.states}, rows={self.model.rows})"
+        kind = "deterministic" if self.is_deterministic else "randomised"
+        most = 12 if kind == "deterministic" else 4
+        shown = [_acts(self[state]) for state in range(min(len(self), most))]
+        more = ", ..." if len(self) > most else ""
+        named = f"{self.name!r}, " if self.name else ""
+        return f"Policy({named}{kind}, {len(self)} states: [{', '.join(shown)}{more}])"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        shown = len(self) if len(self) <= 12 else 10
+        lines = [(self.model.state_name(s), _words(self[s])) for s in range(shown)]
+        return lines + ([("...", f"{len(self) - shown} more states; to_pandas() has all")] if shown < len(self) else [])
+
+    def __str__(self) -> str:
+        return _card(f"Policy {self.name}".rstrip(), self._lines())
+
+    def _repr_html_(self) -> str:
+        return _card(f"Policy {self.name}".rstrip(), self._lines(), html=True)
+
+
+def _acts(chances: dict[Any, float]) -> str:
+    """One action, or all with their probabilities."""
+    if len(chances) == 1:
+        return str(next(iter(chances)))
+    return "{" + ", ".join(f"{action}: {chance:.4g}" for action, chance in chances.items()) + "}"
+
+
+def _words(chances: dict[Any, float]) -> str:
+    return ", ".join(f"{action}" + (f" {100 * chance:.2g} %" if chance < 1 else "") for action, chance in chances.items())
+
+
+def check_name(policy: Any) -> None:
+    """Says so where a word is neither a policy nor a file."""
+    word = os.fspath(policy)
+    plain = isinstance(policy, str) and os.sep not in word and not os.path.splitext(word)[1]
+    if word in ("uniform", "optimal") or not plain or os.path.exists(word):
+        return
+    meant = nearest(word, ("uniform", "optimal"))
+    hint = f"; did you mean {meant!r}?" if meant else ""
+    if word == "robust":
+        hint = "; nadir.optimize finds the robust one, in its result's policy"
+    raise UsageError(f"there is no policy {policy!r}: expected 'uniform', 'optimal' or a file (.csv, .npy){hint}")
+
+
+def brings_rewards(P: Any) -> bool:
+    """Whether P is a whole model, with its own rewards: a model, a file, a dictionary, an environment or a frame."""
+    if isinstance(P, (np.ndarray, list, tuple)) or _forms.sparse_matrix(P):
+        return False
+    if isinstance(P, (Model, str, os.PathLike, Mapping)) or _frames.is_frame(P):
+        return True
+    return isinstance(getattr(getattr(P, "unwrapped", P), "P", None), Mapping)
+
+
+def _framed(
+    frame: Any,
+    R: Any,
+    columns: Any,
+    costs: bool,
+    frozen_rewards: bool,
+    unseen: Any,
+    state_names: Any,
+    action_names: Any,
+) -> tuple[_forms.Kernel, tuple[Any, Any] | None, Any]:
+    """The kernel of a frame, its rewards unless R gives others, and what unseen successors pay."""
+    roles = _frames.roles_of(frame, columns)
+    if R is not None and "reward" in roles:
+        raise UsageError("R is given, and the frame has rewards: take the column out, or leave R out")
+    if R is not None:
+        roles["reward"] = np.zeros(len(roles.get("state", ())))
+    orders = [_frames.order_of(frame, roles, columns, ("state", "next"), state_names)]
+    orders.append(_frames.order_of(frame, roles, columns, ("action",), action_names))
+    needed = ("state", "action", "next", "probability", "reward")
+    _frames.check(frame, roles, needed, "P", columns)
+    settings = filled("read_settings")
+    if R is None:
+        settings.costs = costs
+        take_unseen(settings, unseen, frozen_rewards)
+    made = place("model")
+    with _frames.as_file(roles, needed) as path:
+        shared().call(lib.nadir_model_read, encoded(path), settings, made)
+    kernel, data, others = Model._from_handle(made[0])._parts()
+    kernel.scales = data["scales"]
+    kernel.names, kernel.action_names = orders[0] or kernel.names, orders[1] or kernel.action_names
+    if R is not None:
+        return kernel, None, unseen
+    return kernel, (data["rewards"], data["transition_rewards"]), others["paid"][0]
 
 
 def _named(context: Context, model: Model, policy: Any, backend: str | None, made: Any) -> None:
+    check_name(policy)
     if policy == "uniform":
         context.call(lib.nadir_policy_create_uniform, model._handle, made)
     elif policy == "optimal":
@@ -675,7 +1188,32 @@ def _named(context: Context, model: Model, policy: Any, backend: str | None, mad
         context.call(lib.nadir_policy_read, model._handle, encoded(policy), made)
 
 
-def _given(context: Context, model: Model, array: np.ndarray, made: Any) -> None:
+def _labelled(context: Context, model: Model, policy: Any, made: Any) -> None:
+    """Of a frame, a series or a dictionary."""
+    policy = _frames.flat(policy, "probability")
+    if _frames.is_frame(policy) and _frames.is_long(policy):
+        roles = _frames.roles_of(policy)
+        with _frames.as_file(roles, ("state", "action", "probability")) as path:
+            context.call(lib.nadir_policy_read, model._handle, encoded(path), made)
+        return
+    _given(context, model, np.asarray(_forms.unlabelled(policy, model, "the policy", "probability")), made)
+
+
+def _by_name(model: Model, names: NDArray[Any]) -> NDArray[Any]:
+    """Action numbers of S names."""
+    made = []
+    for state, name in enumerate(names.tolist()):
+        rows = range(model.state_rows[state], model.state_rows[state + 1])
+        labels = {model.action_name(row): int(model.row_actions[row]) for row in rows}
+        if str(name) not in labels:
+            raise PolicyError(f"state {model.state_name(state)}: there is no action {name!r}; it has {', '.join(labels)}")
+        made.append(labels[str(name)])
+    return np.array(made, dtype=np.int64)
+
+
+def _given(context: Context, model: Model, array: NDArray[Any], made: Any) -> None:
+    if array.dtype.kind in "OU" and array.shape == (model.states_given,):
+        array = _by_name(model, array)
     if array.dtype.kind in "iu" and array.shape == (model.states_given,):
         added = np.zeros(model.states - model.states_given, dtype=np.int64)
         actions = np.concatenate([array.astype(np.int64), added])
@@ -686,8 +1224,8 @@ def _given(context: Context, model: Model, array: np.ndarray, made: Any) -> None
         raise UsageError(f"the policy has entries of type {array.dtype}; expected numbers")
     if array.ndim == 1 and array.shape[0] != model.rows:
         raise UsageError(
-            f"the policy has {array.shape[0]} numbers; expected {model.states_given} action numbers "
-            f"(integers), or {model.rows} probabilities, one for each row"
+            f"the policy has {array.shape[0]} numbers, of type {array.dtype}; expected {model.states_given} action "
+            f"numbers (integers), or {model.rows} probabilities, one for each row"
         )
     rows = _forms.to_rows(array, model, "the policy", 1.0, model._row_actions)
     rows = np.ascontiguousarray(rows, dtype=np.float64)
@@ -702,7 +1240,7 @@ def _alike(policies: Any) -> bool:
     return len({(array.shape, array.dtype.kind) for array in arrays}) == 1
 
 
-def _many(model: Model, policies: Any) -> np.ndarray:
+def _many(model: Model, policies: Any) -> NDArray[Any]:
     """Many policies as an array (count, rows)."""
     if isinstance(policies, (list, tuple)) and not _alike(policies):
         each = [model.policy(one).probabilities for one in policies]
@@ -721,16 +1259,16 @@ def _many(model: Model, policies: Any) -> np.ndarray:
                 f"the policies have {array.shape[1]} numbers each; expected {model.states_given} action "
                 f"numbers (integers), or {model.rows} probabilities, one for each row"
             )
-        each = int(np.prod(array.shape[1:]))
-        places = np.arange(each).reshape(array.shape[1:])
-        places = _forms.to_rows(places, model, "a policy", each, model._row_actions)
-        flat = array.reshape(array.shape[0], each)
+        size = int(np.prod(array.shape[1:]))
+        places = np.arange(size).reshape(array.shape[1:])
+        places = _forms.to_rows(places, model, "a policy", size, model._row_actions)
+        flat = array.reshape(array.shape[0], size)
         added = np.ones((array.shape[0], 1))  # a terminal state that was added has one action
-        array = np.concatenate([flat, added], axis=1)[:, places] if each in places else flat[:, places]
+        array = np.concatenate([flat, added], axis=1)[:, places] if size in places else flat[:, places]
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def _chosen(model: Model, actions: np.ndarray) -> np.ndarray:
+def _chosen(model: Model, actions: NDArray[Any]) -> NDArray[Any]:
     """The same from the action of each state, (count, S)."""
     added = np.zeros((actions.shape[0], model.states - model.states_given), dtype=actions.dtype)
     actions = np.concatenate([actions, added], axis=1)
@@ -744,26 +1282,33 @@ def _chosen(model: Model, actions: np.ndarray) -> np.ndarray:
     return made
 
 
-def _of_states(numbers: Any, kernel: _forms.Kernel) -> np.ndarray | None:
-    """mu; a number is a state to start from."""
+def _of_states(numbers: Any, kernel: _forms.Kernel) -> NDArray[Any] | None:
+    """The initial distribution; a number or a name is a state to start from."""
     if numbers is None:
         return None
-    array = np.asarray(numbers, dtype=np.float64)
+    if isinstance(numbers, str):
+        names = list(kernel.given_state_names() or ())
+        if numbers not in names:
+            meant = nearest(numbers, names)
+            hint = f"; did you mean {meant!r}?" if meant else "" if names else "; the states have no names"
+            raise UsageError(f"initial is {numbers!r}, which is no state{hint}")
+        numbers = names.index(numbers)
+    array = np.asarray(_forms.unlabelled(numbers, kernel, "initial", "probability"), dtype=np.float64)
     if array.ndim == 0:
         made = np.zeros(kernel.states)
         if array not in range(kernel.states_given):
             last = kernel.states_given - 1
-            raise UsageError(f"mu is {numbers}; expected a state, 0 to {last}, or a distribution")
+            raise UsageError(f"initial is {numbers}; expected a state, 0 to {last}, or a distribution")
         made[int(array)] = 1
         return made
     if array.shape == (kernel.states_given,):
         return np.concatenate([array, np.zeros(kernel.states - kernel.states_given)])
     if array.shape != (kernel.states,):
-        raise UsageError(f"mu has the shape {array.shape}; expected ({kernel.states_given},)")
+        raise UsageError(f"initial has the shape {array.shape}; expected ({kernel.states_given},)")
     return np.ascontiguousarray(array)
 
 
-def _of_rows(numbers: Any, kernel: Any, what: str, row_actions: np.ndarray | None = None) -> np.ndarray:
-    array = np.asarray(numbers, dtype=np.float64)
+def _of_rows(numbers: Any, kernel: Any, what: str, row_actions: NDArray[Any] | None = None) -> NDArray[Any]:
+    array = np.asarray(_forms.unlabelled(numbers, kernel, what, what), dtype=np.float64)
     actions = row_actions if row_actions is not None else getattr(kernel, "row_actions", None)
     return np.ascontiguousarray(_forms.to_rows(array, kernel, what, 0.0, actions))

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import html as _html
+import math
 import os
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from . import _plots
+from . import _frames, _plots, _verdict
 from ._library import NULL, encoded, ffi, lib, place, text
+from ._types import Array
+from ._verdict import Lines, short
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -133,19 +138,33 @@ def _grid(title: str, head: list[str], rows: list[list[str]], html: bool = False
             f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
         )
     wide = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    lines = ["  " + "  ".join(cell.rjust(wide[i]) for i, cell in enumerate(row)) for row in [head, *rows]]
-    return "\n".join([title, *lines])
+    place = [str.ljust if any(row[i][:1].isalpha() for row in rows) else str.rjust for i in range(len(head))]
+    lines = ["  " + "  ".join(place[i](cell, wide[i]) for i, cell in enumerate(row)) for row in [head, *rows]]
+    return "\n".join([title, *(line.rstrip() for line in lines)])
 
 
 class Result:
-    """Prints as a card, in a notebook as a table."""
+    """Prints as a card, in a notebook as a table; what is guaranteed comes first."""
 
     _shown: tuple[str, ...] = ()
+
+    def to_pandas(self) -> Any:
+        """A frame of one line with what `to_dict` has, times left out: pandas.concat makes a table of several."""
+        plain = {name: value for name, value in self.to_dict().items() if not isinstance(value, (dict, list))}
+        return _frames.frame({name: [value] for name, value in plain.items()})
+
+    def _heads(self) -> Lines:
+        """The lines of the verdict; none: a card of numbers."""
+        return []
+
+    def _block(self) -> Lines:
+        """What stands below the verdict."""
+        return []
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers and words by name, for JSON and tables; large arrays and handles are left out."""
         made = {}
-        for member in fields(self):  # type: ignore[arg-type]
+        for member in fields(self):
             value = getattr(self, member.name)
             plain = isinstance(value, (bool, int, float, str, dict, type(None)))
             if plain and not member.name.startswith("_"):
@@ -159,14 +178,21 @@ class Result:
         return [(name.replace("_", " "), _number(getattr(self, name))) for name in self._shown]
 
     def __str__(self) -> str:
-        return _card(self._title(), self._lines())
+        heads = self._heads()
+        if not heads:
+            return _card(self._title(), self._lines())
+        block = self._block()
+        wide = max([11, *(len(label) + 2 for label, _ in block)])
+        lines = [f"{label:<13}{words}" for label, words in heads]
+        return "\n".join(lines + [f"  {label:<{wide}}{words}" for label, words in block])
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._shown)
         return f"{type(self).__name__}({inside})"
 
     def _repr_html_(self) -> str:
-        return _card(self._title(), self._lines(), html=True)
+        heads = self._heads()
+        return _card(self._title(), heads + self._block() if heads else self._lines(), html=True)
 
 
 @dataclass(repr=False, frozen=True)
@@ -193,7 +219,10 @@ class Facts(Result):
     unseen_value: float  #: that number, for "min" and "value"; else NaN
     sha256: str
 
-    _shown = ("states", "rows", "nonzeros", "reward_min", "reward_max", "discount", "valid_radius", "sha256")
+    _shown = (
+        *("states", "rows", "nonzeros", "reward_kind", "unseen", "reward_min", "reward_max", "discount"),
+        *("valid_radius", "terminal_states", "pinned_rows", "sha256"),
+    )
 
 
 @dataclass(repr=False, frozen=True)
@@ -236,30 +265,193 @@ class Optimum(Result):
 
     _shown = ("nominal_optimum", "lower_bound", "upper_bound", "stop_reason", "iterations")
 
+    def _title(self) -> str:
+        return "The optimum without uncertainty"
+
+    def _heads(self) -> Lines:
+        return [("Optimum", f"{short(self.nominal_optimum)}   without uncertainty")]
+
+    def _block(self) -> Lines:
+        made = [("bounds", f"{self.lower_bound:.12g} to {self.upper_bound:.12g}")]
+        return made + [(f"{name}", words) for name, words in self.policy._lines()]
+
+    def to_pandas(self) -> Any:
+        """The policy, a line for each state and action, with the value of the state: state, action, probability, value."""
+        return _with_values(self.policy, {"value": self.policy.model})
+
+
+def _with_values(policy: "Policy", models: "dict[str, Model]") -> Any:
+    """The frame of a policy with the values of its states in some models."""
+    from .solver import Solver
+
+    made = policy.to_pandas()
+    states = policy.model.row_states
+    inside = states < policy.model.states_given
+    for name, model in models.items():
+        made[name] = Solver(model, policy.probabilities).value()[states[inside]]
+    return made
+
 
 @dataclass(frozen=True)
 class Damage:
-    """One row's part of the penalty: γ d(s) π(a|s) (P̂_sa − P_sa)·v_P, d nominal, v_P of the kernel found."""
+    """One row's part of the penalty: γ d(s) π(a|s) (P̂_sa − P_sa)·v_P, d nominal, v_P of the kernel found.
+
+    A row is a pair of a state and an action; `changes()` of the evaluation has all of its transitions.
+
+    * `state`, `action`: whose row it is (numbers; the action is counted within the state), `row`: its number;
+    * `penalty`: what the change of this row costs; those of all rows add up to the penalty;
+    * `share`: of the penalty; those of all rows add up to 1;
+    * `mass`: the probability that moves in this row, from all successors that lose to all that gain;
+    * `origin`, `lost`: the successor that loses most, and what it loses in all (-1: none does);
+    * `target`, `gained`: the successor that gains most, and what it gains in all; `gaining`: how many successors gain at
+      least half as much; `is_new`: the nominal row does not have `target`. Where several lose or gain, `lost` and `gained`
+      are not what moves from the one to the other.
+    """
 
     state: int
     row: int
     action: int
-    penalty: float  #: those of all rows add up to the penalty
+    penalty: float
     share: float
-    mass: float  #: probability moved
-    origin: int  #: the successor that loses most
-    target: int  #: the one that gains most
+    mass: float
+    origin: int
+    target: int
     lost: float
     gained: float
+    gaining: int
+    is_new: bool
+
+
+class Explanation(list[Damage]):
+    """The rows that carry most of the penalty: a list that prints as a table."""
+
+    def __init__(self, rows: list[Damage], model: "Model", optimistic: bool = False) -> None:
+        super().__init__(rows)
+        self._model, self._optimistic = model, optimistic
+
+    def to_pandas(self) -> Any:
+        """A frame with the fields of `Damage`; states and successors by name, where they have names."""
+        columns = {name: [getattr(one, name) for one in self] for name in Damage.__dataclass_fields__}
+        names = self._model._state_labels()
+        for name in ("state", "origin", "target"):
+            columns[name] = [names[place] if place >= 0 else None for place in columns[name]]
+        columns["action"] = [self._model._label(one.row) for one in self]
+        return _frames.frame(columns)
+
+    def _table(self, html: bool = False) -> str:
+        model = self._model
+        what = "gain" if self._optimistic else "loss"
+        head = ["state", "action", f"share of the {what}", "moved", "most from", "most to"]
+        rows = []
+        for one in self:
+            ends = [(one.origin, one.lost), (one.target, one.gained)]
+            moved = [f"{model.state_name(place)} ({size:.3g})" if place >= 0 else "-" for place, size in ends]
+            moved[1] += f" and {one.gaining - 1} other{'s' if one.gaining > 2 else ''}" if one.gaining > 1 else ""
+            moved[1] += ", new" if one.is_new else ""
+            rows.append([model.state_name(one.state), model.action_name(one.row), f"{100 * one.share:.1f} %",
+                         f"{one.mass:.3g}", *moved])  # fmt: skip
+        return _grid(f"What brings the {what}, row by row", head, rows, html)
+
+    def __str__(self) -> str:
+        return self._table()
+
+    def _repr_html_(self) -> str:
+        return self._table(html=True)
+
+
+@dataclass(repr=False, frozen=True)
+class Changes(Result):
+    """The transitions that the kernel found changes, largest change first; one number for each in every array."""
+
+    state: NDArray[Any]  #: numbers; `to_pandas` has names, where there are some
+    action: NDArray[Any]
+    next: NDArray[Any]  #: the successor
+    nominal: Array  #: its probability in the model
+    worst: Array  #: its probability in the kernel found
+    delta: Array  #: worst - nominal
+    _labels: Any = field(default=None, compare=False)
+
+    _shown = ()
+
+    def __len__(self) -> int:
+        return len(self.delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        names = ("state", "action", "next", "nominal", "worst", "delta")
+        return {name: getattr(self, name).tolist() for name in names}
+
+    def to_pandas(self) -> Any:
+        """A frame with the columns state, action, next, nominal, worst and delta."""
+        states, actions = self._labels
+        named = {"state": states[self.state], "action": actions, "next": states[self.next]}
+        return _frames.frame({**named, "nominal": self.nominal, "worst": self.worst, "delta": self.delta})
+
+    def _table(self, html: bool = False) -> str:
+        states, actions = self._labels
+        head = ["state", "action", "next", "nominal", "worst", "delta"]
+        rows = [
+            [str(states[self.state[i]]), str(actions[i]), str(states[self.next[i]]), f"{self.nominal[i]:.6g}",
+             f"{self.worst[i]:.6g}", f"{self.delta[i]:+.6g}"]
+            for i in range(min(len(self), 10))
+        ]  # fmt: skip
+        more = f", the {len(rows)} largest of {len(self)}" if len(rows) < len(self) else ""
+        return _grid(f"Transitions that change{more}", head, rows, html)
+
+    def __str__(self) -> str:
+        return self._table()
+
+    def __repr__(self) -> str:
+        return f"Changes({len(self)} transitions)"
+
+    def _repr_html_(self) -> str:
+        return self._table(html=True)
+
+
+@dataclass(repr=False, frozen=True)
+class Comparison(Result):
+    """Where two policies differ."""
+
+    states: list[int]
+    names: list[str]
+    policies: tuple[str, str]  #: what they are called
+    actions: list[tuple[dict[Any, float], dict[Any, float]]]  #: {action: probability} of both
+    distance: list[float]  #: the probability that moves from action to action; 1: all of it
+    of: int  #: how many states there are
+
+    _shown = ("states", "policies", "of")
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"states": self.states, "of": self.of, "distance": self.distance}
+
+    def to_pandas(self) -> Any:
+        """A frame: state, a column for each policy, distance."""
+        both = {name: [one[i] for one in self.actions] for i, name in enumerate(self.policies)}
+        return _frames.frame({"state": self.names, **both, "distance": self.distance})
+
+    def _table(self, html: bool = False) -> str:
+        words = [[" ".join(f"{a} {100 * p:.2g} %" if p < 1 else str(a) for a, p in one.items()) for one in pair]
+                 for pair in self.actions]  # fmt: skip
+        rows = [[name, *pair, f"{moved:.3g}"] for name, pair, moved in zip(self.names, words, self.distance)]
+        return _grid(f"They differ in {len(self)} of {self.of} states", ["state", *self.policies, "distance"], rows, html)
+
+    def __str__(self) -> str:
+        return self._table()
+
+    def _repr_html_(self) -> str:
+        return self._table(html=True)
 
 
 @dataclass(repr=False, frozen=True)
 class Evaluation(Result):
     """The worst return of a policy over a ball of kernels: lower_bound <= truth <= upper_bound.
 
+    `guaranteed` is what may be relied on: no kernel of the ball returns less than this (`optimistic`: more).
     `robust_return` is attained by the kernel found, which lies in the ball. `certified`: both bounds were
-    made anew by other code than the search, and they are close. `certificate` is "rigorous" (rounding and
-    all), "numerical" (rests on converged iterations) or "none".
+    made anew by other code than the search, and they are close: `robust_return` is then the worst return. `certificate`
+    says what the bounds rest on, close or not: "rigorous" (rounding and all), "numerical" (converged iterations) or "none".
     """
 
     nominal_return: float
@@ -292,24 +484,33 @@ class Evaluation(Result):
     duration_bound: float  #: and under any kernel of the ball at most
     trap_radius_low: float  #: every kernel of a smaller ball ends
     trap_radius_high: float  #: some kernel of a ball of this radius never ends
+    time_ran_out: bool  #: strict proofs stopped at their limit of time, and might have come further
     seconds: dict[str, float]
     optimistic: bool = False
     _solver: Any = field(default=None, compare=False)
     _worst: Any = field(default=None, compare=False)
     _kernel_model: Any = field(default=None, compare=False)  # of a horizon
+    _certify: str = field(default="auto", compare=False)
 
     _shown = (
-        "nominal_return",
-        "robust_return",
-        "lower_bound",
-        "upper_bound",
-        "certified",
-        "certificate",
-        "set",
-        "domain",
-        "norm",
-        "radius",
+        *("guaranteed", "robust_return", "certified", "nominal_return", "lower_bound", "upper_bound"),
+        *("set", "domain", "norm", "radius"),
     )
+
+    @property
+    def guaranteed(self) -> float:
+        """What is proven: no kernel of the ball returns less (the best case: more). -inf (inf): nothing is."""
+        return self.upper_bound if self.optimistic else self.lower_bound
+
+    def _heads(self) -> Lines:
+        made = _verdict.robust(self, self._certify)
+        if self._worst is None or self.penalty == 0:
+            return made
+        return made + [line for row in self.explain(1) if row.target >= 0 for line in _verdict.most(self, row, self.model)]
+
+    def _block(self) -> Lines:
+        bounds = ("bounds", f"{self.lower_bound:.12g} to {self.upper_bound:.12g}")
+        return [*_verdict.about(self._solver, self), bounds]
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle: without the kernel, which is the library's."""
@@ -321,7 +522,7 @@ class Evaluation(Result):
         return self.upper_bound - self.lower_bound
 
     def to_dict(self) -> dict[str, Any]:
-        return {**super().to_dict(), "gap": self.gap}
+        return {"guaranteed": self.guaranteed, **super().to_dict(), "gap": self.gap}
 
     def _title(self) -> str:
         return f"The {'best' if self.optimistic else 'worst'} kernel of a ball"
@@ -339,7 +540,7 @@ class Evaluation(Result):
         """The model that was asked about."""
         return self._kept()[0].model
 
-    def apply(self, x: Any) -> np.ndarray:
+    def apply(self, x: Any) -> NDArray[Any]:
         """P x of the kernel found: one number for each row, from one for each state."""
         solver, worst = self._kept()
         x = np.ascontiguousarray(x, dtype=np.float64)
@@ -363,8 +564,9 @@ class Evaluation(Result):
         solver._context.call(lib.nadir_worst_model, worst, made)
         return Model._from_handle(made[0])
 
-    def kernel(self) -> np.ndarray:
-        """The kernel found as an array, (S, A, S) where all states have as many actions, else (rows, S)."""
+    def kernel(self) -> NDArray[Any]:
+        """The kernel found as an array, (S, A, S) where all states have as many actions, else (rows, S): the form of
+        `model.dense()`, the nominal one. Of large models `kernel_model().P` is sparse, as `model.P` is."""
         if self.kernel_valid:
             return self.kernel_model().dense()
         model = self.model
@@ -410,8 +612,31 @@ class Evaluation(Result):
             self.write(kernel, witness)
             return functions.verify(solver.model, policy=solver.policy, kernel=kernel, witness=witness)
 
-    def explain(self, count: int = 10) -> list[Damage]:
-        """The rows that carry most of the penalty, largest share first; all rows add up to it exactly."""
+    def changes(self, at_least: float = 1e-12) -> Changes:
+        """The transitions whose probability changes by more than `at_least`, largest change first: state, action, next,
+        nominal, worst, delta. `to_pandas()` of it is a frame."""
+        model = self._kept()[0].model if self._kernel_model is None else None
+        if model is None:
+            raise UsageError("with a horizon there is kernel_model() and kernel() alone")
+        nominal: Any = model.P
+        worst: Any = self.kernel_model().P if self.kernel_valid else self.kernel().reshape(model.rows, -1)
+        if isinstance(nominal, np.ndarray) or isinstance(worst, np.ndarray):
+            nominal, worst = (one if isinstance(one, np.ndarray) else one.toarray() for one in (nominal, worst))
+            rows, columns = np.nonzero(np.abs(worst - nominal) > at_least)
+            before, after = nominal[rows, columns], worst[rows, columns]
+        else:
+            moved = abs(worst - nominal).tocoo()
+            rows, columns = moved.row[moved.data > at_least], moved.col[moved.data > at_least]
+            before, after = (np.asarray(one[rows, columns]).ravel() for one in (nominal, worst))
+        order = np.lexsort((columns, rows, -np.abs(after - before)))
+        rows, columns, before, after = rows[order], columns[order], before[order], after[order]
+        labels = (model._state_labels(), model._action_labels()[rows])
+        where = (model.row_states[rows], model.row_actions[rows], columns)
+        return Changes(*where, before, after, after - before, labels)
+
+    def explain(self, count: int = 10) -> Explanation:
+        """The rows (pairs of a state and an action) that carry most of the penalty, largest share first; all rows add up
+        to it exactly. A list of `Damage`; `to_pandas()` of it is a frame, `changes()` has the transitions."""
         solver, worst = self._kept()
         if count < 0:
             raise UsageError(f"count is {count}; expected 0 or more")
@@ -421,15 +646,16 @@ class Evaluation(Result):
             made[i].size = ffi.sizeof("nadir_damage")
         found, changed, penalty = ffi.new("int64_t *"), ffi.new("int64_t *"), ffi.new("double *")
         solver._context.call(lib.nadir_worst_explain, worst, count, made, found, changed, penalty)
-        return [
+        rows = [
             Damage(
                 *(one.state, one.row, one.action, one.penalty, one.share, one.mass),
-                *(getattr(one, "from"), one.to, one.lost, one.gained),
+                *(getattr(one, "from"), one.to, one.lost, one.gained, one.gaining, bool(one.is_new)),
             )
             for one in made[0 : found[0]]
         ]
+        return Explanation(rows, solver.model, self.optimistic)
 
-    def gradient(self, formula: str = "kernel") -> np.ndarray:
+    def gradient(self, formula: str = "kernel") -> NDArray[Any]:
         """∂J_U/∂π(a|s) = d_P(s) Q_P(s, a) at the kernel P found (Danskin), one number for each row.
 
         `formula="nominal"`: the same from nominal quantities alone (kernels P̂ − b kᵀ of the free domain).
@@ -444,7 +670,8 @@ class Evaluation(Result):
         return made
 
     def plot(self, ax: Any = None, count: int = 10) -> Any:
-        """Bars: the rows that carry most of the penalty (matplotlib)."""
+        """The rows that carry most of the penalty, as bars with arrows from successor to successor; a map of a
+        gridworld, whose states are called "r3c4" (matplotlib)."""
         return _plots.damages(self, self.explain(count), ax)
 
 
@@ -464,27 +691,32 @@ class Sweep(Result):
     def __getitem__(self, place: int) -> Evaluation:
         return self.evaluations[place]
 
-    def _column(self, name: str) -> np.ndarray:
+    def _column(self, name: str) -> NDArray[Any]:
         return np.array([getattr(one, name) for one in self.evaluations])
 
     @property
-    def radius(self) -> np.ndarray:
+    def guaranteed(self) -> Array:
+        """What is proven at each radius; see `Evaluation.guaranteed`."""
+        return self._column("guaranteed")
+
+    @property
+    def radius(self) -> NDArray[Any]:
         return self._column("radius")
 
     @property
-    def robust_return(self) -> np.ndarray:
+    def robust_return(self) -> NDArray[Any]:
         return self._column("robust_return")
 
     @property
-    def lower_bound(self) -> np.ndarray:
+    def lower_bound(self) -> NDArray[Any]:
         return self._column("lower_bound")
 
     @property
-    def upper_bound(self) -> np.ndarray:
+    def upper_bound(self) -> NDArray[Any]:
         return self._column("upper_bound")
 
     @property
-    def certified(self) -> np.ndarray:
+    def certified(self) -> NDArray[Any]:
         return self._column("certified")
 
     @property
@@ -494,17 +726,45 @@ class Sweep(Result):
     def to_dict(self) -> dict[str, Any]:
         return {"optimistic": self.optimistic, "curve": [one.to_dict() for one in self.evaluations]}
 
+    def to_pandas(self) -> Any:
+        """A frame with a line for each radius: radius, guaranteed, robust_return, lower_bound, upper_bound, certified,
+        and what the evaluations say besides."""
+        names = ["radius", "guaranteed", "robust_return", "lower_bound", "upper_bound", "certified", "nominal_return"]
+        names += ["penalty", "certificate", "bound", "stop_reason", "kappa", "time_ran_out", "set", "domain", "norm"]
+        return _frames.frame({name: [getattr(one, name) for one in self.evaluations] for name in names})
+
     def _rows(self) -> list[list[str]]:
-        names = ("radius", "robust_return", "lower_bound", "upper_bound", "certified")
-        return [[_number(getattr(one, name)) for name in names] for one in self.evaluations]
+        made = []
+        for one in self.evaluations:
+            sure = one.robust_return if one.certified else one.guaranteed
+            side = 0 if one.certified else 1 if self.optimistic else -1
+            lost = _verdict.change(one.nominal_return, sure)[6:] if math.isfinite(sure) else "?"
+            words = _verdict.proven(one.certified, one.certificate)
+            found = "" if one.certified else f", found {short(one.robust_return)}"
+            made.append([short(one.radius), short(sure, side), lost, words + found])
+        return made
+
+    def _head(self) -> str:
+        last = self.evaluations[-1]
+        sure = last.robust_return if last.certified else last.guaranteed
+        label = ("Best case" if self.optimistic else "Worst case") if last.certified else "Guaranteed"
+        side = 0 if last.certified else 1 if self.optimistic else -1
+        count = sum(one.certified for one in self.evaluations)
+        return (
+            f"{label:<13}{short(sure, side)} at radius {short(last.radius)}   nominal {short(last.nominal_return)}, "
+            f"{_verdict.change(last.nominal_return, sure)}   {count} of {len(self)} radii proven"
+        )
 
     def _title(self) -> str:
         one = self.evaluations[0]
         return f"Risk curve: {one.set}, {one.domain}, norm {_number(one.norm)}"
 
     def _table(self, html: bool = False) -> str:
-        head = ["radius", "best return" if self.optimistic else "worst return", "lower bound", "upper bound"]
-        return _grid(self._title(), head + ["certified"], self._rows(), html)
+        first = self.evaluations[0]
+        case, what = ("best case", "gains") if self.optimistic else ("worst case", "loses")
+        block = _verdict.about(first._solver, first, radius=False)
+        title = "\n".join([self._head(), *(f"  {label:<11}{words}" for label, words in block)])
+        return _grid(title, ["radius", case, what, "proven"], self._rows(), html)
 
     def __str__(self) -> str:
         return self._table()
@@ -517,7 +777,7 @@ class Sweep(Result):
         return self._table(html=True)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """The worst return over the radius, with its bounds (matplotlib)."""
+        """The worst return over the radius, with its bounds (matplotlib). `ax` of another curve: both in one."""
         return _plots.curve(self, ax, **options)
 
 
@@ -542,8 +802,41 @@ class Radius(Result):
     solves: int
     backend: str
     seconds: dict[str, float]
+    optimistic: bool = False
+    _solver: Any = field(default=None, compare=False)
 
-    _shown = ("target", "nominal_return", "radius", "radius_lower", "radius_upper", "certified")
+    _shown = ("guaranteed", "radius", "certified", "target", "nominal_return", "radius_lower", "radius_upper")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_solver": None}
+
+    @property
+    def guaranteed(self) -> float:
+        """The radius up to which the target is proven to be met."""
+        return self.radius_lower
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"guaranteed": self.guaranteed, **super().to_dict()}
+
+    def _heads(self) -> Lines:
+        case, side = ("best", "at most") if self.optimistic else ("worst", "at least")
+        words = _verdict.proven(self.certified, self.certificate)
+        if not math.isfinite(self.radius):
+            return [("Radius", f"any: the {case} case is {side} {short(self.target)} at every radius   {words}")]
+        if self.certified:
+            there = f"up to there the {case} case is {side} {short(self.target)}"
+            return [("Radius", f"{short(self.radius, -1)}   {there}   {words}")]
+        return [
+            ("Guaranteed", f"up to radius {short(self.radius_lower, -1)} the {case} case is {side} {short(self.target)}"),
+            ("Found", f"radius {short(self.radius)}   {words}: between the two nothing is known"),
+            ("Try", 'certify="strict" or domain="support"'),
+        ]
+
+    def _block(self) -> Lines:
+        nominal = f"nominal {short(self.nominal_return)}"
+        name = self._solver.policy.name if self._solver is not None else ""
+        about = _verdict.about(self._solver, self, radius=False)
+        return [("policy", f"{name}, {nominal}" if name else nominal), *(line for line in about if line[0] != "policy")]
 
 
 @dataclass(repr=False, frozen=True)
@@ -565,8 +858,46 @@ class Difference(Result):
     iterations: int
     kernel_min: float
     seconds: dict[str, float]
+    optimistic: bool = False
+    policies: tuple[str, str] = ("the policy", "the other")
 
-    _shown = ("nominal", "worst", "lower_bound", "upper_bound", "certified", "certificate", "bound")
+    _shown = ("guaranteed", "worst", "certified", "nominal", "lower_bound", "upper_bound", "bound")
+
+    @property
+    def guaranteed(self) -> float:
+        """What is proven: the policy is ahead of the other by at least this under every kernel of the ball."""
+        return self.upper_bound if self.optimistic else self.lower_bound
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"guaranteed": self.guaranteed, **super().to_dict()}
+
+    def _heads(self) -> Lines:
+        first, second = self.policies
+        bound, words = self.guaranteed, _verdict.proven(self.certified, self.certificate)
+        if not math.isfinite(bound):
+            said = f"{first} less {second}: {short(self.worst)} found, nothing proven"
+        elif self.optimistic:
+            said = (
+                f"{first} less {second} under the same kernel: at most {short(bound, 1)}, found {short(self.worst)}"
+                f"   {words}"
+            )
+        elif bound > 0:
+            sure = _verdict.proven(True, self.certificate)
+            said = f"{first} earns at least {short(bound, -1)} more than {second} under every kernel   {sure}"
+        elif self.certified and self.worst < 0:
+            said = f"{first} can earn {short(-self.worst)} less than {second} under the same kernel, and no more than that   {words}"
+        elif self.certified:
+            said = f"{first} earns as much as {second} under every kernel, or more, within {short(max(-bound, 0.0), 1)}   {words}"
+        else:
+            side = "less" if self.worst < 0 else "more"
+            return [
+                ("Difference", f"{first} earns at most {short(-bound, 1)} less than {second} under the same kernel"),
+                ("Found", f"a kernel under which it earns {short(abs(self.worst))} {side}   {words}: a worse one is not ruled out"),
+            ]
+        return [("Difference", said)]
+
+    def _block(self) -> Lines:
+        return [("nominal", short(self.nominal)), ("bounds", f"{self.lower_bound:.12g} to {self.upper_bound:.12g}")]
 
 
 @dataclass(repr=False, frozen=True)
@@ -574,7 +905,7 @@ class Gradient(Result):
     """∂J_U/∂π(a|s) = d_P(s) Q_P(s, a) at the worst kernel P."""
 
     evaluation: Evaluation
-    gradient: np.ndarray  #: one number for each row
+    gradient: NDArray[Any]  #: one number for each row
     policy: "Policy"
 
     _shown = ("robust_return", "norm", "promise")
@@ -584,7 +915,7 @@ class Gradient(Result):
         return self.evaluation.robust_return
 
     @property
-    def table(self) -> np.ndarray:
+    def table(self) -> NDArray[Any]:
         """(S, A)."""
         return self.policy.model.table(self.gradient)
 
@@ -600,12 +931,27 @@ class Gradient(Result):
         average = np.add.reduceat(self.policy.probabilities * self.gradient, starts)
         return float(np.maximum(most - average, 0).sum())
 
+    def to_pandas(self) -> Any:
+        """A frame with a line for each state and action: state, action, probability, gradient."""
+        made = self.policy.to_pandas()
+        model = self.policy.model
+        made["gradient"] = self.gradient[model.row_states < model.states_given]
+        return made
+
+    def _heads(self) -> Lines:
+        case = "best" if self.evaluation.optimistic else "worst"
+        return [("Gradient", f"of the {case} case, {short(self.robust_return)}: changing the policy promises up to "
+                 f"{short(self.promise)}")]  # fmt: skip
+
+    def _block(self) -> Lines:
+        return [("ball", _verdict.ball(self.evaluation)), ("norm", short(self.norm))]
+
     def to_dict(self) -> dict[str, Any]:
         return {"gradient_norm": self.norm, "promise": self.promise, **self.evaluation.to_dict()}
 
     def plot(self, ax: Any = None) -> Any:
         """A map of states and actions (matplotlib)."""
-        return _plots.table_map(self.table, "gradient of the worst return", ax)
+        return _plots.table_map(self, ax)
 
 
 @dataclass(frozen=True)
@@ -648,17 +994,55 @@ class Optimization(Result):
     seconds: dict[str, float]
 
     _shown = (
-        "nominal_optimum",
-        "initial_robust_return",
-        "robust_return",
-        "nominal_return",
-        "lower_bound",
-        "optimality_upper_bound",
-        "certified",
-        "stop_reason",
-        "evaluations",
-        "stochastic_states",
+        *("guaranteed", "robust_return", "certified", "optimality_upper_bound", "nominal_optimum", "nominal_return"),
+        *("initial_robust_return", "stop_reason", "evaluations", "stochastic_states"),
     )
+
+    @property
+    def guaranteed(self) -> float:
+        """What is proven: the policy earns at least this with every kernel of the ball."""
+        return self.lower_bound
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"guaranteed": self.guaranteed, **super().to_dict()}
+
+    def to_pandas(self) -> Any:
+        """The policy, a line for each state and action: state, action, probability, the value of the state in the model
+        (value) and, where that is known, with the worst kernel (worst_value)."""
+        models = {"value": self.policy.model}
+        if self.evaluation is not None and self.evaluation.kernel_valid and self.evaluation._worst is not None:
+            models["worst_value"] = self.evaluation.kernel_model()
+        return _with_values(self.policy, models)
+
+    def _heads(self) -> Lines:
+        words = _verdict.proven(self.certified, self.certificate)
+        if self.certified:
+            return [("Worst case", f"{short(self.robust_return)}   no policy guarantees more   {words}")]
+        sure = f"at least {short(self.lower_bound, -1)}" if math.isfinite(self.lower_bound) else "nothing"
+        above = self.optimality_upper_bound - self.robust_return
+        scale = max(abs(self.nominal_optimum), abs(self.robust_return))
+        why = "the bounds are apart" if math.isfinite(self.optimality_gap) else "nothing is known on one side"
+        if above <= 1e-6 * scale:
+            why = "a kernel worse than the worst one found is not ruled out"
+        return [
+            ("Guaranteed", f"{sure}   no policy guarantees more than {short(self.optimality_upper_bound, 1)}"),
+            ("Found", f"{short(self.robust_return)} in the worst case   best policy {words}: {why}"),
+        ]
+
+    def _block(self) -> Lines:
+        made = [("nominal", f"{short(self.nominal_return)}; the nominal optimum has {short(self.nominal_optimum)}")]
+        if self.evaluation is not None:
+            about = _verdict.about(self.evaluation._solver, self.evaluation)
+            made += [line for line in about if line[0] != "policy"]
+        if self.stochastic_states:
+            made.append(("randomised", f"in {self.stochastic_states} of {len(self.policy)} states"))
+        return made + [(name, words) for name, words in self.policy._lines()]
+
+    def verify(self) -> "Verification":
+        """The bounds of the policy found checked again, without searching; see `Evaluation.verify`."""
+        if self.evaluation is None:
+            raise UsageError("the search has ended before the policy was evaluated")
+        return self.evaluation.verify()
 
     def plot(self, ax: Any = None) -> Any:
         """The worst return over the evaluations of the search, below its upper bound (matplotlib)."""
@@ -695,8 +1079,17 @@ class Verification(Result):
 
     _shown = ("verified", "nominal_return", "return_low", "return_high", "bound_proven", "certificate")
 
-    def _lines(self) -> list[tuple[str, str]]:
-        return super()._lines() + [("holds" if one.holds else "FAILS", one.detail) for one in self.checks]
+    def _heads(self) -> Lines:
+        label, words = ("Verified", "all holds") if self.verified else ("NOT VERIFIED", "see what fails")
+        made = [(label, f"{words}   the kernel returns {short(self.return_low)}")]
+        if self.verified and math.isfinite(self.bound_proven):
+            more, side = ("more", 1) if self.optimistic else ("less", -1)
+            made.append(("Proven", f"no kernel of the ball returns {more} than {short(self.bound_proven, side)}"))
+        return made
+
+    def _block(self) -> Lines:
+        checks = [("holds" if one.holds else "FAILS", one.detail) for one in self.checks]
+        return [("ball", _verdict.ball(self))] + checks if self.radius == self.radius else checks
 
 
 @dataclass(frozen=True)
@@ -737,6 +1130,8 @@ class Fit(Result):
     norm: float
     nominal_return: float
     chosen: int
+    dropped: int  #: lines of the data whose next state is not known
+    terminal: bool  #: the last state is that of all lines that are done
     seconds: dict[str, float]
 
     _shown = ("data_kind", "states", "rows_visited", "observations", "method", "confidence", "nominal_return")
@@ -751,13 +1146,52 @@ class Fit(Result):
         """How the ball is shared by the rows."""
         return self.candidates[self.chosen].scales
 
+    def to_pandas(self) -> Any:
+        """The guarantees of the three sets: set, scales, radius, robust_return, lower_bound, certified."""
+        return _frames.frame({name: [getattr(one, name) for one in self.guarantees] for name in Guarantee.__annotations__})
+
     def to_dict(self) -> dict[str, Any]:
         lists = {name: [asdict(one) for one in getattr(self, name)] for name in ("guarantees", "candidates")}
-        return {**super().to_dict(), "radius": self.radius, "scales": self.scales, **lists}
+        first = {"guaranteed": self.guaranteed}
+        return {**first, **super().to_dict(), "radius": self.radius, "scales": self.scales, **lists}
 
-    def _lines(self) -> list[tuple[str, str]]:
-        promised = [(f"set {one.set}", f"at least {_number(one.lower_bound)}") for one in self.guarantees]
-        return super()._lines() + [("radius", _number(self.radius))] + promised
+    @property
+    def guaranteed(self) -> float:
+        """What the ball promises of the policy with this confidence, proven; NaN: no rewards or no discount."""
+        return self.guarantees[0].lower_bound
+
+    def _heads(self) -> Lines:
+        if not math.isfinite(self.guaranteed):
+            return [("Ball", f"of radius {short(self.radius)} holds the true kernel with confidence {self.confidence:g}")]
+        return [("Guaranteed", f"at least {short(self.guaranteed, -1)} with confidence "
+                 f"{self.confidence:g} that the ball holds the true kernel")]  # fmt: skip
+
+    def _block(self) -> Lines:
+        sure = [one for one in self.guarantees if math.isfinite(one.lower_bound)]
+        promised = [(f"set {one.set}", f"at least {_number(one.lower_bound)}") for one in sure]
+        return self._lines() + [("radius", _number(self.radius))] + promised
+
+
+@dataclass(repr=False, frozen=True)
+class MoreData(Result):
+    """Where more data help a policy most, and what they are predicted to do for the penalty."""
+
+    rows: NDArray[Any]  #: [rows] visits that each row should get
+    share: NDArray[Any]  #: [rows] of the variance of the return, now
+    visits: float  #: that were asked for, or that the target needs
+    penalty: float  #: now
+    penalty_told: float  #: predicted, with the visits where they help most
+    penalty_even: float  #: with as many visits of every row with data
+    penalty_as_before: float  #: with more of what the data have
+    _policy: Any = field(default=None, compare=False)
+
+    _shown = ("visits", "penalty", "penalty_told", "penalty_even", "penalty_as_before")
+
+    def to_pandas(self) -> Any:
+        """A frame with a line for each state and action, most visits first: state, action, visits, share."""
+        model, order = self._policy.model, np.argsort(-self.rows, kind="stable")
+        places = {"state": model._state_labels()[model.row_states][order], "action": model._action_labels()[order]}
+        return _frames.frame({**places, "visits": self.rows[order], "share": self.share[order]})
 
 
 @dataclass(repr=False, frozen=True)
@@ -784,15 +1218,59 @@ class FitReturn(Result):
     radius_lower_bound: float
     radius_certified: bool
     seconds: dict[str, float]
+    dropped: int  #: lines of the data whose next state is not known
+    terminal: bool  #: the last state is that of all lines that are done
+    more: "MoreData | None"  #: where more data help, if that was asked for
 
-    _shown = ("guarantee", "confidence", "guaranteed", "posterior_bound", "nominal_return", "behaviour_return")
+    _shown = ("guaranteed", "confidence", "guarantee", "posterior_bound", "nominal_return", "behaviour_return")
+
+    @property
+    def grounds(self) -> str:
+        """What the guarantee rests on, in the words of the command."""
+        if self.guarantee == "posterior":
+            return "if the prior is right: rows independent, Dirichlet"
+        if math.isnan(self.weight):
+            return "of a policy made elsewhere: if the prior is right; measured for fixed truths"
+        return "of a policy chosen on these data: first order, measured, no theorem"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"guaranteed": self.guaranteed, **super().to_dict()}
+
+    def _heads(self) -> Lines:
+        return [("Guaranteed", f"at least {short(self.guaranteed, -1)} with confidence {self.confidence:g}   {self.grounds}")]
+
+    def _block(self) -> Lines:
+        return [line for line in self._lines() if line[0] not in ("guaranteed", "confidence")]
+
+
+@dataclass(repr=False, frozen=True)
+class FitComparison(Result):
+    """What data promise of several policies made elsewhere, and of their differences; see docs/fit.md."""
+
+    policies: "list[Policy]"
+    nominal: NDArray[Any]  #: [policies] returns on the posterior mean
+    guaranteed: NDArray[Any]  #: [policies] lower bounds, each with the confidence
+    together: NDArray[Any]  #: [policies] lower bounds that all hold at once
+    lead: NDArray[Any]  #: [policies] lower bounds on the return of `best` less theirs, for `decided`
+    lower: NDArray[Any]  #: [policies, policies] lower bounds on the return of row i less that of column j
+    returns: NDArray[Any]  #: [policies, draws] under the same kernels
+    confidence: float
+    best: int  #: the policy with the highest nominal return
+    decided: bool  #: with the confidence, no other policy earns more than `best`
+    draws: int
+    monte_carlo_confidence: float
+    behaviour_return: float
+    reward_deviation: float
+    seconds: dict[str, float]
+
+    _shown = ("confidence", "best", "decided", "guaranteed", "together", "behaviour_return")
 
 
 def fit_result(found: Any, model: "Model", nominal: "Model") -> Fit:
     """A Fit from the struct of C."""
     numbers = _fields(found, "nadir_fit_result")
     count = numbers.pop("candidates_count")
-    lists = {
+    lists: dict[str, Any] = {
         name: [Guarantee(**_fields(one, "nadir_fit_guarantee")) for one in list(numbers.pop(name))]
         for name in ("candidates", "guarantees")
     }
@@ -804,7 +1282,7 @@ def fit_result(found: Any, model: "Model", nominal: "Model") -> Fit:
 class ConeNorm(Result):
     """max ‖Ax‖₂ over x ≥ 0, ‖x‖₂ ≤ 1: `value` is attained by `x`, the maximum is at most `upper_bound`."""
 
-    x: np.ndarray
+    x: NDArray[Any]
     value: float
     upper_bound: float
     zero_bound: float

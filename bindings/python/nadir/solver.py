@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from ._context import Progress, shared
+from . import _forms
+from ._context import shared
+from ._keywords import keywords
 from ._library import NULL, encoded, ffi, filled, lib, place, result
+from ._types import Array, Certify, Domain, Norm, Numbers, PolicyLike, Progress, Sets
 from .errors import ModelError, UsageError
-from .model import DOMAINS, SETS, Model, Policy, _of_rows, choice, doubles, norm_number
+from .model import DOMAINS, SETS, Model, Policy, _of_rows, check_name, choice, doubles, norm_number
 from .results import Difference, Evaluation, Gradient, Nominal, Radius, Sweep, _fields
 
 CERTIFY = {"off": 0, "auto": 1, "strict": 2}
@@ -23,33 +27,33 @@ class Ball:
     """The C struct of a ball, with the arrays that it points to."""
 
     def __init__(
-        self, model: Model, radius: Any, norm: Any, set: str | None, domain: str | None, scales: Any
+        self, model: Model, radius: Any, norm: Any, sets: str | None, domain: str | None, scales: Any
     ):
         ball = filled("ball")
-        ball.set = choice("set", set, SETS)
+        ball.set = choice("sets", sets, SETS)
         ball.domain = choice("domain", domain, DOMAINS)
         ball.norm = norm_number(norm)
         self.struct = ball
         self.kept: list[Any] = []
         if radius is not None:
-            self.set_radius(_radii(model, radius, set))
+            self.set_radius(_radii(model, radius, sets))
         if scales is not None:
             self.kept.append(_of_rows(scales, model, "scales", model._row_actions))
             ball.scales = doubles(self.kept[-1])
 
-    def set_radius(self, radii: np.ndarray) -> None:
+    def set_radius(self, radii: NDArray[Any]) -> None:
         self.kept.append(radii)
         self.struct.radius = doubles(radii)
         self.struct.radius_count = radii.size
 
 
-def _radii(model: Model, radius: Any, set: str | None) -> np.ndarray:
+def _radii(model: Model, radius: Any, sets: str | None) -> NDArray[Any]:
     if isinstance(radius, (float, int)):
         return np.array([radius], dtype=np.float64)
-    radii = np.ascontiguousarray(radius, dtype=np.float64)
-    if radii.ndim == 2 or (set == "sa" and radii.size not in (1, model.rows)):
+    radii = np.ascontiguousarray(_forms.unlabelled(radius, model, "radius", "radius"), dtype=np.float64)
+    if radii.ndim == 2 or (sets == "sa" and radii.size not in (1, model.rows)):
         return _of_rows(radii, model, "radius", model._row_actions)
-    if radii.ndim == 1 and set == "s" and radii.size == model.states_given < model.states:
+    if radii.ndim == 1 and sets == "s" and radii.size == model.states_given < model.states:
         return np.concatenate([radii, np.zeros(model.states - radii.size)])
     return np.atleast_1d(radii)
 
@@ -61,6 +65,7 @@ def robust_settings(
     width: float | None,
     iterations_limit: int | None,
     optimistic: bool,
+    time_limit: float | None = None,
 ) -> tuple[Any, Any]:
     """The C struct, and what has to live as long."""
     settings = filled("robust_settings")
@@ -75,6 +80,8 @@ def robust_settings(
         settings.width = width
     if iterations_limit is not None:
         settings.iterations_limit = iterations_limit
+    if time_limit is not None:
+        settings.time_limit = time_limit
     return settings, word
 
 
@@ -88,19 +95,22 @@ class Solver:
     May be used by several threads, one after another: calls wait for each other, and release the GIL.
     """
 
+    @keywords
     def __init__(
         self,
         model: Model,
-        policy: Any = "uniform",
+        policy: PolicyLike = "uniform",
         *,
         backend: str | None = None,
         tolerance: float | None = None,
         threads: int | None = None,
         seed: int = 0,
         progress: Progress | None = None,
-    ):
-        if model.gamma is None:
-            raise ModelError("the model has no discount: give gamma")
+    ) -> None:
+        if not isinstance(model, Model):
+            raise UsageError("nadir.Solver needs a model: nadir.Model(P, R, discount), nadir.read(file)")
+        if model.discount is None:
+            raise ModelError("the model has no discount: give discount")
         self.model = model
         self.policy = model.policy(policy, backend=backend, threads=threads)
         self._context = shared(threads, seed, progress)
@@ -129,82 +139,84 @@ class Solver:
         self._context.call(lib.nadir_solver_nominal, self._handle, found)
         return Nominal(**_fields(found, "nadir_nominal"))
 
-    def _numbers(self, function: Any, count: int) -> np.ndarray:
+    def _numbers(self, function: Any, count: int) -> NDArray[Any]:
         made = np.empty(count)
         self._context.call(function, self._handle, doubles(made))
         return made
 
-    def value(self) -> np.ndarray:
+    def value(self) -> Array:
         """v = (I − γ P̂^π)⁻¹ R^π, one number for each state."""
         return self._numbers(lib.nadir_solver_value, self.model.states)
 
-    def occupancy(self) -> np.ndarray:
+    def occupancy(self) -> Array:
         """d = (I − γ P̂^π)⁻ᵀ μ, one number for each state; it sums to 1/(1 − γ)."""
         return self._numbers(lib.nadir_solver_occupancy, self.model.states)
 
-    def q(self) -> np.ndarray:
+    def q(self) -> Array:
         """Q(s, a) = R(s, a) + γ P̂(·|s, a)·v, one number for each row."""
         return self._numbers(lib.nadir_solver_q, self.model.rows)
 
     # ----------------------------------------------------------------------------------- balls of kernels
 
+    @keywords
     def evaluate(
         self,
-        radius: Any = None,
+        radius: Numbers | None = None,
         *,
-        norm: float | str | None = None,
-        set: str | None = None,
-        domain: str | None = None,
-        scales: Any = None,
-        method: str | None = None,
-        certify: str = "auto",
+        norm: Norm | None = None,
+        sets: Sets | None = None,
+        domain: Domain | None = None,
+        scales: Numbers | None = None,
+        optimistic: bool = False,
+        certify: Certify = "auto",
+        time_limit: float | None = None,
         tolerance: float | None = None,
         width: float | None = None,
+        method: str | None = None,
         iterations_limit: int | None = None,
-        optimistic: bool = False,
     ) -> Evaluation:
         """The worst return over a ball; see `nadir.evaluate`."""
-        ball = Ball(self.model, radius, norm, set, domain, scales)
-        settings, _kept = robust_settings(method, certify, tolerance, width, iterations_limit, optimistic)
+        ball = Ball(self.model, radius, norm, sets, domain, scales)
+        settings, _kept = robust_settings(
+            method, certify, tolerance, width, iterations_limit, optimistic, time_limit
+        )
         found = result("robust")
         worst = place("worst")
-        context = self._context
-        with context.lock:
-            status = lib.nadir_solver_robust(
-                context.handle, self._handle, ball.struct, settings, found, worst
-            )
+
+        def made() -> Evaluation | None:
             kernel = ffi.gc(worst[0], lib.nadir_worst_free) if worst[0] else None
-            made = self._evaluation(found, optimistic, kernel)
-            context.check(status, made)
-        return made  # type: ignore[return-value]
+            return _evaluation(found, optimistic, certify, _solver=self, _worst=kernel)
 
-    def _evaluation(self, found: Any, optimistic: bool, worst: Any) -> Evaluation | None:
-        if not found.stop_reason:
-            return None
-        return Evaluation(**_fields(found, "nadir_robust"), optimistic=optimistic, _solver=self, _worst=worst)
+        return self._context.answer(
+            lib.nadir_solver_robust, (self._handle, ball.struct, settings, found, worst), made
+        )
 
+    @keywords
     def sweep(
         self,
-        radii: Sequence[float] | np.ndarray,
+        radius: ArrayLike,
         *,
-        norm: float | str | None = None,
-        set: str | None = None,
-        domain: str | None = None,
-        scales: Any = None,
-        certify: str = "auto",
+        norm: Norm | None = None,
+        sets: Sets | None = None,
+        domain: Domain | None = None,
+        scales: Numbers | None = None,
+        optimistic: bool = False,
+        certify: Certify = "auto",
+        time_limit: float | None = None,
         tolerance: float | None = None,
         width: float | None = None,
         iterations_limit: int | None = None,
-        optimistic: bool = False,
     ) -> Sweep:
         """Worst returns at many radii at once; see `nadir.sweep`."""
-        wanted = np.ascontiguousarray(radii, dtype=np.float64)
+        wanted = np.ascontiguousarray(radius, dtype=np.float64)
         if wanted.ndim != 1 or wanted.size == 0:
-            raise UsageError(f"radii have the shape {wanted.shape}; expected a list of numbers")
+            raise UsageError(f"radius has the shape {wanted.shape}; expected a list of numbers")
         largest = float(wanted.max())
         factors = wanted / largest if 0 < largest < np.inf else np.ones_like(wanted)
-        ball = Ball(self.model, largest, norm, set, domain, scales)
-        settings, _kept = robust_settings(None, certify, tolerance, width, iterations_limit, optimistic)
+        ball = Ball(self.model, largest, norm, sets, domain, scales)
+        settings, _kept = robust_settings(
+            None, certify, tolerance, width, iterations_limit, optimistic, time_limit
+        )
         found = ffi.new("nadir_robust[]", wanted.size)
         for i in range(wanted.size):
             found[i].size = ffi.sizeof("nadir_robust")
@@ -219,7 +231,7 @@ class Solver:
                 doubles(factors),
                 found,
             )
-            made = [self._evaluation(found[i], optimistic, None) for i in range(wanted.size)]
+            made = [_evaluation(found[i], optimistic, certify, _solver=self) for i in range(wanted.size)]
             for i, one in enumerate(made):
                 if one is not None:  # as asked, not by way of a factor
                     object.__setattr__(one, "radius", float(wanted[i]))
@@ -227,80 +239,104 @@ class Solver:
             context.check(status, curve if curve.evaluations else None)
         return curve
 
+    @keywords
     def radius(
         self,
         target: float,
         *,
-        radius: Any = None,
-        norm: float | str | None = None,
-        set: str | None = None,
-        domain: str | None = None,
-        scales: Any = None,
-        certify: str = "auto",
+        radius: Numbers | None = None,
+        norm: Norm | None = None,
+        sets: Sets | None = None,
+        domain: Domain | None = None,
+        scales: Numbers | None = None,
+        optimistic: bool = False,
+        certify: Certify = "auto",
+        time_limit: float | None = None,
         tolerance: float | None = None,
         width: float | None = None,
-        optimistic: bool = False,
     ) -> Radius:
         """The largest radius whose worst return is still `target` or more; see `nadir.radius`."""
-        ball = Ball(self.model, radius, norm, set, domain, scales)
-        settings, _kept = robust_settings(None, certify, tolerance, width, None, optimistic)
+        ball = Ball(self.model, radius, norm, sets, domain, scales)
+        settings, _kept = robust_settings(None, certify, tolerance, width, None, optimistic, time_limit)
         found = result("radius")
-        context = self._context
-        with context.lock:
-            status = lib.nadir_solver_radius(
-                context.handle, self._handle, ball.struct, settings, target, found
-            )
-            made = Radius(**_fields(found, "nadir_radius")) if found.stop_reason else None
-            context.check(status, made)
-        return made  # type: ignore[return-value]
+        return self._context.answer(
+            lib.nadir_solver_radius,
+            (self._handle, ball.struct, settings, target, found),
+            lambda: Radius(**_fields(found, "nadir_radius"), optimistic=optimistic, _solver=self) if found.stop_reason else None,
+        )
 
+    @keywords
     def difference(
         self,
-        other: Any,
-        radius: Any = None,
+        other: PolicyLike,
+        radius: Numbers | None = None,
         *,
-        norm: float | str | None = None,
-        set: str | None = None,
-        domain: str | None = None,
-        scales: Any = None,
-        certify: str = "auto",
+        norm: Norm | None = None,
+        sets: Sets | None = None,
+        domain: Domain | None = None,
+        scales: Numbers | None = None,
+        optimistic: bool = False,
+        certify: Certify = "auto",
+        time_limit: float | None = None,
         tolerance: float | None = None,
         width: float | None = None,
-        optimistic: bool = False,
     ) -> Difference:
         """min over the ball of J^A_P − J^B_P, A this policy and B the `other`, under the same kernel P."""
-        second = self._create(self.model.policy(other))
-        ball = Ball(self.model, radius, norm, set, domain, scales)
-        settings, _kept = robust_settings(None, certify, tolerance, width, None, optimistic)
+        compared = self.model.policy(other)
+        second = self._create(compared)
+        ball = Ball(self.model, radius, norm, sets, domain, scales)
+        settings, _kept = robust_settings(None, certify, tolerance, width, None, optimistic, time_limit)
         found = result("difference")
-        context = self._context
-        with context.lock:
-            status = lib.nadir_solver_difference(
-                context.handle, self._handle, second, ball.struct, settings, found, NULL
-            )
-            made = Difference(**_fields(found, "nadir_difference")) if found.stop_reason else None
-            context.check(status, made)
-        return made  # type: ignore[return-value]
+        names = (self.policy.name or "the policy", compared.name or "the other")
+        return self._context.answer(
+            lib.nadir_solver_difference,
+            (self._handle, second, ball.struct, settings, found, NULL),
+            lambda: Difference(**_fields(found, "nadir_difference"), optimistic=optimistic, policies=names)
+            if found.stop_reason
+            else None,
+        )
 
+    @keywords
     def gradient(
         self,
-        radius: Any = None,
+        radius: Numbers | None = None,
         *,
         formula: str = "kernel",
+        norm: Norm | None = None,
+        sets: Sets | None = None,
+        domain: Domain | None = None,
+        scales: Numbers | None = None,
+        optimistic: bool = False,
+        certify: Certify = "auto",
+        time_limit: float | None = None,
         tolerance: float = GRADIENT_TOLERANCE,
-        **options: Any,
+        width: float | None = None,
+        method: str | None = None,
+        iterations_limit: int | None = None,
     ) -> Gradient:
         """∂J_U/∂π(a|s); see `nadir.gradient`."""
-        evaluation = self.evaluate(radius, tolerance=tolerance, **options)
+        evaluation = self.evaluate(
+            radius, norm=norm, sets=sets, domain=domain, scales=scales, optimistic=optimistic, certify=certify,
+            time_limit=time_limit, tolerance=tolerance, width=width, method=method,
+            iterations_limit=iterations_limit
+        )
         return Gradient(evaluation, evaluation.gradient(formula), self.policy)
 
     def __repr__(self) -> str:
         return f"Solver({self.model!r}, {self.policy!r}, threads={self.threads})"
 
 
+def _evaluation(found: Any, optimistic: bool, certify: str, **kept: Any) -> Evaluation | None:
+    """None: there is no answer."""
+    if not found.stop_reason:
+        return None
+    return Evaluation(**_fields(found, "nadir_robust"), optimistic=optimistic, _certify=certify, **kept)
+
+
 def _policies_by_step(context: Any, model: Model, policy: Any, horizon: int) -> list[Policy]:
     """One policy, or one for each step."""
     if isinstance(policy, (str, os.PathLike)) and policy != "uniform":
+        check_name(policy)
         made = ffi.new("nadir_policy *[]", horizon)
         if policy == "optimal":
             context.call(lib.nadir_horizon_optimum, model._handle, horizon, made, result("optimum_result"))
@@ -324,36 +360,34 @@ def evaluate_horizon(
     horizon: int,
     radius: Any = None,
     *,
-    norm: float | str | None = None,
-    set: str | None = None,
-    domain: str | None = None,
-    scales: Any = None,
-    certify: str = "auto",
+    norm: Norm | None = None,
+    sets: Sets | None = None,
+    domain: Domain | None = None,
+    scales: Numbers | None = None,
+    optimistic: bool = False,
+    certify: Certify = "auto",
+    time_limit: float | None = None,
     tolerance: float | None = None,
     width: float | None = None,
     iterations_limit: int | None = None,
-    optimistic: bool = False,
     threads: int | None = None,
-    progress: Any = None,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """The worst return of `horizon` steps; see `nadir.evaluate`."""
     if not 1 <= horizon <= 10_000_000:
         raise UsageError(f"the horizon is {horizon}; expected 1 to 10000000 steps")
     context = shared(threads, 0, progress)
-    ball = Ball(model, radius, norm, set, domain, scales)
-    settings, _kept = robust_settings(None, certify, tolerance, width, iterations_limit, optimistic)
+    ball = Ball(model, radius, norm, sets, domain, scales)
+    settings, _kept = robust_settings(
+        None, certify, tolerance, width, iterations_limit, optimistic, time_limit
+    )
     policies = _policies_by_step(context, model, policy, horizon)
     handles = ffi.new("nadir_policy *[]", [one._handle for one in policies])
-    found = result("robust")
-    worst = place("model")
-    with context.lock:
-        status = lib.nadir_horizon_robust(
-            context.handle, model._handle, horizon, len(policies), handles, ball.struct, settings,
-            1, ffi.new("double[]", [1.0]), found, worst,
-        )  # fmt: skip
-        made = None
-        if found.stop_reason:
-            kernel = Model._from_handle(worst[0]) if worst[0] else None
-            made = Evaluation(**_fields(found, "nadir_robust"), optimistic=optimistic, _kernel_model=kernel)
-        context.check(status, made)
-    return made  # type: ignore[return-value]
+    found, worst = result("robust"), place("model")
+
+    def made() -> Evaluation | None:
+        kernel = Model._from_handle(worst[0]) if worst[0] else None
+        return _evaluation(found, optimistic, certify, _kernel_model=kernel)
+
+    how = (len(policies), handles, ball.struct, settings, 1, ffi.new("double[]", [1.0]))
+    return context.answer(lib.nadir_horizon_robust, (model._handle, horizon, *how, found, worst), made)

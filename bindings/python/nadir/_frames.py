@@ -1,0 +1,245 @@
+"""Frames and series of pandas (frames of polars): columns and labels count by their names, never by their places.
+
+A long frame has a line for each transition, pair or state, and columns with the names below. A wide one has a line
+for each state and a column for each action, told by their labels: numbers from 0 on, or names. What fits neither is
+refused. Nothing here imports pandas but `frame`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._keywords import spoken_of
+from .errors import UsageError
+
+#: The names that columns of files have, too (docs/formats.md).
+ROLES = {
+    "state": ("state", "idstatefrom", "idstate", "from", "s"),
+    "action": ("action", "idaction", "a"),
+    "next": ("next", "next_state", "idstateto", "to", "s_next"),
+    "probability": ("probability", "prob", "p"),
+    "reward": ("reward", "r"),
+    "scales": ("scales", "scale", "alpha"),
+    "radius": ("radius", "beta"),
+}
+_IN_FILES = {"next": "next_state"}
+
+
+def is_frame(value: Any) -> bool:
+    """A frame of pandas or polars, or what looks like one."""
+    return hasattr(value, "columns") and hasattr(value, "__getitem__") and not isinstance(value, np.ndarray)
+
+
+def is_series(value: Any) -> bool:
+    """A series with labels, of pandas."""
+    return hasattr(value, "to_numpy") and hasattr(value, "index") and not is_frame(value) and not callable(value.index)
+
+
+def is_labelled(value: Any) -> bool:
+    return is_frame(value) or is_series(value) or isinstance(value, Mapping)
+
+
+def frame(columns: Mapping[str, Any]) -> Any:
+    """A pandas.DataFrame."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("to_pandas() needs pandas (Debian: python3-pandas)") from None
+    return pandas.DataFrame(dict(columns))
+
+
+def columns_of(table: Any) -> dict[str, NDArray[Any]]:
+    """The columns of a frame by name."""
+    names = [str(name) for name in table.columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise UsageError(f"two columns of the frame have the same name: {twice[0]!r}")
+    return {str(name): np.asarray(table[name]) for name in table.columns}
+
+
+def roles_of(table: Any, columns: Mapping[str, str] | None = None) -> dict[str, NDArray[Any]]:
+    """The columns of a long frame by their roles; `columns` says what they are called otherwise."""
+    given = columns_of(table)
+    if columns is not None:
+        for role, name in columns.items():
+            if role not in ROLES:
+                raise UsageError(f"columns has {role!r}; expected some of {', '.join(map(repr, ROLES))}")
+            if str(name) not in given:
+                raise UsageError(f"columns says that {role!r} is {name!r}; the frame has {', '.join(map(repr, given))}")
+        given = {str(name): given[str(name)] for name in columns.values()}
+        return {role: given[str(name)] for role, name in columns.items()}
+    made: dict[str, NDArray[Any]] = {}
+    called: dict[str, str] = {}
+    for name, column in given.items():
+        for role, names in ROLES.items():
+            if name.lower() in names:
+                if role in made:
+                    raise UsageError(
+                        f"the frame has two columns for {role!r}: {called[role]!r} and {name!r}; take one out, or say "
+                        f"columns={{{role!r}: {name!r}, ...}}"
+                    )
+                made[role], called[role] = column, name
+    return made
+
+
+# ------------------------------------------------------------------------------------------------ as files
+
+
+def write_table(path: str, columns: Mapping[str, NDArray[Any]]) -> None:
+    """As CSV: names stay names, and what is missing (None, NaN) is an empty cell."""
+    with open(path, "w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out)
+        writer.writerow(columns)
+        cells = [[_cell(value) for value in column.tolist()] for column in columns.values()]
+        writer.writerows(zip(*cells))
+
+
+def _cell(value: Any) -> Any:
+    missing = value is None or type(value).__name__ in ("NAType", "NaTType") or value != value  # NA has no truth
+    return "" if missing else value
+
+
+def _numbered(column: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers that are stored as floats, as pandas does beside missing ones, as integers."""
+    if column.dtype.kind == "f" and np.isfinite(column).all() and (column == np.round(column)).all():
+        return column.astype(np.int64)
+    return column.astype(np.int64) if column.dtype.kind == "b" else column
+
+
+def check(
+    table: Any, roles: Mapping[str, Any], needed: Sequence[str], what: str, columns: Mapping[str, str] | None
+) -> None:
+    """Refuses a long frame without the columns that are needed."""
+    missing = [role for role in needed if role not in roles]
+    if missing:
+        names = ", ".join(repr(str(name)) for name in table.columns)
+        hint = '; columns={"state": NAME, ...} says what they are called' if columns is None else ""
+        if missing[0] == "probability":
+            hint += "; of a log of transitions nadir.fit makes a model"
+        raise UsageError(f"{what} is a frame without a column {missing[0]!r}; it has {names}, expected {', '.join(needed)}{hint}")
+
+
+def order_of(
+    table: Any, roles: dict[str, Any], columns: Mapping[str, str] | None, parts: Sequence[str], names: Any
+) -> list[str] | None:
+    """The order of names, as it was said or as the categories of the first part have it; the columns become numbers."""
+    if names is None:
+        called = {role: name for role, name in columns.items()} if columns is not None else {
+            role: name for name in table.columns for role in parts if str(name).lower() in ROLES[role]
+        }  # fmt: skip
+        names = getattr(getattr(table[called[parts[0]]], "dtype", None), "categories", None) if parts[0] in called else None
+        if names is None or not all(isinstance(name, str) for name in names):
+            return None
+        used = {label for part in parts for label in roles.get(part, np.empty(0)).tolist()}
+        names = [name for name in names if name in used]
+        if used - set(names):
+            return None
+    names = [str(name) for name in names]
+    for part in parts:
+        if part in roles:
+            roles[part] = places(roles[part], len(names), names, f"the frame: {part}")
+    return names
+
+
+def labels(numbers: NDArray[Any], names: list[str] | None) -> Any:
+    """A column of numbers, or of names as categories in their order."""
+    if names is None or len(set(names)) < len(names):
+        return numbers if names is None else np.array(names)[numbers]
+    import pandas
+
+    return pandas.Categorical.from_codes(numbers, names)
+
+
+@contextlib.contextmanager
+def as_file(roles: Mapping[str, NDArray[Any]], taken: Sequence[str]) -> Iterator[str]:
+    """Columns by their roles as a CSV file for a reader of the library; errors speak of the frame."""
+    made = {_IN_FILES.get(role, role): roles[role] for role in taken if role in roles}
+    for role in ("state", "action", "next_state"):
+        if role in made:
+            made[role] = _numbered(made[role])
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "frame.csv")
+        write_table(path, made)
+        with spoken_of(path, "the frame"):
+            yield path
+
+
+# ------------------------------------------------------------------------------------------------ by label
+
+
+def numbers_of(labels: Any, count: int, names: Sequence[str] | None, what: str) -> NDArray[Any]:
+    """The states or actions that labels stand for: a permutation of 0, ..., count - 1; anything else is refused."""
+    given = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    places = None if not names else {name: place for place, name in enumerate(names)}
+    if places is not None and all(isinstance(label, str) and label in places for label in given):
+        found = [places[label] for label in given]
+    else:
+        found = [_whole(label) for label in given]
+    if sorted(found) != list(range(count)):
+        shown = ", ".join(map(repr, given[:8])) + (", ..." if len(given) > 8 else "")
+        known = f", or {', '.join(map(repr, list(names)[:8]))}" if names else ""
+        raise UsageError(f"{what} are {shown}; expected 0 to {count - 1}, each once{known}")
+    return np.array(found, dtype=np.int64)
+
+
+def places(labels: Any, count: int, names: Sequence[str] | None, what: str) -> NDArray[Any]:
+    """The number of each label, which may come several times."""
+    known = {} if not names else {name: place for place, name in enumerate(names)}
+    found = [known[label] if isinstance(label, str) and label in known else _whole(label) for label in labels.tolist()]
+    for label, place in zip(labels.tolist(), found):
+        if not 0 <= place < count:
+            raise UsageError(f"{what} is {label!r}; expected 0 to {count - 1}" + (" or a name" if names else ""))
+    return np.array(found, dtype=np.int64)
+
+
+def _whole(label: Any) -> int:
+    if isinstance(label, bool):
+        return -1
+    if isinstance(label, str) and re.fullmatch(r"\d{1,18}", label):
+        return int(label)
+    return int(label) if isinstance(label, (int, float)) and label == label and label == int(label) else -1
+
+
+def by_state(value: Any, states: int, names: Sequence[str] | None, what: str) -> NDArray[Any]:
+    """Values of a series or a dictionary in the order of the states."""
+    labels, values = (value.index, np.asarray(value)) if is_series(value) else (value.keys(), _plain(value.values()))
+    order = numbers_of(labels, states, names, f"the states of {what}")
+    made = np.empty(states, dtype=values.dtype)
+    made[order] = values
+    return made
+
+
+def _plain(values: Any) -> NDArray[Any]:
+    return np.asarray(list(values))
+
+
+def wide(table: Any, states: int, actions: int, of: Any, what: str) -> NDArray[Any]:
+    """A frame with a line for each state and a column for each action as an array (S, A)."""
+    index = table.index if hasattr(table, "index") and not callable(table.index) else range(len(table))
+    rows = numbers_of(index, states, of.given_state_names(), f"the lines of {what}, by their labels,")
+    columns = numbers_of(table.columns, actions, of.known_action_names(), f"the columns of {what}")
+    made = np.empty((states, actions))
+    made[np.ix_(rows, columns)] = np.asarray(table, dtype=np.float64)
+    return made
+
+
+def is_long(table: Any) -> bool:
+    """Whether a frame has columns for states and actions."""
+    names = {str(name).lower() for name in table.columns}
+    return bool(names & set(ROLES["state"])) and bool(names & set(ROLES["action"]))
+
+
+def flat(value: Any, role: str) -> Any:
+    """A series by state and action (an index of two levels) as a frame with these columns and one for its numbers."""
+    if is_series(value) and getattr(value.index, "nlevels", 1) > 1:
+        return value.reset_index(name=role)
+    return value

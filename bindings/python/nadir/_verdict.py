@@ -1,0 +1,119 @@
+"""The words of the command's verdict (cli/verdict.c): what is guaranteed comes first, in short numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+SETS = {
+    "nonrect": "one budget for the whole kernel",
+    "s": "a budget for each state",
+    "sa": "a budget for each state and action",
+}
+DOMAINS = {
+    "simplex": "new transitions allowed",
+    "support": "no new transitions",
+    "free": "negative probabilities allowed",
+}
+Lines = list[tuple[str, str]]
+
+
+def short(value: float, side: int = 0) -> str:
+    """Five significant digits: the nearest, or (side -1 or 1) not above or not below the value."""
+    digits = 6 if 99999.5 <= abs(value) < 999999.5 else 5
+    text = f"{value:.{digits}g}"
+    if side and math.isfinite(value) and value != 0 and (float(text) - value) * side < 0:
+        unit = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
+        text = f"{float(text) + side * unit:.{digits}g}"
+    return text
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if abs(share) >= 0.995 else f"{100 * share:.2g} %"
+
+
+def change(start: float, value: float) -> str:
+    """ "loses 34 %", "gains 1.2": how far `value` is from `start`."""
+    moved = value - start
+    share = abs(moved) / abs(start) if start else math.nan if moved == 0 else math.inf
+    return f"{'gains' if moved > 0 else 'loses'} {percent(share) if share <= 10 else short(abs(moved))}"
+
+
+def proven(certified: bool, certificate: str | None) -> str:
+    if not certified:
+        return "not proven"
+    return "proven" if certificate == "rigorous" else "proven, if its iterations converged as they seem to"
+
+
+def ball(one: Any, radius: bool = True) -> str:
+    size = f"radius {short(one.radius)}, " if radius else ""
+    return f"{size}norm {short(one.norm)}; {SETS.get(one.set, one.set)}; {DOMAINS.get(one.domain, one.domain)}"
+
+
+def listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
+
+
+def about(solver: Any, one: Any, radius: bool = True) -> Lines:
+    """Policy, ball, start and rewards, as far as they are known."""
+    made: Lines = [("ball", ball(one, radius))]
+    if solver is None:
+        return made
+    made.insert(0, ("start", solver.model.start_words()))
+    if solver.policy.name:
+        made.insert(0, ("policy", solver.policy.name))
+    paid = solver.model.reward_words()
+    return [*made, ("rewards", paid)] if paid.startswith("paid on landing") else made
+
+
+def robust(one: Any, certify: str) -> Lines:
+    """The worst (or best) return of a policy: proven, or what is guaranteed, what was found, why, and what to try."""
+    best = one.optimistic
+    nominal, bound = one.nominal_return, one.guaranteed
+    words = proven(one.certified, one.certificate)
+    if one.certified:
+        head = f"{short(one.robust_return)}   nominal {short(nominal)}, {change(nominal, one.robust_return)}   {words}"
+        return [("Best case" if best else "Worst case", head)]
+    if math.isfinite(bound):
+        side = f"at most {short(bound, 1)}" if best else f"at least {short(bound, -1)}"
+        made = [("Guaranteed", f"{side}   nominal {short(nominal)}, {change(nominal, bound)} at most")]
+    else:
+        made = [("Guaranteed", f"nothing   nominal {short(nominal)}")]
+    made.append((
+        "Found",
+        f"{short(one.robust_return)}, {change(nominal, one.robust_return)}   {words}: "
+        f"a {'better' if best else 'worse'} kernel is not ruled out",
+    ))
+    return made + [("Why", _reason(one, certify)), ("Try", _advice(one, certify))]
+
+
+def most(one: Any, damage: Any, model: Any) -> Lines:
+    """The transition that does most damage."""
+    others = damage.gaining - 1
+    more = f" and {others} other{'s' if others > 1 else ''}" if others > 0 else ""
+    if damage.is_new:
+        more += ", new transitions" if others > 0 else ", a new transition"
+    what = ("Most gain", "gain") if one.optimistic else ("Most damage", "loss")
+    where = f"{model.state_name(damage.state)}, {model.action_name(damage.row)} → {model.state_name(damage.target)}"
+    return [(what[0], f"{where}{more} ({percent(damage.share)} of the {what[1]})")]
+
+
+def _reason(one: Any, certify: str) -> str:
+    if certify == "off":
+        return 'no proof was asked for (certify="off")'
+    if one.kappa > 0.5:
+        return f"the ball is too large for the quick proof (kappa {short(one.kappa, 1)}; up to 0.5 it works)"
+    if one.set == "nonrect" and one.norm != 2:
+        return "the second-order proof is for norm 2 only; what is left is a weaker bound"
+    return "the bounds that can be proven do not meet the kernel found"
+
+
+def _advice(one: Any, certify: str) -> str:
+    if certify == "off":
+        return 'certify="auto"'
+    words = [] if certify == "strict" else ['certify="strict"']
+    if certify == "strict" and one.time_ran_out:
+        words.append("a larger time_limit")
+    if one.domain == "simplex":
+        words.append('domain="support"')
+    return listed([*words, "a smaller radius"])
