@@ -11,6 +11,7 @@ fuzz_build = $(if $(filter afl,$(FUZZER)),afl,sanitize)
 SANITIZE_SKIP ?= ^$$
 VALGRIND_SKIP ?= ^$$
 VALGRIND_LABELS ?= unit|cli|fuzz
+VALGRIND_EVERY ?= 1 # 3: every third test
 # CMAKE_ARGS: further options for CMake, such as -DNADIR_WERROR=ON
 
 # Fresh from this make: our own -j, no jobserver handed down, no talk of entering directories.
@@ -124,7 +125,8 @@ valgrind: ## unit tests, tests of the command and seeds of fuzzing under memchec
 	@scripts/deps check
 	@$(call configure,release -DNADIR_TESTS=ON)
 	@$(call build,build)
-	@NADIR_VALGRIND=1 $(call test_in,build) --label-regex '$(VALGRIND_LABELS)' --exclude-regex '$(VALGRIND_SKIP)'
+	@NADIR_VALGRIND=1 $(call test_in,build) --label-regex '$(VALGRIND_LABELS)' --exclude-regex '$(VALGRIND_SKIP)' \
+	    --tests-information 1,,$(strip $(VALGRIND_EVERY))
 
 lint tidy: ## clang-tidy and cppcheck
 	@scripts/deps check
