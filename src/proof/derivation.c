@@ -583,6 +583,22 @@ nadir_status nadir_derivation_set_level(nadir_context *context, nadir_derivation
     return record(context, self, NADIR_STEP_LEVEL, 1, &level);
 }
 
+nadir_status nadir_derivation_box(nadir_context *context, nadir_derivation *self, const double *box)
+{
+    nadir_occupancy_bounds *below = &self->below;
+    const int64_t n = below->states;
+    const double room = ROOM_TOTAL * below->total + 4 * self->problem->d_error;
+    for (int64_t s = 0; s < n; s++) {
+        const double low = box != NULL ? box[s] : fmax(below->low[s] * (1 - ROOM) - room, 0);
+        const double high = box != NULL ? box[n + s] : below->high[s] * (1 + ROOM) + room;
+        below->low[s] = fmin(below->low[s], low);
+        below->high[s] = fmax(below->high[s], high);
+    }
+    NADIR_TRY(record(context, self, NADIR_STEP_BOX, 0, NULL));
+    NADIR_TRY(record_vector(context, self, below->low));
+    return record_vector(context, self, below->high);
+}
+
 /* zeta J_P + theta d_P(t) >= lower with J_P < level: d_P(t) is at most this for theta < 0, and at least for theta > 0. */
 static double end_of(const nadir_derivation *self, const nadir_two_sided *by, double lower)
 {

@@ -160,6 +160,10 @@ nadir_status nadir_derivation_conclude_kappa(nadir_context *context, nadir_deriv
 nadir_status nadir_derivation_forget(nadir_context *context, nadir_derivation *self);
 /* A lower level, or any level before `begin`: then with all kernels of the set that are below it, and without P*. */
 nadir_status nadir_derivation_set_level(nadir_context *context, nadir_derivation *self, double level);
+/* The box as it is, but wider: box is low and high of all states, [2 states]; NULL: so much wider that others have room for
+ * the errors of their solves. Steps after it take the same numbers whoever takes them: prices 1 / high of states that are
+ * hardly visited depend on last digits otherwise. */
+nadir_status nadir_derivation_box(nadir_context *context, nadir_derivation *self, const double *box);
 /* One end of the range of state by->t (theta < 0: high; theta > 0: low), or with theta = 0 and zeta = 1 a bound on
  * returns. end: it becomes this, or what is proven where that is less; NaN: what is proven less some room, so that others
  * can take the same number. Recorded where it changes something. */
@@ -204,7 +208,8 @@ typedef enum nadir_step {
     NADIR_STEP_SPLIT = 20,            /* s, at */
     NADIR_STEP_NEXT = 21,             /* */
     NADIR_STEP_ENCLOSE = 22,          /* tau, v, d */
-    NADIR_STEP_FORGET = 23            /* */
+    NADIR_STEP_FORGET = 23,           /* */
+    NADIR_STEP_BOX = 24               /* low, high */
 } nadir_step;
 
 #endif

@@ -87,6 +87,7 @@ static bool is_allowed(const nadir_derivation *self, int step)
     case NADIR_STEP_SPLIT:
         return self->begun && charges;
     case NADIR_STEP_CONCLUDE:
+    case NADIR_STEP_BOX:
         return self->begun;
     case NADIR_STEP_PASS:
         return has_star && self->measured && self->tabulated;
@@ -129,6 +130,7 @@ static const struct {
     [NADIR_STEP_NEXT] = {0, 0},
     [NADIR_STEP_ENCLOSE] = {1, 2},
     [NADIR_STEP_FORGET] = {0, 0},
+    [NADIR_STEP_BOX] = {0, 2},
 };
 
 /* Whether box `below` can be split there, and the boxes to come are no more numbers than a record may have. */
@@ -231,6 +233,9 @@ static nadir_status take_step(reader *from, int step, bool *known)
         return nadir_derivation_next(context, self);
     case NADIR_STEP_FORGET:
         return nadir_derivation_forget(context, self);
+    case NADIR_STEP_BOX:
+        *known = is_point(n, v);
+        return *known ? nadir_derivation_box(context, self, v) : NADIR_OK;
     case NADIR_STEP_ENCLOSE:
         *known = is_point(n, v);
         return *known ? nadir_derivation_enclose(context, self, x[0], v, v + n) : NADIR_OK;
@@ -248,7 +253,7 @@ nadir_status nadir_derivation_replay(nadir_context *context, nadir_derivation *s
         const int64_t place = count - from.left - 1;
         bool known = false;
         NADIR_TRY(nadir_progress(context, "steps of the proof", (double)place / (double)count));
-        if (code >= NADIR_STEP_SET_PASSES && code <= NADIR_STEP_FORGET) {
+        if (code >= NADIR_STEP_SET_PASSES && code <= NADIR_STEP_BOX) {
             NADIR_TRY(take_step(&from, (int)code, &known));
         }
         if (!known) {

@@ -250,6 +250,7 @@ static nadir_status run_round(search *self)
     if (!is_done(self) && holds_star(derivation)) {
         const double begun = nadir_clock_seconds();
         NADIR_TRY(nadir_second_order_continue(self->context, derivation));
+        NADIR_TRY(derivation->below.empty ? NADIR_OK : nadir_derivation_box(self->context, derivation, NULL));
         self->proving += nadir_clock_seconds() - begun;
     }
     return NADIR_OK;
@@ -490,6 +491,7 @@ nadir_status nadir_occupancy_search(nadir_context *context, nadir_derivation *de
                    .known = derivation->certificate->lower};
     *spent = false;
     NADIR_TRY(set_level(context, derivation, wanted));
+    NADIR_TRY(nadir_derivation_box(context, derivation, NULL));
     NADIR_CHECK(make(&self));
     NADIR_CHECK(narrow_box(&self));
     if (derivation->below.empty) {

@@ -443,6 +443,20 @@ static void narrow(siege *self, int number)
     free(v);
 }
 
+/* A box that is wider by itself, or that of one of the kernels, forged: no end moves inwards. */
+static void widen(siege *self)
+{
+    const arena *in = self->in;
+    const int64_t n = in->problem->states;
+    const member *at = &self->members[nadir_random_below(in->random, MEMBERS)];
+    const bool forged = nadir_random_below(in->random, 2) == 0;
+    double *box = test_new(2 * n, sizeof *box);
+    memcpy(box, at->d, (size_t)n * sizeof *box);
+    memcpy(box + n, at->d, (size_t)n * sizeof *box);
+    assert_ok(in->context, nadir_derivation_box(in->context, &self->made, forged ? box : NULL));
+    free(box);
+}
+
 static void split(siege *self)
 {
     const arena *in = self->in;
@@ -486,7 +500,7 @@ static void lay_siege(const arena *in)
     assert_ok(context, nadir_derivation_set_level(context, &self.made,
                                                   low ? worst + 0.02 * fabs(step) : J + 0.1 * step));
     for (int i = 0; i < STEPS_OF_BOXES && self.made.begun; i++) {
-        switch (nadir_random_below(in->random, 8)) {
+        switch (nadir_random_below(in->random, 9)) {
         case 0:
             split(&self);
             check_siege(&self, "split");
@@ -505,6 +519,10 @@ static void lay_siege(const arena *in)
                                                      context, &self.made,
                                                      J + nadir_random_normal(in->random) * fabs(J - worst)));
             check_siege(&self, "level");
+            break;
+        case 4:
+            widen(&self);
+            check_siege(&self, "box");
             break;
         default:
             narrow(&self, i);
