@@ -152,14 +152,14 @@ cleanup:
 
 /* --------------------------------------------------------------------------------- which states end */
 
-/* Whether all actions stay and pay nothing. */
-static bool stays(const nadir_model *model, int64_t s)
+/* Whether all actions stay and, if rewards count, pay nothing. */
+static bool stays(const nadir_model *model, int64_t s, bool paid)
 {
     for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
         const nadir_row entries = nadir_model_row(model, row);
         int64_t place = 0;
         if (!nadir_row_seek(&entries, s, &place) || entries.values[place] != 1 ||
-            (model->rewards != NULL && model->rewards[row] != 0)) {
+            (paid && model->rewards != NULL && model->rewards[row] != 0)) {
             return false;
         }
     }
@@ -184,7 +184,7 @@ static int64_t count_terminal(const nadir_model *model)
 static nadir_status find_ends(nadir_context *context, nadir_model *model, const char *path)
 {
     for (int64_t s = 0; s < model->states; s++) {
-        model->terminal[s] = has_mark(model, s, NADIR_MARK_UNTIL) || stays(model, s);
+        model->terminal[s] = has_mark(model, s, NADIR_MARK_UNTIL) || stays(model, s, true);
     }
     return count_terminal(model) > 0
                ? NADIR_OK
@@ -219,7 +219,7 @@ static nadir_status find_goal(nadir_context *context, nadir_model *model, const 
         NADIR_NEW(context, model->rewards, model->rows);
     }
     for (int64_t s = 0; s < model->states; s++) {
-        model->collapsed = model->collapsed || !(model->terminal[s] || reached[s]);
+        model->collapsed = model->collapsed || !(model->terminal[s] || reached[s] || stays(model, s, false));
         model->terminal[s] = model->terminal[s] || !reached[s];
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             model->rewards[row] = has_mark(model, s, NADIR_MARK_GOAL);

@@ -585,14 +585,18 @@ nadir_status nadir_occupancy_range_make(nadir_context *context, const nadir_prob
     double *responses = NULL;
     const int64_t n = problem->states;
     const nadir_verified_solver known = nadir_verified_solver_make(context, problem);
-    /* rows of every kernel sum to 1 up to the rounding of the average */
-    const double total = nadir_round_up(nadir_verified_solve_error(&known, 1), state_roundings(problem));
-    *range = (nadir_occupancy_bounds){.states = n, .total = total, .longest = total};
+    /* rows of every kernel sum to 1 up to the rounding of the average; without a discount the problem knows how long they
+     * last */
+    const double total =
+        problem->gamma == 1 ? nadir_round_up(1 / problem->gap, 4)
+                            : nadir_round_up(nadir_verified_solve_error(&known, 1), state_roundings(problem));
+    *range = (nadir_occupancy_bounds){
+        .states = n, .total = total, .longest = problem->gamma == 1 ? problem->longest : total};
     NADIR_NEW(context, responses, n * n);
     NADIR_NEW(context, range->high, n);
     NADIR_NEW_ZERO(context, range->low, n);
     for (int64_t s = 0; s < n; s++) {
-        range->high[s] = total;
+        range->high[s] = problem->most != NULL ? fmin(problem->most[s], total) : total;
     }
     NADIR_CHECK(nadir_row_response_columns(context, problem, problem->occupancy, responses));
     NADIR_CHECK(narrow(context, problem, responses, range));

@@ -8,6 +8,7 @@
 #include "proof/perturbable_rows.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Work of one peeling, and of as many as there are states: beyond it nobody looks. */
@@ -284,4 +285,24 @@ nadir_status nadir_trap_find(nadir_context *context, const nadir_problem *proble
 cleanup:
     NADIR_RELEASE(context, self.first, self.start, self.cost, self.of_state, self.from, self.with);
     return status;
+}
+
+nadir_status nadir_trap_describe(nadir_context *context, const nadir_problem *problem, double factor,
+                                 char *text, size_t size)
+{
+    const double radius = factor * problem->uncertainty->radius;
+    nadir_trap trap;
+    NADIR_TRY(nadir_trap_find(context, problem, &trap));
+    if (trap.high <= radius) {
+        (void)snprintf(text, size,
+                       "the ball of radius %g holds a kernel that never leaves {%s} (distance %.4g)", radius,
+                       trap.states, trap.high);
+    } else {
+        (void)snprintf(
+            text, size,
+            "no kernel of the ball of radius %g was found that never ends, and none is excluded: up "
+            "to radius %.4g every kernel ends",
+            radius, trap.low > 0 ? trap.low : 0);
+    }
+    return NADIR_OK;
 }

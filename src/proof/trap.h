@@ -26,4 +26,8 @@ typedef struct nadir_trap {
 
 nadir_status nadir_trap_find(nadir_context *context, const nadir_problem *problem, nadir_trap *trap);
 
+/* Why kernels of the set with all radii times `factor` may never end, in words. */
+nadir_status nadir_trap_describe(nadir_context *context, const nadir_problem *problem, double factor,
+                                 char *text, size_t size);
+
 #endif

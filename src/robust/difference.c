@@ -18,6 +18,7 @@
 #include "model/terminal.h"
 #include "proof/certificate.h"
 #include "proof/difference_bound.h"
+#include "proof/trap.h"
 #include "robust/robust.h"
 #include "robust/strategy.h"
 #include "search/difference_search.h"
@@ -202,6 +203,16 @@ static double largest_value(const comparison *run)
     return largest;
 }
 
+/* Without a discount errors of shaped rewards add up for as long as kernels last. */
+static double drift_of(const comparison *run)
+{
+    double drift = 0;
+    for (int i = 0; i < 2 && run->problem[i].gamma == 1 && run->problem[i].gap > 0; i++) {
+        drift += nadir_landing_drift(run->problem[i].model, nadir_round_up(1 / run->problem[i].gap, 4));
+    }
+    return drift;
+}
+
 static nadir_status give_result(const comparison *run, bool turned, double searched, double proven,
                                 nadir_difference *result)
 {
@@ -214,7 +225,7 @@ static nadir_status give_result(const comparison *run, bool turned, double searc
     const double lower = fmin(run->lower, f);
     const double upper = fmax(run->upper, f);
     /* shifts of shaped returns cancel, their errors (model/landing.h) do not */
-    const double errors = identical(run) ? 0 : 2 * run->problem[0].model->landing.slack;
+    const double errors = identical(run) ? 0 : 2 * run->problem[0].model->landing.slack + drift_of(run);
     const double slack = errors > 0 ? nadir_round_above(errors, fabs(lower) + fabs(upper), 1) : 0;
     const double rounding = 8 * (run->problem[0].J_error + run->problem[1].J_error) + slack +
                             nadir_round_error(128) * (fabs(run->problem[0].J) + fabs(run->problem[1].J));
@@ -275,13 +286,29 @@ static nadir_status compare_trivial(comparison *run)
     return NADIR_OK;
 }
 
+/* Without a discount: all kernels must end under both policies. */
+static nadir_status check_ends(const comparison *run, int i)
+{
+    const nadir_problem *problem = &run->problem[i];
+    char text[512];
+    if (problem->gamma != 1 || problem->gap > 0 || problem->uncertainty->idle) {
+        return NADIR_OK;
+    }
+    if (problem->uncertainty->domain == NADIR_DOMAIN_FREE) {
+        return nadir_terminal_refuse(run->context, problem->model, "differences on domain free");
+    }
+    NADIR_TRY(nadir_trap_describe(run->context, problem, 1, text, sizeof text));
+    return nadir_fail(run->context, NADIR_ERROR_ILL_POSED,
+                      "%s, under one of the policies; take a smaller radius, or a discount below 1", text);
+}
+
 static nadir_status compare(comparison *run, const nadir_ball *ball, double *searched, double *proven)
 {
     nadir_context *context = run->context;
-    NADIR_TRY(nadir_terminal_refuse(context, run->solver[0]->model, "the difference of two policies"));
     for (int i = 0; i < 2; i++) {
         NADIR_TRY(nadir_setup_make(context, run->solver[i], ball, false, &run->setup[i]));
         run->problem[i] = run->setup[i].problem;
+        NADIR_TRY(check_ends(run, i));
     }
     NADIR_TRY(nadir_difference_search_make(context, &run->problem[0], &run->problem[1], &run->search));
     const double begun = nadir_clock_seconds();

@@ -340,8 +340,6 @@ static nadir_status check_endless(nadir_context *context, const nadir_problem *p
 {
     const nadir_uncertainty *set = problem->uncertainty;
     const nadir_model *model = problem->model;
-    const double radius = factor * set->radius;
-    nadir_trap trap;
     char text[512];
     if (problem->gamma != 1 || set->idle) {
         return NADIR_OK;
@@ -360,18 +358,7 @@ static nadir_status check_endless(nadir_context *context, const nadir_problem *p
     if (problem->gap > 0) {
         return NADIR_OK;
     }
-    NADIR_TRY(nadir_trap_find(context, problem, &trap));
-    if (trap.high <= radius) {
-        (void)snprintf(text, sizeof text,
-                       "the ball of radius %g holds a kernel that never leaves {%s} (distance %.4g)", radius,
-                       trap.states, trap.high);
-    } else {
-        (void)snprintf(
-            text, sizeof text,
-            "no kernel of the ball of radius %g was found that never ends, and none is excluded: up to "
-            "radius %.4g every kernel ends",
-            radius, trap.low > 0 ? trap.low : 0);
-    }
+    NADIR_TRY(nadir_trap_describe(context, problem, factor, text, sizeof text));
     if (!model->reaches) {
         return nadir_fail(
             context, NADIR_ERROR_ILL_POSED,
