@@ -955,7 +955,8 @@ typedef struct nadir_robust_optimum_result {
 /* The best policy against the ball. ball and settings may be NULL for the defaults; result->size must be set.
  * evaluation: the robust evaluation of the policy found, with its size set, or NULL; worst may be NULL.
  * NADIR_ERROR_NOT_CONVERGED, NADIR_ERROR_INTERRUPTED: *policy, if not NULL, is the best so far, with its
- * bounds. NADIR_ERROR_ILL_POSED: free domain, and the radius is past breakdown for every policy tried. */
+ * bounds. NADIR_ERROR_ILL_POSED: free domain, and the radius is past breakdown for every policy tried; without a
+ * discount, where under the first policies, the nominal optimum and the uniform one, some kernel may never end. */
 NADIR_API nadir_status nadir_robust_optimum(nadir_context *context, nadir_model *model,
                                             const nadir_ball *ball,
                                             const nadir_robust_optimum_settings *settings,

@@ -45,7 +45,7 @@ void nadir_ascent_measure(nadir_ascent *self)
     const nadir_model *model = self->minmax.model;
     const nadir_response *current = self->current;
     const bool paper = self->kind == NADIR_ASCENT_PAPER;
-    const double least = LEAST_OCCUPANCY / ((1 - model->discount) * (double)nadir_model_total(model));
+    const double least = LEAST_OCCUPANCY / (current->setup.problem.rest * (double)nadir_model_total(model));
     const double power = model->dense != NULL ? METRIC_DENSE : METRIC;
     double widest = 0;
     for (int64_t s = 0; s < model->states; s++) {

@@ -48,7 +48,8 @@ nadir_status nadir_dual_bound_of_kernel(nadir_context *context, const nadir_dual
     }
     *upper = policy != NULL ? result.upper_bound : INFINITY;
     nadir_policy_free(policy);
-    return status == NADIR_ERROR_ARGUMENT ? NADIR_OK : status; /* ARGUMENT: a negative entry */
+    const bool endless = status == NADIR_ERROR_ILL_POSED && dual_bound->model->discount == 1;
+    return status == NADIR_ERROR_ARGUMENT || endless ? NADIR_OK : status; /* ARGUMENT: a negative entry */
 }
 
 static void keep(nadir_dual_bound *dual_bound, nadir_kernel *kernel)

@@ -49,7 +49,8 @@ typedef struct nadir_minmax {
 /*
  * The worst kernel of a policy (retained), to about `tolerance` times the penalty. warm_v, warm_d: [states]
  * value and occupancy of the response to a similar policy, a warm start where the search supports one; or
- * NULL. response: of zeros. NADIR_ERROR_ILL_POSED: free domain, at or past breakdown.
+ * NULL. response: of zeros. NADIR_ERROR_ILL_POSED: free domain, at or past breakdown;
+ * without a discount, where the policy never ends or some kernel of the set may not.
  */
 nadir_status nadir_response_find(nadir_context *context, nadir_minmax *minmax, nadir_policy *policy,
                                  const double *warm_v, const double *warm_d, double tolerance,

@@ -10,6 +10,11 @@
  * the best policy met is the result. The free set contains that of the simplex, whose optimum is therefore an
  * upper bound.
  *
+ * Without a discount every policy met must end under all kernels, and so v begins as the worst value of a policy that does.
+ * T is followed only in states where it gains more than rounding: a class of states that a kernel never leaves under the
+ * next policy then has a positive mean reward, or consists of states that the policy before did not leave either. So
+ * probabilities and costs have none; where other rewards have one, the iteration stops at the policy before.
+ *
  * Rewards paid on landing: kernels pay R_P, and rows answer to v + e / gamma, each to its own
  * (model/landing.h).
  */
@@ -18,6 +23,7 @@
 #include "core/context.h"
 #include "linalg/distributed.h"
 #include "model/landing.h"
+#include "model/terminal.h"
 #include "policy/minmax.h"
 #include "solve/value.h"
 
@@ -27,6 +33,7 @@
 
 #define SOLVE_ERROR 1e-9  /* no solve is worse, relative to the largest value */
 #define EVALUATION  1e-13 /* tolerance of the worst value of a policy, relative to its penalty */
+#define TIE         1e-9 /* without a discount: gains of less than this share of the largest value are none */
 
 enum {
     NEWTON_PATIENCE = 8, /* steps without a smaller residual, before the monotone iteration is used */
@@ -59,6 +66,8 @@ typedef struct optimum {
     double *R;           /* [states] work */
     double residual;     /* max |Tv - v| */
     double size;         /* the largest |v| */
+    double rest;         /* 1 - discount, or 1 over the duration under the last policy */
+    bool settled;        /* without a discount: no policy is better */
     double *best;        /* [states] free domain: the value of the best policy */
 } optimum;
 
@@ -73,35 +82,6 @@ static void clear(optimum *self)
     nadir_release(context, self->v);
     nadir_release(context, self->R);
     nadir_release(context, self->best);
-}
-
-static nadir_status start(optimum *self)
-{
-    nadir_status status = NADIR_OK;
-    nadir_context *context = self->context;
-    nadir_model *model = self->model;
-    NADIR_CHECK(nadir_value_check_model(context, model));
-    NADIR_CHECK(nadir_policy_create_uniform(context, model, &self->policy));
-    NADIR_CHECK(nadir_uncertainty_make(context, model, self->policy, self->ball, &self->set));
-    if (self->set.set == NADIR_SET_NONRECT) {
-        status =
-            nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
-                       "the set is not rectangular, and has no robust Bellman equation; expected set s or "
-                       "sa, or norm inf");
-        goto cleanup;
-    }
-    if (self->set.domain == NADIR_DOMAIN_FREE) {
-        NADIR_CHECK(nadir_model_check_one_process(context, model, "method bellman on domain free"));
-    }
-    NADIR_CHECK(nadir_kernel_create(context, model, &self->nominal));
-    NADIR_CHECK(nadir_robust_bellman_make(context, model, self->nominal, &self->set, &self->bellman));
-    NADIR_NEW_ZERO(context, self->v, model->states);
-    NADIR_NEW(context, self->R, model->states);
-    NADIR_NEW_ZERO(context, self->best, model->states);
-    self->state.J = -INFINITY;
-    self->state.least = INFINITY;
-cleanup:
-    return status;
 }
 
 /* The policy of the last application of T. */
@@ -147,7 +127,7 @@ cleanup:
 }
 
 /* The worst value of the policy. */
-static nadir_status solve_policy(const optimum *self, nadir_policy *policy, double *v, double *J)
+static nadir_status solve_policy(optimum *self, nadir_policy *policy, double *v, double *J)
 {
     nadir_status status = NADIR_OK;
     nadir_minmax minmax = {.model = self->model,
@@ -158,6 +138,7 @@ static nadir_status solve_policy(const optimum *self, nadir_policy *policy, doub
     NADIR_CHECK(nadir_response_find(self->context, &minmax, policy, NULL, NULL, EVALUATION, &response));
     memcpy(v, response.v, (size_t)self->model->states * sizeof *v);
     *J = response.J;
+    self->rest = self->model->discount == 1 ? response.setup.problem.rest : self->rest;
 cleanup:
     nadir_response_clear(self->context, &response);
     return status;
@@ -183,15 +164,112 @@ cleanup:
     return status;
 }
 
+/* Without a discount: v of the first policy. */
+static nadir_status begin_ending(optimum *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_policy *first = NULL;
+    double J;
+    NADIR_CHECK(
+        nadir_policy_create(self->context, self->model, self->settings->start->probabilities, &first));
+    status = solve_policy(self, first, self->v, &J);
+    if (status == NADIR_ERROR_ILL_POSED &&
+        !self->settings->start_given) { /* self->policy is the uniform one */
+        status = solve_policy(self, self->policy, self->v, &J);
+        goto cleanup;
+    }
+    NADIR_CHECK(status);
+    nadir_policy_free(self->policy);
+    self->policy = first;
+    first = NULL;
+cleanup:
+    nadir_policy_free(first);
+    return status;
+}
+
+/* Without a discount: the policy of T where it gains something, and its worst value. */
+static nadir_status step_ending(optimum *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_model *model = self->model;
+    nadir_policy *next = NULL;
+    double *v = NULL;
+    double J;
+    int64_t changed = 0;
+    NADIR_NEW(self->context, v, model->states);
+    NADIR_CHECK(nadir_policy_create(self->context, model, self->policy->probabilities, &next));
+    for (int64_t s = 0; s < model->states; s++) {
+        const int64_t first = model->state_rows[s];
+        if (self->bellman.value[s] - self->v[s] > TIE * self->size) {
+            memcpy(next->probabilities + first, self->bellman.policy + first,
+                   (size_t)(model->state_rows[s + 1] - first) * sizeof *next->probabilities);
+            changed++;
+        }
+    }
+    status = changed > 0 ? solve_policy(self, next, v, &J) : NADIR_OK;
+    self->settled = changed == 0 || status == NADIR_ERROR_ILL_POSED;
+    if (self->settled) {
+        status = NADIR_OK;
+        goto cleanup;
+    }
+    NADIR_CHECK(status);
+    memcpy(self->v, v, (size_t)model->states * sizeof *v);
+    nadir_policy_free(self->policy);
+    self->policy = next;
+    next = NULL;
+cleanup:
+    nadir_policy_free(next);
+    nadir_release(self->context, v);
+    return status;
+}
+
 static nadir_status step(optimum *self)
 {
     double J;
     self->state.evaluations++;
+    if (self->model->discount == 1) {
+        return step_ending(self);
+    }
     if (self->set.domain == NADIR_DOMAIN_FREE) {
         return step_free(self);
     }
     NADIR_TRY(take_policy(self, &self->policy));
     return self->state.monotone != 0 ? solve_policy(self, self->policy, self->v, &J) : solve_solutions(self);
+}
+
+static nadir_status start(optimum *self)
+{
+    nadir_status status = NADIR_OK;
+    nadir_context *context = self->context;
+    nadir_model *model = self->model;
+    NADIR_CHECK(nadir_value_check_model(context, model));
+    NADIR_CHECK(nadir_policy_create_uniform(context, model, &self->policy));
+    NADIR_CHECK(nadir_uncertainty_make(context, model, self->policy, self->ball, &self->set));
+    if (self->set.set == NADIR_SET_NONRECT) {
+        status =
+            nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                       "the set is not rectangular, and has no robust Bellman equation; expected set s or "
+                       "sa, or norm inf");
+        goto cleanup;
+    }
+    if (self->set.domain == NADIR_DOMAIN_FREE) {
+        NADIR_CHECK(nadir_model_check_one_process(context, model, "method bellman on domain free"));
+    }
+    NADIR_CHECK(nadir_kernel_create(context, model, &self->nominal));
+    NADIR_CHECK(nadir_robust_bellman_make(context, model, self->nominal, &self->set, &self->bellman));
+    NADIR_NEW_ZERO(context, self->v, model->states);
+    NADIR_NEW(context, self->R, model->states);
+    NADIR_NEW_ZERO(context, self->best, model->states);
+    self->state.J = -INFINITY;
+    self->state.least = INFINITY;
+    self->rest = 1 - model->discount;
+    if (model->discount == 1) {
+        NADIR_CHECK(self->set.domain == NADIR_DOMAIN_FREE
+                        ? nadir_terminal_refuse(context, model, "policies for domain free")
+                        : begin_ending(self));
+    }
+cleanup:
+    return status;
 }
 
 /* Whether the iteration has converged. before: the previous residual. Rounding and errors of the solves keep
@@ -201,9 +279,10 @@ static bool has_converged(const optimum *self, double before)
     const double wanted = self->model->landing.g == NULL
                               ? self->size
                               : nadir_landing_value_size(self->context, self->model, self->bellman.value, 0);
-    const bool small = self->residual <= self->settings->tolerance * (1 - self->model->discount) * wanted ||
+    const bool small = self->residual <= self->settings->tolerance * self->rest * wanted ||
                        self->residual <= 16 * DBL_EPSILON * self->size;
-    return small || (self->residual <= SOLVE_ERROR * self->size && self->residual >= before / 2);
+    return small || self->settled ||
+           (self->residual <= SOLVE_ERROR * self->size && self->residual >= before / 2);
 }
 
 static double return_of(const optimum *self, const double *v)
@@ -260,7 +339,7 @@ static nadir_status report(optimum *self, nadir_stop *reason)
         NADIR_TRY(nadir_search_report(self->settings->search, &checkpoint, self->state.iterations,
                                       self->state.evaluations,
                                       nadir_landing_return(self->model, return_of(self, self->v)),
-                                      self->residual / (1 - self->model->discount), reason));
+                                      self->residual / self->rest, reason));
     }
     if (self->state.iterations >= self->settings->iterations_limit) {
         *reason = NADIR_STOP_EVALUATIONS;
@@ -331,7 +410,9 @@ static nadir_status bound_valid(optimum *self, double *upper)
                                    .backend = self->settings->backend,
                                    .tolerance = self->settings->tolerance,
                                    .upper = INFINITY};
-    NADIR_CHECK(take_policy(self, &self->policy));
+    if (self->model->discount != 1) {
+        NADIR_CHECK(take_policy(self, &self->policy));
+    }
     NADIR_CHECK(nadir_lmo_kernel(context, &self->bellman.rows, self->bellman.solutions, &self->worst));
     NADIR_CHECK(nadir_dual_bound_add_kernel(context, &dual_bound, &self->worst, self->v, NULL));
     NADIR_CHECK(nadir_dual_bound_check_kernel(context, &dual_bound, &self->set));

@@ -61,6 +61,8 @@ typedef struct nadir_rectangular_optimum_settings {
     double tolerance;         /* relative to the largest value */
     int64_t iterations_limit; /* at least one is made */
     nadir_search *search;     /* limits, progress and checkpoints; NULL: none of them */
+    nadir_policy *start;      /* without a discount: the first policy */
+    bool start_given;         /* by the user; otherwise the uniform policy is tried as well */
 } nadir_rectangular_optimum_settings;
 
 /* policy: a new one. The ball's set, once settled, is s or sa (also the

@@ -9,6 +9,7 @@
 
 #include "linalg/distributed.h"
 #include "model/landing.h"
+#include "proof/trap.h"
 #include "robust/robust.h"
 #include "search/frank_wolfe.h"
 #include "search/kernel_solver.h"
@@ -129,6 +130,26 @@ cleanup:
     return status;
 }
 
+/* Without a discount, policies some of whose kernels may never end are not compared: their worst returns are unbounded or
+ * not known. cold: not one of many steps, so that it is worth the search for the reason. */
+static nadir_status check_ends(nadir_context *context, const nadir_problem *problem, bool cold)
+{
+    char text[512] = "some kernel of the ball may never end";
+    if (problem->gamma != 1 || problem->gap > 0 || problem->uncertainty->idle) {
+        return NADIR_OK;
+    }
+    if (problem->uncertainty->domain == NADIR_DOMAIN_FREE) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "without a discount policies are optimised on the domains simplex and support");
+    }
+    NADIR_TRY(cold ? nadir_trap_describe(context, problem, 1, text, sizeof text) : NADIR_OK);
+    return nadir_fail(
+        context, NADIR_ERROR_ILL_POSED,
+        "%s; take a smaller radius, a discount below 1, or --start with a policy under which all "
+        "kernels of the ball end",
+        text);
+}
+
 nadir_status nadir_response_find(nadir_context *context, nadir_minmax *minmax, nadir_policy *policy,
                                  const double *warm_v, const double *warm_d, double tolerance,
                                  nadir_response *response)
@@ -145,6 +166,7 @@ nadir_status nadir_response_find(nadir_context *context, nadir_minmax *minmax, n
     NADIR_CHECK(nadir_solver_create_from(context, minmax->model, response->policy, &settings,
                                          same ? &minmax->occupancy : &none, &response->solver));
     NADIR_CHECK(nadir_setup_make(context, response->solver, minmax->ball, false, &response->setup));
+    NADIR_CHECK(check_ends(context, &response->setup.problem, warm_v == NULL));
     NADIR_CHECK(search(context, minmax, warm_v, warm_d, tolerance, response));
     NADIR_CHECK(solve(context, response));
     NADIR_NEW(context, response->q, minmax->model->rows);
@@ -192,6 +214,7 @@ bool nadir_response_allows_inexact(const nadir_response *response)
     const nadir_uncertainty *set = problem->uncertainty;
     return problem->model->dense != NULL && problem->model->exchange == NULL && !set->idle &&
            set->set == NADIR_SET_NONRECT && set->domain != NADIR_DOMAIN_FREE && set->p == 2 &&
+           problem->gamma != 1 && /* every policy needs its own proof that kernels end */
            (response->solver == NULL || !nadir_occupancy_iterates(response->solver->occupancy));
 }
 

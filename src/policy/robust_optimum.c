@@ -4,7 +4,6 @@
 #include "core/context.h"
 #include "linalg/distributed.h"
 #include "model/landing.h"
-#include "model/terminal.h"
 #include "policy/ascent.h"
 #include "policy/rectangular_optimum.h"
 #include "robust/robust.h"
@@ -113,6 +112,9 @@ static nadir_status choose_method(optimization *self)
                           "there is no method %s; expected auto, quasi-newton, spectral, paper or bellman",
                           method);
     }
+    if (self->model->discount == 1 && !self->bellman && self->ascent.kind == NADIR_ASCENT_PAPER) {
+        return nadir_fail(self->context, NADIR_ERROR_UNSUPPORTED, "method paper needs a discount below 1");
+    }
     self->result.method = self->bellman ? "bellman" : method;
     return NADIR_OK;
 }
@@ -169,6 +171,8 @@ static nadir_status search_bellman(optimization *self)
         .tolerance = BELLMAN_SHARE * self->settings.gap,
         .iterations_limit = self->settings.evaluations_limit,
         .search = &self->ascent.search,
+        .start = self->start,
+        .start_given = self->settings.start != NULL,
     };
     NADIR_TRY(measure_start(self));
     const nadir_status status =
@@ -328,7 +332,13 @@ static nadir_status evaluate_start(optimization *self)
     settings.backend = self->settings.backend;
     evaluation_settings(self, &use);
     NADIR_CHECK(nadir_solver_create(self->context, self->model, self->start, &settings, &solver));
-    NADIR_CHECK(nadir_robust_warm(self->context, solver, self->ball, &use, NULL, &first, &worst));
+    status = nadir_robust_warm(self->context, solver, self->ball, &use, NULL, &first, &worst);
+    if (status == NADIR_ERROR_ILL_POSED && self->model->discount == 1) { /* its kernels may never end */
+        self->result.initial_robust_return = NAN;
+        status = NADIR_OK;
+        goto cleanup;
+    }
+    NADIR_CHECK(status);
     self->result.initial_robust_return = first.robust_return;
     if (first.robust_return > self->evaluation.robust_return) {
         nadir_policy_free(self->found);
@@ -511,8 +521,7 @@ nadir_status nadir_robust_optimum_run(nadir_context *context, nadir_model *model
                          .result = {.size = sizeof work.result, .mixed_kernels = 1}};
     *policy = NULL;
     work.ascent.search.settings = &work.settings;
-    nadir_status status = nadir_terminal_refuse(context, model, "policies that are best in the worst case");
-    status = status == NADIR_OK ? run(&work) : status;
+    nadir_status status = run(&work);
     if (work.found != NULL &&
         (status == NADIR_OK || status == NADIR_ERROR_INTERRUPTED || status == NADIR_ERROR_NOT_CONVERGED)) {
         conclude(&work);

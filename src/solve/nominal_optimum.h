@@ -42,6 +42,11 @@ nadir_status nadir_proper_optimum(nadir_context *context, const nadir_kernel *ke
                                   const nadir_optimum_settings *settings, double *value,
                                   nadir_policy **policy, nadir_optimum_result *result);
 
+/* *upper falls to a bound on the largest probability mu . V* to reach a goal under the kernel, over all policies, if v: [states], the
+ * value of the policy of `occupancy`, shows one (probability_bound.c). */
+nadir_status nadir_probability_bound(nadir_context *context, const nadir_kernel *kernel,
+                                     nadir_occupancy *occupancy, const double *v, double *upper);
+
 /* As nadir_optimum; *occupancy: the operator of the policy, owned by the caller from then on, where a direct
  * backend has made it anyway; NULL otherwise. */
 nadir_status nadir_optimum_with_operator(nadir_context *context, nadir_model *model,

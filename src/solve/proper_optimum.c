@@ -6,7 +6,7 @@
  * otherwise the next policy ends as well. Ties must not be broken: they may lead round in circles.
  *
  * With v >= R + P_sa v - excess for all rows, and w >= 1 + P_sa w, V* <= v + excess w: all policies end then. Where they
- * do not, a probability is at most 1, and rewards of at most -c in every step prove V* <= (1 - excess / c) v.
+ * do not, rewards of at most -c in every step prove V* <= (1 - excess / c) v; probabilities are bounded in probability_bound.c.
  */
 #include "core/round.h"
 #include "linalg/distributed.h"
@@ -166,7 +166,7 @@ static double bound_duration(nadir_context *context, const nadir_kernel *kernel,
 }
 
 /* At least V* of mu. */
-static double bound_above(nadir_context *context, const proper_search *self)
+static nadir_status bound_above(nadir_context *context, const proper_search *self, double *upper)
 {
     const nadir_model *model = self->model;
     const double excess = fmax(0, self->excess + rounding_of(self));
@@ -180,16 +180,19 @@ static double bound_above(nadir_context *context, const proper_search *self)
         }
     }
     const double slack = rounding + nadir_round_error(8) * fabs(mean);
-    double upper = model->reaches ? 1 : INFINITY;
+    *upper = model->reaches ? 1 : INFINITY;
     if (least > excess && !model->reaches) {
-        upper = fmin(upper, mean + nadir_round_up(excess / least, 8) * fabs(mean) + slack);
+        *upper = fmin(*upper, mean + nadir_round_up(excess / least, 8) * fabs(mean) + slack);
     }
-    if (upper > mean + slack) {
-        upper = fmin(
-            upper,
+    if (model->reaches) {
+        NADIR_TRY(nadir_probability_bound(context, self->kernel, self->occupancy, self->v, upper));
+    }
+    if (*upper > mean + slack && (!model->reaches || *upper == 1)) {
+        *upper = fmin(
+            *upper,
             mean + nadir_round_up(excess * bound_duration(context, self->kernel, self->settings), 8) + slack);
     }
-    return upper;
+    return NADIR_OK;
 }
 
 nadir_status nadir_proper_optimum(nadir_context *context, const nadir_kernel *kernel,
@@ -214,7 +217,8 @@ nadir_status nadir_proper_optimum(nadir_context *context, const nadir_kernel *ke
     const double mean = nadir_global_dot(context, run.model->states, run.model->initial, run.v, &rounding);
     result->nominal_optimum = fmin(fmax(mean, check.lower), check.upper);
     result->lower_bound = check.lower - nadir_landing_drift(run.model, 1 / check.gap);
-    result->upper_bound = fmax(bound_above(context, &run), check.lower);
+    NADIR_CHECK(bound_above(context, &run, &result->upper_bound));
+    result->upper_bound = fmax(result->upper_bound, check.lower);
     result->residual = fmax(0, run.excess);
     result->stop_reason = nadir_stop_name(run.stable ? NADIR_STOP_STABLE : NADIR_STOP_ITERATIONS);
     result->backend = nadir_occupancy_backend(run.occupancy);

@@ -148,6 +148,23 @@ expect_status 0
 run evaluate lake.csv --goal 15 --initial 0 --policy uniform --domain support --radius 0.1 --explain --json
 expect_status 0
 
+# The best policy in the worst case: no action of another one is better (sa); mixed where rows of a state share a radius.
+best() { # options, least robust return
+    run optimize lake.csv --goal 15 --initial 0 --out robust.csv --json $1 --kernel worst.npz --witness worst.json
+    expect_status 0
+    expect_json certified true
+    awk -v a="$(number robust_return)" -v b="$2" 'BEGIN { exit !(a >= b - 1e-9) }' ||
+        complain "expected a worst return of at least $2, found $(number robust_return)"
+    run verify lake.csv --goal 15 --initial 0 --policy robust.csv --kernel worst.npz --witness worst.json
+    expect_status 0
+}
+best "--radius 0.1 --domain support --set sa" 0.5996927908
+best "--radius 0.1 --domain support --set s" 0.6133003970
+best "--radius 0.1 --domain support" 0.7398499573
+best "--radius 0.02" 0.5296467887
+run evaluate lake.csv --goal 15 --initial 0 --policy robust.csv --policy lake_best.csv --difference --radius 0.02 --json
+expect_status 0
+
 # What is wrong, and what is not there.
 run generate riverswim river.npz --quiet
 expect_failure 4 "no state ends the process" evaluate river.npz --discount 1 --policy uniform --radius 0.1 --frozen-rewards
@@ -158,7 +175,10 @@ expect_failure 2 "one of both" info lake.csv --goal 15 --until 5
 expect_failure 2 "both a goal and to be avoided" info lake.csv --goal 15 --avoid 15
 expect_failure 2 "the discount is 0.9" info lake.csv --goal 15 --discount 0.9
 expect_failure 2 "without a discount" evaluate lake.csv --goal 15 --policy uniform --radius 0.1 --domain free
-expect_failure 2 "without a discount" optimize lake.csv --goal 15 --radius 0.1 --out x.csv
+expect_failure 2 "without a discount" optimize lake.csv --goal 15 --radius 0.1 --domain free --out x.csv
+expect_failure 2 "needs a discount" optimize lake.csv --goal 15 --radius 0.1 --method paper --out x.csv
+expect_failure 4 "never leaves {0, 1, 2, 3} (distance 0.4714)" optimize lake.csv --goal 15 --initial 0 --radius 0.5 --set sa \
+    --domain support --out x.csv
 expect_failure 2 "without a discount" convert lake.csv lake.npz --goal 15
 printf '%s\n' idstatefrom,idaction,idstateto,probability,reward 0,0,0,1,0 0,1,1,1,0 1,0,1,1,0 >stay.csv
 printf '%s\n' idstate,idaction,probability 0,0,1 1,0,1 >stay_policy.csv
