@@ -46,7 +46,8 @@ def write(header: str, path: str) -> None:
 
     ffi = cffi.FFI()
     ffi.cdef(declarations(header))
-    ffi.set_source("nadir._bindings", None)  # type: ignore[arg-type]
+    no_source: Any = None  # read by a compiler if there were any; types-cffi does not know that there need not be
+    ffi.set_source("nadir._bindings", no_source)
     ffi.emit_python_code(path)
 
 
