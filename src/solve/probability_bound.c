@@ -176,8 +176,8 @@ nadir_status nadir_probability_bound(nadir_context *context, const nadir_kernel 
     NADIR_CHECK(nadir_occupancy_solve(context, occupancy, 1, self.next, self.w, NULL));
     spread(&self, self.w);
     nadir_value_q(context, kernel, 1, self.v, self.q);
-    const double sweeps = fmax(10, WORK_MOST / ((double)model->nonzeros + (double)model->rows));
-    for (double sweep = 0; sweep < sweeps && rise > 0.25; sweep += 1) {
+    const int64_t sweeps = (int64_t)fmax(10, WORK_MOST / ((double)model->nonzeros + (double)model->rows + 1));
+    for (int64_t sweep = 0; sweep < sweeps && rise > 0.25; sweep++) {
         NADIR_CHECK(nadir_progress(context, "bounding the probability", -1));
         rise = lengthen(&self);
     }
