@@ -163,8 +163,8 @@ static nadir_robust make_refusal(const nadir_setup *setup, double factor, const 
 /* The bounds that are reported lie beyond the proven ones: whoever proves them again, with solves of another backend,
  * has other roundings. The gap of a tight bound is made of roundings: as much again is room for others, but where that
  * would leave the bounds too wide to be certified, half of what they may be wider, and at least a quarter of the gap. Of
- * a wide one no more is taken than verification does not see (proof/verify.c). Bounds by rewards alone are the same for
- * all. */
+ * a wide one no more is taken than verification does not see (proof/verify.c), unless kappa <= 1/2: then errors are all of
+ * it. Bounds by rewards alone are the same for all. */
 static double lower_of(const nadir_problem *problem, const nadir_robust_settings *settings,
                        const nadir_evaluation *evaluation)
 {
@@ -174,8 +174,11 @@ static double lower_of(const nadir_problem *problem, const nadir_robust_settings
     const double wider = settings->width * fabs(problem->J - J) - gap;
     const double room = fmax(gap / 4, fmin(gap, wider / 2));
     const double seen = NADIR_ROOM_TIGHT * fabs(problem->J - J) + NADIR_ROOM_WIDE * gap;
+    const bool errors = evaluation->bound == NADIR_BOUND_SECOND_ORDER && evaluation->kappa <= 0.5;
     const bool exact = evaluation->bound == NADIR_BOUND_REWARDS || !isfinite(gap);
-    return exact ? lower : lower - fmin(room, seen) - (isfinite(problem->J_error) ? problem->J_error : 0);
+    return exact ? lower
+                 : lower - (errors ? room : fmin(room, seen)) -
+                       (isfinite(problem->J_error) ? problem->J_error : 0);
 }
 
 /* The nominal kernel lies in the set, too. */
