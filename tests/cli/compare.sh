@@ -97,6 +97,19 @@ expect_failure 2 "here 30002, and takes up to 30000" \
 expect_failure 2 "it takes up to 8000, and the model has 45003" \
     compare long.npz --policy uniform --radius 1e-6 --time 1 --methods slsqp
 
+# What is not proven is not called exact.
+run generate garnet garnet.npz --states 20 --actions 3 --branch 5 --seed 0 --quiet
+unproven="garnet.npz --policy optimal --radius 2 --norm 1 --domain simplex --time inf --samples 100"
+# shellcheck disable=SC2086
+run compare $unproven --plot unproven.svg
+expect_status 0
+[[ $out != *exact* ]] || complain "it is not proven"
+! grep -q exact unproven.svg || complain "nor is it in the picture"
+# shellcheck disable=SC2086
+run compare $unproven --json
+expect_json certified false
+expect_json exact_penalty null
+
 # A ball of one kernel: nothing to find, and no share of it.
 run compare model.npz --policy uniform --radius 0 --time 1 --methods auto,paper --plot nothing.png
 expect_status 0
