@@ -159,8 +159,8 @@ nadir_status nadir_multistart_again(nadir_context *context, const nadir_problem 
 
 /*
  * From further starts, for a problem that is not convex: from the worst kernels of larger balls, followed down to the
- * ball; from kernels that hold the chain in one state or on a cycle through it, for every state; and from the candidate with
- * one state more or less in which it holds the chain. The candidate becomes the worst result; *better says whether it
+ * ball; from kernels that enter the best states least; from kernels that hold the chain in one state or on a cycle through
+ * it, for every state; and from the candidate with one state more or less in which it holds the chain. The candidate becomes the worst result; *better says whether it
  * changed. The number of kernels evaluated has a limit: see multistart.c. One process.
  */
 nadir_status nadir_multistart_further(nadir_context *context, const nadir_problem *problem, double beta,

@@ -2,10 +2,10 @@
  * multistart.c: Frank-Wolfe from several starts; see frank_wolfe.h.
  *
  * Where several kernels are locally the worst, they differ in where they hold the chain: in one state, or in a set of a
- * few. Further starts therefore are the worst kernel of larger balls, followed down to the ball, and kernels that hold the chain
- * in each state in turn; then, from the candidate, those that hold it in one state more or less, as long as that finds
- * something. Most of them lead to kernels that are known, so they race: those that visit states as the candidate or a
- * better racer does drop out, and so do those near one of these from which the return falls towards it, and those whose gap
+ * few; or in how they keep it from states that are worth much. Further starts therefore are the worst kernel of larger
+ * balls, followed down to the ball, kernels that enter the best states least, and kernels that hold the chain in each state
+ * in turn; then, from the candidate, those that hold it in one state more or less, as long as that finds something. Most of
+ * them lead to kernels that are known, so they race: those that visit states as the candidate or a better racer does drop out, and so do those near one of these from which the return falls towards it, and those whose gap
  * does not reach as far as the candidate; in each round the others take more steps. One that falls below the candidate is
  * searched from to the end and replaces it.
  */
@@ -318,6 +318,38 @@ static void rank_states(int64_t states, const double *v, ranked *order)
     qsort(order, (size_t)states, sizeof *order, by_value);
 }
 
+/*
+ * Cuts: the linear steps at v of two levels, high in the states of the highest values and low in all others, and d of the
+ * nominal kernel, 0 in those states: the kernel that enters them least, for every number of them. Values make rows lead to
+ * the lowest one, which takes more of the ball than to lead elsewhere.
+ */
+static nadir_status enter_cuts(multistart *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_problem *problem = self->problem;
+    const int64_t states = problem->states;
+    ranked *order = NULL;
+    double *v = NULL;
+    NADIR_NEW(self->context, order, states);
+    NADIR_NEW(self->context, v, 2 * states);
+    double *d = v + states;
+    rank_states(states, problem->v, order);
+    for (int64_t s = 0; s < states; s++) {
+        v[s] = order[0].value;
+        d[s] = problem->d[s];
+    }
+    self->idle = 0;
+    for (int64_t i = states - 1; i > 0 && !is_over(self); i--) {
+        v[order[i].state] = order[states - 1].value;
+        d[order[i].state] = 0;
+        NADIR_CHECK(enter(self, v, d));
+    }
+cleanup:
+    nadir_release(self->context, order);
+    nadir_release(self->context, v);
+    return status;
+}
+
 /* Work space for the starts of one state. */
 typedef struct state_starts {
     nadir_kernel_solver solver; /* of the candidate when these starts began */
@@ -374,6 +406,7 @@ static nadir_status enter_states(multistart *self)
     for (int64_t s = 0; s < states; s++) {
         work.opposite[s] = 1;
     }
+    self->idle = 0;
     for (int64_t i = 0; i < states && !is_over(self); i++) {
         const int64_t t = order[i].state;
         work.unit[t] = 1;
@@ -500,6 +533,7 @@ nadir_status nadir_multistart_further(nadir_context *context, const nadir_proble
     self.search->rough = problem->model->dense != NULL;
     self.search->vertices = true;
     NADIR_CHECK(enter_larger(&self));
+    NADIR_CHECK(enter_cuts(&self));
     NADIR_CHECK(changes ? enter_states(&self) : NADIR_OK);
     NADIR_CHECK(race(&self));
     self.limit = limit;

@@ -5,6 +5,7 @@
 #include "support/reference.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 nadir_model *test_generate(nadir_context *context, const char *kind, const nadir_generate_settings *settings)
 {
@@ -78,5 +79,50 @@ nadir_model *test_ragged_model(nadir_context *context, nadir_random *random, int
     free(starts);
     free(columns);
     free(values);
+    return model;
+}
+
+enum { SIDE = 4, CELLS = SIDE * SIDE, MOVES = 4 };
+static const char lake[] = "SFFFFHFHFFFHHFFG";
+
+/* The cell that a move leads to: left, down, right, up. */
+static int cell_after(int cell, int move)
+{
+    const int row = cell / SIDE + (move == 1 && cell / SIDE < SIDE - 1) - (move == 3 && cell / SIDE > 0);
+    const int column = cell % SIDE + (move == 2 && cell % SIDE < SIDE - 1) - (move == 0 && cell % SIDE > 0);
+    return row * SIDE + column;
+}
+
+nadir_model *test_lake(nadir_context *context, bool slippery, double discount)
+{
+    static double P[CELLS * MOVES * CELLS];
+    static double paid[CELLS * MOVES * CELLS];
+    int64_t state_rows[CELLS + 1];
+    double initial[CELLS] = {1};
+    nadir_model *model = NULL;
+    nadir_model_data data;
+    memset(P, 0, sizeof P);
+    memset(paid, 0, sizeof paid);
+    for (int cell = 0; cell <= CELLS; cell++) {
+        state_rows[cell] = (int64_t)MOVES * cell;
+    }
+    for (int row = 0; row < CELLS * MOVES; row++) {
+        const int cell = row / MOVES;
+        const bool ends = lake[cell] == 'H' || lake[cell] == 'G';
+        for (int side = -1; side <= 1; side++) {
+            const int to = ends ? cell : cell_after(cell, (row + side + MOVES) % MOVES);
+            P[row * CELLS + to] += slippery ? 1.0 / 3 : side == 0 ? 1 : 0;
+            paid[row * CELLS + to] = lake[to] == 'G' && !ends ? 1 : 0;
+        }
+    }
+    nadir_model_data_default(&data);
+    data.states = CELLS;
+    data.rows = (int64_t)CELLS * MOVES;
+    data.discount = discount;
+    data.state_rows = state_rows;
+    data.dense = P;
+    data.transition_rewards = paid;
+    data.initial = initial;
+    assert_ok(context, nadir_model_create(context, &data, &model));
     return model;
 }

@@ -13,57 +13,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { SIDE = 4, CELLS = SIDE * SIDE, MOVES = 4 };
-static const char lake[] = "SFFFFHFHFFFHHFFG";
-
-/* The cell that a move leads to: left, down, right, up. */
-static int cell_after(int cell, int move)
-{
-    const int row = cell / SIDE + (move == 1 && cell / SIDE < SIDE - 1) - (move == 3 && cell / SIDE > 0);
-    const int column = cell % SIDE + (move == 2 && cell % SIDE < SIDE - 1) - (move == 0 && cell % SIDE > 0);
-    return row * SIDE + column;
-}
-
-/* FrozenLake 4x4 of Gymnasium: slippery, moves go sideways with probability 2/3; holes and the goal hold for ever. */
-static nadir_model *make_lake(nadir_context *context, bool slippery, double discount)
-{
-    static double P[CELLS * MOVES * CELLS];
-    static double paid[CELLS * MOVES * CELLS];
-    int64_t state_rows[CELLS + 1];
-    double initial[CELLS] = {1};
-    nadir_model *model = NULL;
-    nadir_model_data data;
-    memset(P, 0, sizeof P);
-    memset(paid, 0, sizeof paid);
-    for (int cell = 0; cell <= CELLS; cell++) {
-        state_rows[cell] = (int64_t)MOVES * cell;
-    }
-    for (int row = 0; row < CELLS * MOVES; row++) {
-        const int cell = row / MOVES;
-        const bool ends = lake[cell] == 'H' || lake[cell] == 'G';
-        for (int side = -1; side <= 1; side++) {
-            const int to = ends ? cell : cell_after(cell, (row + side + MOVES) % MOVES);
-            P[row * CELLS + to] += slippery ? 1.0 / 3 : side == 0 ? 1 : 0;
-            paid[row * CELLS + to] = lake[to] == 'G' && !ends ? 1 : 0;
-        }
-    }
-    nadir_model_data_default(&data);
-    data.states = CELLS;
-    data.rows = (int64_t)CELLS * MOVES;
-    data.discount = discount;
-    data.state_rows = state_rows;
-    data.dense = P;
-    data.transition_rewards = paid;
-    data.initial = initial;
-    assert_ok(context, nadir_model_create(context, &data, &model));
-    return model;
-}
-
 static nadir_model *make_model(nadir_context *context, const char *kind, double discount)
 {
     const nadir_generate_settings shape = test_generate_settings();
-    return strcmp(kind, "lake") == 0        ? make_lake(context, true, discount)
-           : strcmp(kind, "even lake") == 0 ? make_lake(context, false, discount)
+    return strcmp(kind, "lake") == 0        ? test_lake(context, true, discount)
+           : strcmp(kind, "even lake") == 0 ? test_lake(context, false, discount)
                                             : test_generate(context, kind, &shape);
 }
 

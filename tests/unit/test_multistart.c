@@ -1,5 +1,5 @@
 /*
- * test_multistart.c: the search for the worst kernel where no proof succeeds, on garnets: known worse kernels are
+ * test_multistart.c: the search for the worst kernel where no proof succeeds, on garnets and small models: known worse kernels are
  * found; random starts and a path down from larger radii find nothing worse; many radii at once, the radius of a
  * return and `optimize` find what one evaluation finds; at p = 1 steps do not zigzag.
  */
@@ -14,29 +14,32 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SEED 24601
 
-/* A garnet with its optimal policy. */
+/* A garnet, or another model, with its optimal policy. */
 typedef struct garnet {
     nadir_model *model;
     nadir_policy *policy;
     nadir_solver *solver;
 } garnet;
 
+static garnet complete(nadir_context *context, nadir_model *model)
+{
+    nadir_policy *policy = test_optimal_policy(context, model);
+    return (garnet){model, policy, test_solver(context, model, policy)};
+}
+
 static garnet garnet_make(nadir_context *context, int64_t states, int64_t actions, uint64_t seed)
 {
     nadir_generate_settings shape;
-    garnet made;
     nadir_generate_settings_default(&shape);
     shape.states = states;
     shape.actions = actions;
     shape.branch = 5;
     shape.seed = seed;
-    made.model = test_generate(context, "garnet", &shape);
-    made.policy = test_optimal_policy(context, made.model);
-    made.solver = test_solver(context, made.model, made.policy);
-    return made;
+    return complete(context, test_generate(context, "garnet", &shape));
 }
 
 static void garnet_clear(garnet *made)
@@ -66,28 +69,48 @@ static void known_kernels_are_found(void **state)
     }
 }
 
-/* A kernel of the ball: some rows lead elsewhere, all changes shortened alike. To be freed. */
+/* Another row: all of it leads to one state, or none to one of its successors. nominal, entries: [states]. */
+static void random_row(nadir_random *random, int64_t states, bool all, const double *nominal, double *entries)
+{
+    const bool leaves = nadir_random_uniform(random) < 0.5;
+    int64_t chosen;
+    double others = 0;
+    do {
+        chosen = (int64_t)(nadir_random_uniform(random) * (double)states);
+    } while (!(nominal[chosen] > 0 || (all && !leaves)));
+    for (int64_t t = 0; t < states; t++) {
+        others += t != chosen && (all || nominal[t] > 0);
+    }
+    for (int64_t t = 0; t < states; t++) {
+        const double more = all || nominal[t] > 0 ? nominal[chosen] / others : 0;
+        entries[t] = !leaves || others == 0 ? t == chosen : t == chosen ? 0 : nominal[t] + more;
+    }
+}
+
+/* A kernel of the ball: some rows are others, all changes shortened alike. To be freed. */
 static nadir_kernel *random_kernel(nadir_context *context, const nadir_problem *problem, nadir_random *random)
 {
     nadir_model *model = problem->model;
     const int64_t n = model->states;
     const double p = problem->uncertainty->p;
+    const bool all = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
     const double share = pow(0.1, nadir_random_uniform(random)); /* of rows that change */
     double *entries = test_new(model->rows * n, sizeof *entries);
     double *nominal = test_new(model->rows * n, sizeof *nominal);
     double sum = 0;
     for (int64_t row = 0; row < model->rows; row++) {
         const nadir_row own = nadir_model_row(model, row);
-        const bool moves = nadir_random_uniform(random) < share;
-        const bool all = problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX;
-        const int64_t chosen = (int64_t)(nadir_random_uniform(random) * (double)(all ? n : own.count));
+        const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
         for (int64_t i = 0; i < own.count; i++) {
             nominal[row * n + nadir_row_column(&own, i)] = own.values[i];
         }
+        memcpy(entries + row * n, nominal + row * n, (size_t)n * sizeof *entries);
+        if (nadir_random_uniform(random) < share && scale > 0) {
+            random_row(random, n, all, nominal + row * n, entries + row * n);
+        }
         for (int64_t t = 0; t < n; t++) {
-            const bool there = t == (all ? chosen : nadir_row_column(&own, chosen));
-            entries[row * n + t] = moves ? there : nominal[row * n + t];
-            sum += pow(fabs(entries[row * n + t] - nominal[row * n + t]), p);
+            const double moved = fabs(entries[row * n + t] - nominal[row * n + t]);
+            sum += moved > 0 ? pow(moved / scale, p) : 0;
         }
     }
     const double radius = problem->uncertainty->radius * (1 - 1e-9);
@@ -163,6 +186,68 @@ static void attacks_find_nothing_worse(void **state)
         test_note("random seed %d, garnet %d, %s", SEED, (int)seed, test_ball_name(&ball));
         assert_that(found.robust_return <= least + 1e-6 * found.penalty, "%.12g, known %.12g",
                     found.robust_return, least);
+        nadir_setup_clear(context, &setup);
+        garnet_clear(&here);
+    }
+}
+
+/* The worst kernel of FrozenLake cuts the one edge into the goal and leads its probability evenly to all other states. */
+static void cuts_are_found(void **state)
+{
+    static const double radius = 0.344;
+    nadir_context *context = *state;
+    garnet here = complete(context, test_lake(context, true, 0.99));
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
+    const nadir_robust found = test_robust(context, here.solver, &ball, NULL, NULL);
+    nadir_setup setup = {0};
+    assert_ok(context, nadir_setup_make(context, here.solver, &ball, false, &setup));
+    double entries[64 * 16];
+    for (int i = 0; i < 64 * 16; i++) {
+        entries[i] = here.model->dense[i];
+    }
+    for (int row = 4 * 14; row < 4 * 15; row++) {
+        const bool taken = here.policy->probabilities[row] > 0;
+        const double cut = taken ? radius * (1 - 1e-9) / sqrt(1 + 1.0 / 15) : 0;
+        for (int t = 0; t < 16; t++) {
+            entries[row * 16 + t] += t == 15 ? -cut : cut / 15;
+        }
+    }
+    nadir_kernel *cut = test_entries_kernel(context, here.model, entries);
+    const double known = setup.problem.J - descend(context, &setup.problem, radius, cut, NULL);
+    assert_that(known >= 0.998 * found.nominal_return, "%.12g", known);
+    assert_that(found.penalty >= known * (1 - 1e-6), "%.12g, known %.12g", found.penalty, known);
+    nadir_kernel_free(cut);
+    nadir_setup_clear(context, &setup);
+    garnet_clear(&here);
+}
+
+static nadir_model *make_small(nadir_context *context, int number)
+{
+    static const char *const kinds[] = {"gridworld", "riverswim", "inventory"};
+    const nadir_generate_settings shape = test_generate_settings();
+    return number < 2 ? test_lake(context, true, number ? 0.99 : 0.95)
+                      : test_generate(context, kinds[number - 2], &shape);
+}
+
+/* Models in which few states are worth much. */
+static void attacks_on_small_models_find_nothing_worse(void **state)
+{
+    nadir_context *context = *state;
+    nadir_random random = test_random(SEED + 1);
+    for (int i = 0; i < 30; i++) {
+        const double radius = 0.2 + 0.4 * nadir_random_uniform(&random);
+        const nadir_ball ball =
+            test_ball(NADIR_SET_NONRECT, i % 2 ? NADIR_DOMAIN_SUPPORT : NADIR_DOMAIN_SIMPLEX,
+                      i / 2 % 3 ? 2 : 1, &radius, NULL);
+        garnet here = complete(context, make_small(context, i % 5));
+        nadir_setup setup = {0};
+        const nadir_robust found = test_robust(context, here.solver, &ball, NULL, NULL);
+        assert_ok(context, nadir_setup_make(context, here.solver, &ball, false, &setup));
+        const double penalty = setup.problem.J - attack(context, &setup.problem, &random,
+                                                        test_often(10)); /* with shaped rewards */
+        test_note("random seed %d, model %d, %s", SEED + 1, i % 5, test_ball_name(&ball));
+        assert_that(penalty <= found.penalty * (1 + 1e-6) + 1e-12, "%.12g, known %.12g", found.penalty,
+                    penalty);
         nadir_setup_clear(context, &setup);
         garnet_clear(&here);
     }
@@ -267,8 +352,12 @@ static void steps_do_not_zigzag(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test_with_context(known_kernels_are_found), test_with_context(attacks_find_nothing_worse),
-        test_with_context(many_radii_agree),        test_with_context(questions_agree),
+        test_with_context(known_kernels_are_found),
+        test_with_context(attacks_find_nothing_worse),
+        test_with_context(cuts_are_found),
+        test_with_context(attacks_on_small_models_find_nothing_worse),
+        test_with_context(many_radii_agree),
+        test_with_context(questions_agree),
         test_with_context(steps_do_not_zigzag),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
