@@ -2,9 +2,11 @@
  * bench_starts.c: what further starts of a search find and cost where no proof succeeds.
  *
  *     bench_starts [FIRST]
+ *     bench_starts small
  *
- * FIRST: the seed of the first garnet (default 730000; search/multistart.c was tuned on garnets below 500000).
- * One thread. 128 garnets for p = 2 and 60 for p = 1 of 20, 30 and 40 states, 3 actions, 5 successors, each with its
+ * FIRST: the seed of the first garnet (default 740000; search/multistart.c was tuned on garnets below 500000).
+ * small: FrozenLake 4x4 and the models that `nadir generate` makes by default, both domains, radii 0.2 to 0.6.
+ * One thread. Garnets: 128 for p = 2 and 60 for p = 1 of 20, 30 and 40 states, 3 actions, 5 successors, each with its
  * optimal and its uniform policy, domains and radii in turn. "Missed": 40 searches from random kernels, or a path down from 40
  * times the radius in 27 steps, end at a kernel that is worse than that of the evaluation by more than 1e-6 of the
  * penalty. Kernels: values and occupancies that searches solve for, those of proofs and polishing included; "without":
@@ -18,9 +20,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-enum { STARTS = 40, LEVELS = 27 };
+enum { STARTS = 40, LEVELS = 27, RADII = 26 };
 
 /* Counted by the linker's --wrap. */
 nadir_status __real_nadir_kernel_solver_set(nadir_context *context, nadir_kernel_solver *solver,
@@ -64,27 +67,99 @@ typedef struct question {
     nadir_setup setup;
 } question;
 
-static void make(nadir_context *context, int64_t seed, bool uniform, double p, question *made)
+/* Policy, ball and set-up of a model. */
+static void complete(nadir_context *context, bool uniform, nadir_domain domain, double p, question *made)
+{
+    nadir_optimum_result result = {.size = sizeof result};
+    bench_check(context, uniform ? nadir_policy_create_uniform(context, made->model, &made->policy)
+                                 : nadir_optimum(context, made->model, NULL, &made->policy, &result));
+    bench_check(context, nadir_solver_create(context, made->model, made->policy, NULL, &made->solver));
+    nadir_ball_default(&made->ball);
+    made->ball.domain = domain;
+    made->ball.norm = p;
+    made->ball.radius = &made->radius;
+    made->ball.radius_count = 1;
+    bench_check(context, nadir_setup_make(context, made->solver, &made->ball, false, &made->setup));
+}
+
+static void make_garnet(nadir_context *context, int64_t seed, bool uniform, double p, question *made)
 {
     static const double radii[2][5] = {{0.5, 1, 2, 4, 8}, {0.4, 0.8, 1.6, 3.2, 0}};
     nadir_generate_settings shape;
-    nadir_optimum_result result = {.size = sizeof result};
     nadir_generate_settings_default(&shape);
     shape.states = 20 + seed % 3 * 10;
     shape.actions = 3;
     shape.branch = 5;
     shape.seed = (uint64_t)seed;
     bench_check(context, nadir_model_generate(context, "garnet", &shape, &made->model));
-    bench_check(context, uniform ? nadir_policy_create_uniform(context, made->model, &made->policy)
-                                 : nadir_optimum(context, made->model, NULL, &made->policy, &result));
-    bench_check(context, nadir_solver_create(context, made->model, made->policy, NULL, &made->solver));
     made->radius = p == 1 ? radii[0][seed / 2 % 5] : radii[1][seed / 2 % 4];
-    nadir_ball_default(&made->ball);
-    made->ball.domain = seed % 2 ? NADIR_DOMAIN_SUPPORT : NADIR_DOMAIN_SIMPLEX;
-    made->ball.norm = p;
-    made->ball.radius = &made->radius;
-    made->ball.radius_count = 1;
-    bench_check(context, nadir_setup_make(context, made->solver, &made->ball, false, &made->setup));
+    complete(context, uniform, seed % 2 ? NADIR_DOMAIN_SUPPORT : NADIR_DOMAIN_SIMPLEX, p, made);
+}
+
+/* FrozenLake 4x4 of Gymnasium: slippery, moves go sideways with probability 2/3; holes and the goal hold for ever; 1 is
+ * paid on landing in the goal, the last state. */
+static nadir_model *make_lake(nadir_context *context, double discount)
+{
+    enum { SIDE = 4, CELLS = SIDE * SIDE, MOVES = 4 };
+    static const char lake[] = "SFFFFHFHFFFHHFFG";
+    static const int down[MOVES] = {0, 1, 0, -1};
+    static const int right[MOVES] = {-1, 0, 1, 0};
+    double *P = bench_new(2 * CELLS * MOVES * CELLS, sizeof *P);
+    double *paid = P + CELLS * MOVES * CELLS;
+    int64_t state_rows[CELLS + 1];
+    const double initial[CELLS] = {1};
+    nadir_model *model = NULL;
+    nadir_model_data data;
+    for (int cell = 0; cell <= CELLS; cell++) {
+        state_rows[cell] = (int64_t)MOVES * cell;
+    }
+    for (int row = 0; row < CELLS * MOVES; row++) {
+        const int cell = row / MOVES;
+        const bool ends = lake[cell] == 'H' || lake[cell] == 'G';
+        for (int side = -1; side <= 1; side++) {
+            const int move = (row + side + MOVES) % MOVES;
+            const int y = cell / SIDE + down[move];
+            const int x = cell % SIDE + right[move];
+            const bool stays = ends || y < 0 || y >= SIDE || x < 0 || x >= SIDE;
+            const int to = stays ? cell : y * SIDE + x;
+            P[row * CELLS + to] += 1.0 / 3;
+            paid[row * CELLS + to] = lake[to] == 'G' && !ends ? 1 : 0;
+        }
+    }
+    nadir_model_data_default(&data);
+    data.states = CELLS;
+    data.rows = (int64_t)CELLS * MOVES;
+    data.discount = discount;
+    data.state_rows = state_rows;
+    data.dense = P;
+    data.transition_rewards = paid;
+    data.initial = initial;
+    bench_check(context, nadir_model_create(context, &data, &model));
+    free(P);
+    return model;
+}
+
+static const struct small_model {
+    const char *name, *kind;
+    double discount; /* of lakes */
+} small_models[] = {{"FrozenLake, 0.95", "lake", 0.95}, {"FrozenLake, 0.99", "lake", 0.99},
+                    {"riverswim", "riverswim", 0},      {"machine", "machine", 0},
+                    {"gridworld", "gridworld", 0},      {"forest", "forest", 0},
+                    {"inventory", "inventory", 0}};
+
+/* Policies, domains and radii in turn. */
+static void make_small(nadir_context *context, const struct small_model *given, int number, double p,
+                       question *made)
+{
+    nadir_generate_settings shape;
+    nadir_generate_settings_default(&shape);
+    if (strcmp(given->kind, "lake") == 0) {
+        made->model = make_lake(context, given->discount);
+    } else {
+        bench_check(context, nadir_model_generate(context, given->kind, &shape, &made->model));
+    }
+    made->radius = 0.2 + 0.4 * (number / 4) / (RADII - 1);
+    complete(context, number % 2, number / 2 % 2 ? NADIR_DOMAIN_SUPPORT : NADIR_DOMAIN_SIMPLEX, p, made);
 }
 
 static void clear(nadir_context *context, question *made)
@@ -95,7 +170,25 @@ static void clear(nadir_context *context, question *made)
     nadir_model_free(made->model);
 }
 
-/* A kernel of the ball: some rows lead elsewhere, all changes shortened alike. To be freed. */
+/* Another row: all of it leads to one state, or none to one of its successors. nominal, entries: [states]. */
+static void random_row(nadir_random *random, int64_t states, bool all, const double *nominal, double *entries)
+{
+    const bool leaves = nadir_random_uniform(random) < 0.5;
+    int64_t chosen;
+    double others = 0;
+    do {
+        chosen = (int64_t)(nadir_random_uniform(random) * (double)states);
+    } while (!(nominal[chosen] > 0 || (all && !leaves)));
+    for (int64_t t = 0; t < states; t++) {
+        others += t != chosen && (all || nominal[t] > 0);
+    }
+    for (int64_t t = 0; t < states; t++) {
+        const double more = all || nominal[t] > 0 ? nominal[chosen] / others : 0;
+        entries[t] = !leaves || others == 0 ? t == chosen : t == chosen ? 0 : nominal[t] + more;
+    }
+}
+
+/* A kernel of the ball: some rows are others, all changes shortened alike. To be freed. */
 static nadir_kernel *random_kernel(nadir_context *context, const nadir_problem *problem, nadir_random *random)
 {
     nadir_model *model = problem->model;
@@ -111,15 +204,17 @@ static nadir_kernel *random_kernel(nadir_context *context, const nadir_problem *
     double sum = 0;
     for (int64_t row = 0; row < model->rows; row++) {
         const nadir_row own = nadir_model_row(model, row);
-        const bool moves = nadir_random_uniform(random) < share;
-        const int64_t chosen = (int64_t)(nadir_random_uniform(random) * (double)(all ? n : own.count));
+        const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
         for (int64_t i = 0; i < own.count; i++) {
             nominal[row * n + nadir_row_column(&own, i)] = own.values[i];
         }
+        memcpy(entries + row * n, nominal + row * n, (size_t)n * sizeof *entries);
+        if (nadir_random_uniform(random) < share && scale > 0) {
+            random_row(random, n, all, nominal + row * n, entries + row * n);
+        }
         for (int64_t t = 0; t < n; t++) {
-            const bool there = t == (all ? chosen : nadir_row_column(&own, chosen));
-            entries[row * n + t] = moves ? there : nominal[row * n + t];
-            sum += pow(fabs(entries[row * n + t] - nominal[row * n + t]), p);
+            const double moved = fabs(entries[row * n + t] - nominal[row * n + t]);
+            sum += moved > 0 ? pow(moved / scale, p) : 0;
             columns[row * n + t] = (int32_t)t;
         }
         rows[row] = row;
@@ -199,41 +294,77 @@ static nadir_robust evaluate(nadir_context *context, const question *asked, bool
     return found;
 }
 
-static void measure(nadir_context *context, double p, int64_t first, int64_t garnets)
+typedef struct tally {
+    int asked, certified, missed;
+    double furthest;
+    work plain, whole;
+} tally;
+
+/* One question, which is cleared. */
+static void ask(nadir_context *context, question *asked, tally *sum)
 {
-    const double count = 2 * (double)garnets;
-    int64_t missed = 0;
-    int64_t certified = 0;
-    work plain = {0};
-    work whole = {0};
-    double furthest = 0;
+    const nadir_problem *problem = &asked->setup.problem;
+    (void)evaluate(context, asked, true, &sum->plain);
+    const nadir_robust found = evaluate(context, asked, false, &sum->whole);
+    const double least = attack(context, problem, 900000 + (uint64_t)sum->asked);
+    const double penalty = problem->J - least; /* rewards on landing shift both returns */
+    const double past = (penalty - found.penalty) / fmax(found.penalty, penalty);
+    sum->asked++;
+    sum->certified += found.certified;
+    sum->missed += past > 1e-6;
+    sum->furthest = fmax(sum->furthest, past);
+    clear(context, asked);
+}
+
+static void print(const char *name, double p, const tally *sum)
+{
+    const double count = (double)sum->asked;
+    printf("| %s | %g | %d | %d | %d | %.1e | %.1f | %.1f | %.2f |\n", name, p, sum->asked, sum->certified,
+           sum->missed, sum->furthest, (double)sum->plain.kernels / count, (double)sum->whole.kernels / count,
+           sum->whole.seconds / sum->plain.seconds);
+    (void)fflush(stdout);
+}
+
+static void measure_garnets(nadir_context *context, double p, int64_t first, int64_t garnets)
+{
+    tally sum = {0};
     for (int64_t i = 0; i < 2 * garnets; i++) {
         question asked = {0};
-        make(context, first + i / 2, i % 2, p, &asked);
-        (void)evaluate(context, &asked, true, &plain);
-        const nadir_robust found = evaluate(context, &asked, false, &whole);
-        certified += found.certified;
-        const double least = attack(context, &asked.setup.problem, 900000 + (uint64_t)i);
-        const double past = (found.robust_return - least) / fmax(found.penalty, found.nominal_return - least);
-        missed += past > 1e-6;
-        furthest = fmax(furthest, past);
-        clear(context, &asked);
+        make_garnet(context, first + i / 2, i % 2, p, &asked);
+        ask(context, &asked, &sum);
     }
-    printf("| %g | %d | %d | %d | %.1e | %.1f | %.1f | %.2f |\n", p, (int)count, (int)certified, (int)missed,
-           furthest, (double)plain.kernels / count, (double)whole.kernels / count,
-           whole.seconds / plain.seconds);
+    print("garnets", p, &sum);
+}
+
+static void measure_small(nadir_context *context, double p)
+{
+    for (size_t i = 0; i < sizeof small_models / sizeof *small_models; i++) {
+        tally sum = {0};
+        for (int number = 0; number < 4 * RADII; number++) {
+            question asked = {0};
+            make_small(context, &small_models[i], number, p, &asked);
+            ask(context, &asked, &sum);
+        }
+        print(small_models[i].name, p, &sum);
+    }
 }
 
 int main(int count, char **arguments)
 {
-    const int64_t first = count > 1 ? strtoll(arguments[1], NULL, 10) : 730000;
+    const bool small = count > 1 && strcmp(arguments[1], "small") == 0;
+    const int64_t first = count > 1 && !small ? strtoll(arguments[1], NULL, 10) : 740000;
     nadir_context *context = bench_context(1);
     printf("## Further starts\n\n");
-    printf("| p | problems | certified | missed | by at most, of the penalty | kernels without | "
+    printf("| models | p | problems | certified | missed | by at most, of the penalty | kernels without | "
            "kernels | time / without |\n"
-           "|---:|---:|---:|---:|---:|---:|---:|---:|\n");
-    measure(context, 2, first, 128);
-    measure(context, 1, first, 60);
+           "|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+    if (small) {
+        measure_small(context, 2);
+        measure_small(context, 1);
+    } else {
+        measure_garnets(context, 2, first, 128);
+        measure_garnets(context, 1, first, 60);
+    }
     nadir_context_free(context);
     return 0;
 }
