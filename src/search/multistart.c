@@ -265,7 +265,7 @@ static nadir_status enter(multistart *self, const double *v, const double *d)
     return take_in(self, &racer);
 }
 
-/* The worst kernel of a larger ball, followed down to the ball. */
+/* The worst kernel of a larger ball, followed down to the ball, at p = 1 also between vertices: else the path is lost. */
 static nadir_status enter_larger(multistart *self)
 {
     nadir_status status = NADIR_OK;
@@ -531,8 +531,8 @@ nadir_status nadir_multistart_further(nadir_context *context, const nadir_proble
                        .room = small ? RACERS : FEW_RACERS};
     NADIR_CHECK(nadir_frank_wolfe_create(context, problem, &self.search));
     self.search->rough = problem->model->dense != NULL;
-    self.search->vertices = true;
     NADIR_CHECK(enter_larger(&self));
+    self.search->vertices = true;
     NADIR_CHECK(enter_cuts(&self));
     NADIR_CHECK(changes ? enter_states(&self) : NADIR_OK);
     NADIR_CHECK(race(&self));
