@@ -62,6 +62,16 @@ static void warn(cli_run *run, const nadir_model_facts *facts)
     }
 }
 
+/* Transitions whose probability is an interval. */
+static int64_t count_intervals(const nadir_model_data *view)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; view->lower != NULL && i < view->nonzeros; i++) {
+        count += view->lower[i] < view->upper[i];
+    }
+    return count;
+}
+
 static void print_json(const cli_run *run, const nadir_model *model, const info_facts *info)
 {
     const nadir_model_facts *facts = &info->facts;
@@ -93,6 +103,7 @@ static void print_json(const cli_run *run, const nadir_model *model, const info_
     cli_json_text(&json, "promise",
                   view.promise != NADIR_BALL_UNSAID ? nadir_ball_promise_name(view.promise) : NULL);
     cli_json_double(&json, "confidence", view.confidence);
+    cli_json_integer(&json, "intervals", count_intervals(&view));
     cli_json_integer(&json, "terminal_states", facts->terminal_states);
     cli_json_integer(&json, "absorbing_states", facts->absorbing_states);
     cli_json_integer(&json, "unreachable_states", facts->unreachable_states);
@@ -188,7 +199,11 @@ static void print_text(const cli_run *run, const nadir_model *model, const info_
     if (run->engine == NULL) {
         print_names(model, &view);
     }
-    printf("  transitions    %" PRId64 " (density %.3g)\n", facts->nonzeros, facts->density);
+    printf("  transitions    %" PRId64 " (density %.3g)", facts->nonzeros, facts->density);
+    if (view.lower != NULL) {
+        printf(", %" PRId64 " with an interval", count_intervals(&view));
+    }
+    printf("\n");
     if (isnan(facts->reward_min)) {
         printf("  rewards        none\n");
     } else {

@@ -172,7 +172,8 @@ typedef enum nadir_domain {
     NADIR_DOMAIN_UNSAID = 0,
     NADIR_DOMAIN_SIMPLEX, /* P >= 0 */
     NADIR_DOMAIN_SUPPORT, /* P >= 0, and no successor that the nominal kernel does not have */
-    NADIR_DOMAIN_FREE     /* rows sum to one, entries of any sign: the set as the paper defines it */
+    NADIR_DOMAIN_FREE,    /* rows sum to one, entries of any sign: the set as the paper defines it */
+    NADIR_DOMAIN_BOX      /* the intervals of the model, l <= P <= u */
 } nadir_domain;
 
 /*
@@ -195,7 +196,7 @@ typedef enum nadir_ball_promise {
     NADIR_BALL_OF_RETURN /* its worst return is the guarantee of one policy; it does not hold the true kernel */
 } nadir_ball_promise;
 
-/* The names used in files and options: "nonrect", "s", "sa"; "simplex", "support", "free"; "" if unsaid. */
+/* The names used in files and options: "nonrect", "s", "sa"; "simplex", "support", "free", "box"; "" if unsaid. */
 NADIR_API const char *nadir_set_name(nadir_set set);
 NADIR_API const char *nadir_domain_name(nadir_domain domain);
 /* "kernel", "return"; "" if unsaid. */
@@ -242,6 +243,10 @@ typedef struct nadir_model_data {
     double confidence;          /* of the promise; NaN: unsaid */
     /* [rows] of a fitted model: successors of at most this probability were never observed; NULL: unsaid */
     const double *unobserved;
+    /* The box, l <= P <= u: as probabilities or dense, both or neither. Successors of u = 0 are none. The nominal
+       kernel lies in it; a row of NaN becomes the point of its box nearest to the middle that sums to one. Output:
+       NULL, or [nonzeros] */
+    const double *lower, *upper;
 } nadir_model_data;
 
 NADIR_API void nadir_model_data_fill(nadir_model_data *data, size_t size);

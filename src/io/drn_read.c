@@ -3,7 +3,8 @@
  *
  *     // comment                    on a line of its own
  *     @type: MDP                    or DTMC: one action in each state
- *     @value_type: double           or rational: quotients such as 1/3; may be missing
+ *     @value_type: double           or rational: quotients such as 1/3; may be missing. double-interval,
+ *                                   rational-interval: probabilities as intervals, [0.1, 0.3]
  *     @parameters                   sections whose value is on the next line; this one is empty here
  *
  *     @reward_models
@@ -15,7 +16,7 @@
  *     @model
  *     state 0 [0, 1.5] init         rewards, one of each model, if any; labels, perhaps quoted
  *         action left [1, 0]        rewards as before
- *             0 : 0.5               successor : probability
+ *             0 : 0.5               successor : probability, or its interval
  *             1 : 0.5
  *     state 1                       without actions: terminal
  *
@@ -88,11 +89,13 @@ static nadir_status read_value_type(drn_reader *reader, nadir_cursor value)
 {
     nadir_cursor type;
     if (!nadir_cursor_take_word(&value, "", &type) ||
-        (!nadir_cursor_equals(type, "double") && !nadir_cursor_equals(type, "rational"))) {
-        return nadir_text_fail(&reader->text,
-                               "values of type %.*s; only double and rational can be read, no intervals and "
-                               "no parameters",
-                               NADIR_WORD(type));
+        (!nadir_cursor_equals(type, "double") && !nadir_cursor_equals(type, "rational") &&
+         !nadir_cursor_equals(type, "double-interval") && !nadir_cursor_equals(type, "rational-interval"))) {
+        return nadir_text_fail(
+            &reader->text,
+            "values of type %.*s; only double and rational can be read, their intervals, and "
+            "no parameters",
+            NADIR_WORD(type));
     }
     return NADIR_OK;
 }
@@ -405,11 +408,14 @@ static nadir_status read_transition(drn_reader *reader, nadir_cursor line)
     const nadir_cursor start = line;
     int64_t successor;
     double probability;
-    if (!nadir_cursor_take_integer(&line, &successor) || !nadir_cursor_take_char(&line, ':') ||
-        !nadir_cursor_take_ratio(&line, &probability) || nadir_cursor_skip_blanks(&line)) {
-        const bool interval = nadir_cursor_skip_blanks(&line) && *line.at == '[';
-        return nadir_text_fail(&reader->text, "found %.*s; expected `successor : probability`%s",
-                               NADIR_WORD(start), interval ? "; intervals cannot be read" : "");
+    double upper;
+    bool found = nadir_cursor_take_integer(&line, &successor) && nadir_cursor_take_char(&line, ':');
+    const bool interval = found && nadir_cursor_take_interval(&line, &probability, &upper);
+    found = found && (interval || nadir_cursor_take_ratio(&line, &probability));
+    if (!found || nadir_cursor_skip_blanks(&line)) {
+        return nadir_text_fail(
+            &reader->text, "found %.*s; expected `successor : probability` or `successor : [lower, upper]`",
+            NADIR_WORD(start));
     }
     if (reader->state < 0) {
         return nadir_text_fail(&reader->text, "a transition before the first state");
@@ -424,6 +430,11 @@ static nadir_status read_transition(drn_reader *reader, nadir_cursor line)
         NADIR_TRY(start_action(reader, (nadir_cursor){zero, zero + 1}));
     }
     reader->transitions++;
+    if (interval) {
+        return nadir_builder_add_interval(&reader->builder, reader->state, reader->choice, successor,
+                                          probability, upper, reader->state_reward + reader->action_reward,
+                                          reader->text.line);
+    }
     return nadir_builder_add(&reader->builder, reader->state, reader->choice, successor, probability,
                              reader->state_reward + reader->action_reward, reader->text.line);
 }
@@ -508,7 +519,7 @@ const nadir_format nadir_format_drn = {
     .endings = " .drn ",
     .title = "Storm DRN",
     .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_INITIAL | NADIR_HOLDS_ACTION_NAMES |
-             NADIR_HOLDS_ACTION_NUMBERS | NADIR_HOLDS_RAGGED | NADIR_HOLDS_TERMINAL,
+             NADIR_HOLDS_ACTION_NUMBERS | NADIR_HOLDS_RAGGED | NADIR_HOLDS_TERMINAL | NADIR_HOLDS_BOX,
     .takes = NADIR_TAKES_REWARD_MODEL,
     .recognises = recognises,
     .read = read_model,

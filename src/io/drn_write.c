@@ -3,7 +3,8 @@
  *
  * The rewards of rows are those of actions, in one model named "reward". A state has the label init where the
  * initial distribution, uniform over some states, is positive. Terminal states have no action. There is no
- * @value_type: double is what readers take without it, and older ones do not know it.
+ * @value_type: double is what readers take without it, and older ones do not know it; but a model with a box has
+ * intervals.
  */
 #include "core/file.h"
 #include "io/format.h"
@@ -26,11 +27,12 @@ static void write_header(drn_writer *writer)
                        ? 0
                        : model->state_rows[state + 1] - model->state_rows[state];
     }
-    nadir_output_format(
-        &writer->output,
-        "// Written by nadir\n@type: MDP\n@parameters\n\n@reward_models\n%s\n@nr_states\n%lld\n@nr_choices\n"
-        "%lld\n@model\n",
-        model->rewards != NULL ? "reward" : "", (long long)model->states, (long long)choices);
+    nadir_output_format(&writer->output,
+                        "// Written by nadir\n@type: "
+                        "MDP\n%s@parameters\n\n@reward_models\n%s\n@nr_states\n%lld\n@nr_choices\n"
+                        "%lld\n@model\n",
+                        model->lower != NULL ? "@value_type: double-interval\n" : "",
+                        model->rewards != NULL ? "reward" : "", (long long)model->states, (long long)choices);
 }
 
 static void write_row(drn_writer *writer, int64_t state, int64_t row)
@@ -56,7 +58,7 @@ static void write_row(drn_writer *writer, int64_t state, int64_t row)
             nadir_output_text(output, "\t\t");
             nadir_output_integer(output, nadir_row_column(&entries, i));
             nadir_output_text(output, " : ");
-            nadir_output_double(output, entries.values[i]);
+            nadir_probability_write(output, model, row, &entries, i, ", ");
             nadir_output_text(output, "\n");
         }
     }

@@ -9,6 +9,7 @@
 #define NADIR_IO_FORMAT_H
 
 #include "core/context.h"
+#include "core/file.h"
 #include "fit/data.h"
 #include "model/model.h"
 
@@ -26,6 +27,8 @@ enum {
     NADIR_HOLDS_TERMINAL = 1 << 9,       /* states without actions: their scale 0 is then not lost */
     NADIR_HOLDS_ACTION_NAMES = 1 << 10,
     NADIR_HOLDS_ZERO_REWARDS = 1 << 11, /* rewards of successors of probability 0 */
+    NADIR_HOLDS_BOX = 1 << 12,          /* intervals of probabilities */
+    NADIR_HOLDS_NOMINAL = 1 << 13,      /* and a nominal kernel other than the middle of these */
     NADIR_HOLDS_NAMES = NADIR_HOLDS_STATE_NAMES | NADIR_HOLDS_ACTION_NAMES
 };
 
@@ -76,6 +79,10 @@ extern const nadir_format nadir_format_drn;
 extern const nadir_format nadir_format_cassandra;
 extern const nadir_format nadir_format_petsc;
 extern const nadir_format nadir_format_umb;
+
+/* Entry i of a row: its probability, or its interval in a model with a box. */
+void nadir_probability_write(nadir_output *output, const nadir_model *model, int64_t row,
+                             const nadir_row *entries, int64_t i, const char *comma);
 
 /* As many actions as every state has; 0: they differ. */
 int64_t nadir_model_common_actions(const nadir_model *model);

@@ -36,10 +36,12 @@
     X(RADIUS, "radius")             /* one number, (S), (rows) or (S, A) */                                  \
     X(NORM, "norm")                 /* one number */                                                         \
     X(SET, "set")                   /* "nonrect", "s" or "sa" */                                             \
-    X(DOMAIN, "domain")             /* "simplex", "support" or "free" */                                     \
+    X(DOMAIN, "domain")             /* "simplex", "support", "free" or "box" */                              \
     X(PROMISE, "promise")           /* "kernel" or "return" */                                               \
     X(CONFIDENCE, "confidence")     /* one number */                                                         \
     X(UNOBSERVED, "unobserved")     /* as scales */                                                          \
+    X(P_LOWER, "P_lower")           /* as P, or (N) as P_data */                                             \
+    X(P_UPPER, "P_upper")           /* the same */                                                           \
     X(STATE_NAMES, "state_names")   /* (S) text */                                                           \
     X(ACTION_NAMES, "action_names") /* text, by action number */
 
@@ -120,7 +122,7 @@ nadir_status nadir_npz_names(nadir_npz *npz, nadir_npz_which which, nadir_names 
 nadir_status nadir_npz_one_name(nadir_npz *npz, nadir_npz_which which, nadir_names *into);
 /* An array of one number; where there is none, *into is left alone. */
 nadir_status nadir_npz_number(nadir_npz *npz, nadir_npz_which which, double *into);
-/* An array of one word out of words[1 .. count - 1], at most three; *found is its place, 0 where there is
+/* An array of one word out of words[1 .. count - 1], at most four; *found is its place, 0 where there is
  * none. */
 nadir_status nadir_npz_word(nadir_npz *npz, nadir_npz_which which, int count, const char *const *words,
                             int *found);

@@ -487,9 +487,10 @@ nadir_status nadir_npz_word(nadir_npz *npz, nadir_npz_which which, int count, co
     }
     if (*found == count) {
         status =
-            nadir_fail(npz->context, NADIR_ERROR_FORMAT, "%s: array %s is \"%.40s\"; expected %s%s%s%s%s",
+            nadir_fail(npz->context, NADIR_ERROR_FORMAT, "%s: array %s is \"%.40s\"; expected %s%s%s%s%s%s%s",
                        npz->path, nadir_npz_name(which), word, words[1], count > 2 ? ", " : "",
-                       count > 2 ? words[2] : "", count > 3 ? ", " : "", count > 3 ? words[3] : "");
+                       count > 2 ? words[2] : "", count > 3 ? ", " : "", count > 3 ? words[3] : "",
+                       count > 4 ? ", " : "", count > 4 ? words[4] : "");
     }
 cleanup:
     nadir_names_clear(npz->context->memory, &names);
@@ -499,15 +500,17 @@ cleanup:
 nadir_status nadir_npz_set_and_domain(nadir_npz *npz, nadir_set *set, nadir_domain *domain)
 {
     const char *sets[4];
-    const char *domains[4];
+    const char *domains[5];
     int found;
     for (int i = 0; i < 4; i++) {
         sets[i] = nadir_set_name((nadir_set)i);
+    }
+    for (int i = 0; i < 5; i++) {
         domains[i] = nadir_domain_name((nadir_domain)i);
     }
     NADIR_TRY(nadir_npz_word(npz, NADIR_NPZ_SET, 4, sets, &found));
     *set = (nadir_set)found;
-    NADIR_TRY(nadir_npz_word(npz, NADIR_NPZ_DOMAIN, 4, domains, &found));
+    NADIR_TRY(nadir_npz_word(npz, NADIR_NPZ_DOMAIN, 5, domains, &found));
     *domain = (nadir_domain)found;
     return NADIR_OK;
 }

@@ -8,7 +8,8 @@
  * Row s * A + a belongs to state s and action a, unless `row_state` gives the state of each row (ragged
  * models) and `row_action` the number of its action. The number of states comes from `P_shape`, `states`,
  * `row_state`, `mu`, a two-dimensional `R`, `scales` or `radius`, or, with a notice, from the largest
- * successor. All other arrays are optional; npz.h lists them.
+ * successor. All other arrays are optional; npz.h lists them. P_lower and P_upper are a box; rows of the kernel
+ * that are NaN then are the point of the box nearest to its middle.
  *
  * Written are P (S, A, S) for dense models with actions 0 .. A - 1 in every state, else CSR rows with
  * P_shape, and with row_state and row_action where they are needed.
@@ -472,6 +473,40 @@ cleanup:
     return status;
 }
 
+/* One array of bounds, of the shape of the kernel. */
+static nadir_status read_bound(reader *self, nadir_npz_which which, double **into)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_npz_which kernel = self->dense ? NADIR_NPZ_P : self->data;
+    const nadir_npy_header *header = header_of(self, which);
+    if (!has(self, which)) {
+        return nadir_fail(self->context, NADIR_ERROR_FORMAT,
+                          "%s: array %s is missing; a box is P_lower and P_upper", self->npz.path,
+                          nadir_npz_name(which));
+    }
+    if (header->dimensions != header_of(self, kernel)->dimensions ||
+        memcmp(header->shape, header_of(self, kernel)->shape, sizeof header->shape) != 0) {
+        return nadir_npz_shape_fail(&self->npz, which, "that of %s", nadir_npz_name(kernel));
+    }
+    if (self->dense) {
+        return read_dense(self, which, into);
+    }
+    const nadir_npy_slice slice = {0, self->first_transition, self->model->row_starts[self->model->rows]};
+    NADIR_NEW(self->context, *into, slice.count);
+    NADIR_CHECK(nadir_npz_doubles(&self->npz, which, &slice, NULL, *into));
+cleanup:
+    return status;
+}
+
+static nadir_status read_box(reader *self)
+{
+    if (has(self, NADIR_NPZ_P_LOWER) || has(self, NADIR_NPZ_P_UPPER)) {
+        NADIR_TRY(read_bound(self, NADIR_NPZ_P_LOWER, &self->model->lower));
+        NADIR_TRY(read_bound(self, NADIR_NPZ_P_UPPER, &self->model->upper));
+    }
+    return NADIR_OK;
+}
+
 static nadir_status read_ball(reader *self)
 {
     static const char *const promises[] = {"", "kernel", "return"};
@@ -548,6 +583,7 @@ static nadir_status read_model(nadir_context *context, const char *path, const n
     NADIR_CHECK(nadir_model_start(context, &self.model));
     NADIR_CHECK(read_kernel(&self));
     NADIR_CHECK(read_rewards(&self));
+    NADIR_CHECK(read_box(&self));
     NADIR_CHECK(read_ball(&self));
     NADIR_CHECK(read_numbers(&self));
     if (!spread) {
@@ -579,7 +615,8 @@ const nadir_format nadir_format_npz = {
     .title = "NumPy archive",
     .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_TRANSITION_REWARDS | NADIR_HOLDS_ZERO_REWARDS |
              NADIR_HOLDS_DISCOUNT | NADIR_HOLDS_INITIAL | NADIR_HOLDS_SCALES | NADIR_HOLDS_NAMES |
-             NADIR_HOLDS_ACTION_NUMBERS | NADIR_HOLDS_RAGGED | NADIR_HOLDS_BALL | NADIR_HOLDS_TERMINAL,
+             NADIR_HOLDS_ACTION_NUMBERS | NADIR_HOLDS_RAGGED | NADIR_HOLDS_BALL | NADIR_HOLDS_TERMINAL |
+             NADIR_HOLDS_BOX | NADIR_HOLDS_NOMINAL,
     .takes = NADIR_TAKES_LAYOUT | NADIR_TAKES_COMPRESS,
     .recognises = recognises,
     .read = read_model,

@@ -348,6 +348,12 @@ static nadir_status add_csr(writer *self)
         NADIR_TRY(nadir_npz_add(&self->output, NADIR_NPZ_R, "f8", 1, &count, rows->transition_rewards,
                                 sizeof(double)));
     }
+    if (model->lower != NULL) {
+        NADIR_TRY(
+            nadir_npz_add(&self->output, NADIR_NPZ_P_LOWER, "f8", 1, &count, model->lower, sizeof(double)));
+        NADIR_TRY(
+            nadir_npz_add(&self->output, NADIR_NPZ_P_UPPER, "f8", 1, &count, model->upper, sizeof(double)));
+    }
     return NADIR_OK;
 }
 

@@ -7,8 +7,8 @@
  *     state choice successor probability [action]       of a Markov decision process
  *     state successor probability [action]              of a Markov chain: an MDP with one action
  *
- * all numbers from 0, probabilities as decimals or quotients (1/3), in any order. Lines that begin with # are
- * comments; newer PRISM names the type of model in the first, "# Transitions (MDP)". Rewards and labels are
+ * all numbers from 0, probabilities as decimals, quotients (1/3) or intervals of both ([0.1,0.2]), in any order.
+ * Lines that begin with # are comments; newer PRISM names the type of model in the first, "# Transitions (MDP)". Rewards and labels are
  * in companion files. A state without choices is terminal.
  */
 
@@ -434,7 +434,8 @@ typedef struct tra_reader {
 
 static bool is_supported(nadir_cursor type)
 {
-    return nadir_cursor_equals_nocase(type, "mdp") || nadir_cursor_equals_nocase(type, "dtmc");
+    return nadir_cursor_equals_nocase(type, "mdp") || nadir_cursor_equals_nocase(type, "dtmc") ||
+           nadir_cursor_equals_nocase(type, "imdp") || nadir_cursor_equals_nocase(type, "idtmc");
 }
 
 static nadir_status fail_type(nadir_text *text, nadir_cursor type)
@@ -516,7 +517,7 @@ static nadir_status read_header(tra_reader *reader)
         return check_header(reader);
     }
     if (is_supported(word) && !nadir_cursor_skip_blanks(&rest)) {
-        reader->chain = nadir_cursor_equals_nocase(word, "dtmc");
+        reader->chain = nadir_cursor_equals_nocase(word, "dtmc") || nadir_cursor_equals_nocase(word, "idtmc");
         return NADIR_OK;
     }
     const char first = *word.at;
@@ -538,8 +539,6 @@ static nadir_status fail_line(tra_reader *reader, nadir_cursor line)
     const char *hint = "";
     if (memchr(line.at, ':', length) != NULL) {
         hint = "; this is PRISM's row form: export one transition a line instead";
-    } else if (memchr(line.at, '[', length) != NULL) {
-        hint = "; intervals of probabilities cannot be read";
     }
     return nadir_text_fail(
         &reader->text, "found %.*s; expected `%s`%s", NADIR_WORD(line),
@@ -552,12 +551,14 @@ static nadir_status read_transition(tra_reader *reader, nadir_cursor line)
     int64_t choice = 0;
     int64_t successor;
     double probability;
+    double upper;
     nadir_cursor rest = line;
     nadir_cursor label;
-    const bool found = nadir_cursor_take_integer(&rest, &state) &&
-                       (reader->chain || nadir_cursor_take_integer(&rest, &choice)) &&
-                       nadir_cursor_take_integer(&rest, &successor) &&
-                       nadir_cursor_take_ratio(&rest, &probability);
+    bool found = nadir_cursor_take_integer(&rest, &state) &&
+                 (reader->chain || nadir_cursor_take_integer(&rest, &choice)) &&
+                 nadir_cursor_take_integer(&rest, &successor);
+    const bool interval = found && nadir_cursor_take_interval(&rest, &probability, &upper);
+    found = found && (interval || nadir_cursor_take_ratio(&rest, &probability));
     /* A label stands apart: 0.5[ and 1/0 are no numbers. */
     if (!found || (rest.at < rest.end && *rest.at != ' ' && *rest.at != '\t')) {
         return fail_line(reader, line);
@@ -571,8 +572,10 @@ static nadir_status read_transition(tra_reader *reader, nadir_cursor line)
         return nadir_text_fail(&reader->text, "state %lld, but %lld states are declared, 0 to %lld",
                                (long long)largest, (long long)reader->states, (long long)reader->states - 1);
     }
-    NADIR_TRY(
-        nadir_builder_add(&reader->builder, state, choice, successor, probability, 0, reader->text.line));
+    NADIR_TRY(interval ? nadir_builder_add_interval(&reader->builder, state, choice, successor, probability,
+                                                    upper, 0, reader->text.line)
+                       : nadir_builder_add(&reader->builder, state, choice, successor, probability, 0,
+                                           reader->text.line));
     if (labelled && !reader->chain) { /* in a chain they say nothing about choices */
         NADIR_TRY(nadir_action_labels_add(&reader->text, &reader->labels, state, choice, label));
     }
@@ -683,7 +686,7 @@ const nadir_format nadir_format_prism = {
     .endings = " .tra ",
     .title = "PRISM explicit",
     .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_TRANSITION_REWARDS | NADIR_HOLDS_INITIAL |
-             NADIR_HOLDS_ACTION_NAMES | NADIR_HOLDS_RAGGED | NADIR_HOLDS_TERMINAL,
+             NADIR_HOLDS_ACTION_NAMES | NADIR_HOLDS_RAGGED | NADIR_HOLDS_TERMINAL | NADIR_HOLDS_BOX,
     .takes = NADIR_TAKES_REWARDS | NADIR_TAKES_LABELS,
     .recognises = recognises,
     .read = read_model,

@@ -55,14 +55,18 @@ static void write_row(const prism_writer *writer, nadir_output *output, int64_t 
     }
     for (int64_t i = 0; i < entries.count; i++) {
         const double number = rewards ? reward_of(model, row, &entries, i) : entries.values[i];
-        if (entries.values[i] > 0 && number != 0) {
+        if (entries.values[i] > 0 && number != 0) { /* those of a box are positive */
             nadir_output_integer(output, state);
             nadir_output_text(output, " ");
             nadir_output_integer(output, row - model->state_rows[state]);
             nadir_output_text(output, " ");
             nadir_output_integer(output, nadir_row_column(&entries, i));
             nadir_output_text(output, " ");
-            nadir_output_double(output, number);
+            if (rewards) {
+                nadir_output_double(output, number);
+            } else {
+                nadir_probability_write(output, model, row, &entries, i, ",");
+            }
             nadir_output_text(output, label != NULL ? " " : "");
             nadir_output_text(output, label != NULL ? label : "");
             nadir_output_text(output, "\n");

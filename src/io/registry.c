@@ -4,6 +4,7 @@
 #include "core/packed.h"
 #include "io/format.h"
 #include "io/labels.h"
+#include "model/box.h"
 #include "model/landing.h"
 #include "model/terminal.h"
 
@@ -262,6 +263,21 @@ int64_t nadir_model_common_actions(const nadir_model *model)
     return state > model->states ? actions : 0;
 }
 
+void nadir_probability_write(nadir_output *output, const nadir_model *model, int64_t row,
+                             const nadir_row *entries, int64_t i, const char *comma)
+{
+    if (model->lower == NULL) {
+        nadir_output_double(output, entries->values[i]);
+        return;
+    }
+    const int64_t place = model->row_starts[row] + i; /* of CSR rows */
+    nadir_output_text(output, "[");
+    nadir_output_double(output, model->lower[place]);
+    nadir_output_text(output, comma);
+    nadir_output_double(output, model->upper[place]);
+    nadir_output_text(output, "]");
+}
+
 /* What of NADIR_HOLDS_... a model needs. */
 static unsigned needs(const nadir_model *model)
 {
@@ -279,6 +295,7 @@ static unsigned needs(const nadir_model *model)
     bits |= model->action_names.count > 0 ? NADIR_HOLDS_ACTION_NAMES : 0;
     bits |= model->row_actions != NULL ? NADIR_HOLDS_ACTION_NUMBERS : 0;
     bits |= ball ? NADIR_HOLDS_BALL : 0;
+    bits |= model->lower != NULL ? NADIR_HOLDS_BOX : 0;
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t first = model->state_rows[s];
         const int64_t end = model->state_rows[s + 1];
@@ -311,6 +328,9 @@ static void say_losses(nadir_context *context, const nadir_format *format, unsig
         {NADIR_HOLDS_ACTION_NUMBERS, "gaps in action numbers"},
         {NADIR_HOLDS_BALL, "radius, norm, set and domain"},
         {NADIR_HOLDS_TERMINAL, "that terminal rows are known exactly"},
+        {NADIR_HOLDS_BOX, "intervals (the nominal kernel is kept)"},
+        {NADIR_HOLDS_NOMINAL,
+         "the nominal kernel (as read back, it is the point of the box nearest to its middle)"},
     };
     char list[512] = "";
     size_t used = 0;
@@ -366,6 +386,12 @@ nadir_status nadir_model_write(nadir_context *context, const nadir_model *model,
                           format->title);
     }
     unsigned lost = needs(model) & ~format->holds;
+    if (model->lower != NULL &&
+        (format->holds & (NADIR_HOLDS_BOX | NADIR_HOLDS_NOMINAL)) == NADIR_HOLDS_BOX) {
+        bool centred;
+        NADIR_CHECK(nadir_box_is_centred(context, model, &centred));
+        lost |= centred ? 0 : (unsigned)NADIR_HOLDS_NOMINAL;
+    }
     if ((format->holds & NADIR_HOLDS_SCALES) != 0) {
         lost &= ~(unsigned)NADIR_HOLDS_TERMINAL; /* it is written as scale 0 */
     }

@@ -236,6 +236,16 @@ bool nadir_cursor_take_ratio(nadir_cursor *cursor, double *value)
     return true;
 }
 
+bool nadir_cursor_take_interval(nadir_cursor *cursor, double *lower, double *upper)
+{
+    nadir_cursor next = *cursor;
+    const bool taken = nadir_cursor_take_char(&next, '[') && nadir_cursor_take_ratio(&next, lower) &&
+                       nadir_cursor_take_char(&next, ',') && nadir_cursor_take_ratio(&next, upper) &&
+                       nadir_cursor_take_char(&next, ']');
+    *cursor = taken ? next : *cursor;
+    return taken;
+}
+
 bool nadir_cursor_is_integer(nadir_cursor word, int64_t *value)
 {
     return nadir_cursor_take_integer(&word, value) && !nadir_cursor_skip_blanks(&word);

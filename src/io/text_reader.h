@@ -61,6 +61,8 @@ bool nadir_cursor_take_integer(nadir_cursor *cursor, int64_t *value);
 bool nadir_cursor_take_double(nadir_cursor *cursor, double *value);
 /* A number or a quotient of two: 0.25 or 1/4. */
 bool nadir_cursor_take_ratio(nadir_cursor *cursor, double *value);
+/* Two of these as an interval, [0.1, 1/2]. */
+bool nadir_cursor_take_interval(nadir_cursor *cursor, double *lower, double *upper);
 /* The same for a cursor that must be one whole number. */
 bool nadir_cursor_is_integer(nadir_cursor word, int64_t *value);
 bool nadir_cursor_is_double(nadir_cursor word, double *value);

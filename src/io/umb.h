@@ -19,6 +19,8 @@
  *                                                one string of an annotation that gives it to every state
  *     annotations/nadir/initial/states/values.bin      double [states]: a distribution that is not uniform over the initial states
  *     annotations/nadir/scales/choices/values.bin      double [choices]
+ *     annotations/nadir/nominal/branches/values.bin    double [branches]: the nominal kernel, where the probabilities are
+ *                                                intervals (type double-interval: pairs of doubles)
  *     annotations/nadir/radius/{states,choices}/values.bin    double, where the radius is not one number
  */
 #ifndef NADIR_IO_UMB_H
@@ -39,6 +41,7 @@
 #define NADIR_UMB_STRING_END "annotations/nadir/settings/states/string-mapping.bin"
 #define NADIR_UMB_MU         "annotations/nadir/initial/states/values.bin"
 #define NADIR_UMB_SCALES     "annotations/nadir/scales/choices/values.bin"
+#define NADIR_UMB_NOMINAL    "annotations/nadir/nominal/branches/values.bin"
 #define NADIR_UMB_RADII      "annotations/nadir/radius/%s/values.bin" /* states, choices */
 
 /* Where annotations lie: bit i of a set of places. */

@@ -21,7 +21,7 @@ enum { INDEX_BYTES = 1 << 24, ID_LENGTH = 64, BLOCK = 4096, VERSION = 1 };
 
 const char *const nadir_umb_places[NADIR_UMB_PLACES] = {"states", "choices", "branches"};
 
-typedef enum number_type { ABSENT, DOUBLE, RATIONAL, OTHER } number_type;
+typedef enum number_type { ABSENT, DOUBLE, RATIONAL, INTERVAL, OTHER } number_type;
 
 /* A model of rewards. */
 typedef struct rewards {
@@ -82,12 +82,10 @@ static nadir_status read_type(nadir_json *json, number_type *type)
                                                         : nadir_json_skip(json));
         }
     }
-    *type = strcmp(word, "double") == 0 && (size == 0 || size == 64)      ? DOUBLE
-            : strcmp(word, "rational") == 0 && (size == 0 || size == 128) ? RATIONAL
-                                                                          : OTHER;
-    if (strstr(word, "interval") != NULL) {
-        return nadir_json_fail(json, "numbers of type %s; intervals cannot be read", word);
-    }
+    *type = strcmp(word, "double") == 0 && (size == 0 || size == 64)             ? DOUBLE
+            : strcmp(word, "rational") == 0 && (size == 0 || size == 128)        ? RATIONAL
+            : strcmp(word, "double-interval") == 0 && (size == 0 || size == 128) ? INTERVAL
+                                                                                 : OTHER;
     return NADIR_OK;
 }
 
@@ -207,14 +205,16 @@ static nadir_status check_rewards(const umb_reader *self)
 
 static nadir_status check_index(const umb_reader *self)
 {
-    const char *wrong = self->version != VERSION      ? "of another version of the format than 1"
-                        : !self->discrete             ? "of continuous time"
-                        : self->players > 1           ? "a game of several players"
-                        : self->probability == ABSENT ? "without probabilities"
-                        : self->probability == OTHER
-                            ? "with probabilities that are neither doubles nor rationals of 128 bits"
-                        : self->states < 1 ? "without states"
-                                           : NULL;
+    const char *wrong =
+        self->version != VERSION      ? "of another version of the format than 1"
+        : !self->discrete             ? "of continuous time"
+        : self->players > 1           ? "a game of several players"
+        : self->probability == ABSENT ? "without probabilities"
+        : self->probability == OTHER
+            ? "with probabilities that are neither doubles, nor intervals of doubles, nor rationals of 128 "
+              "bits"
+        : self->states < 1 ? "without states"
+                           : NULL;
     return wrong != NULL ? nadir_fail(self->context, NADIR_ERROR_FORMAT,
                                       "%s: " NADIR_UMB_INDEX
                                       " describes a model %s; expected a Markov decision process or chain",
@@ -537,7 +537,7 @@ static bool apply_setting(umb_reader *self, const char *name, const char *value)
         }
         return model->set != NADIR_SET_UNSAID;
     } else if (strcmp(name, "domain") == 0) {
-        for (int i = NADIR_DOMAIN_SIMPLEX; i <= NADIR_DOMAIN_FREE; i++) {
+        for (int i = NADIR_DOMAIN_SIMPLEX; i <= NADIR_DOMAIN_BOX; i++) {
             model->domain =
                 strcmp(value, nadir_domain_name((nadir_domain)i)) == 0 ? (nadir_domain)i : model->domain;
         }
@@ -608,6 +608,35 @@ cleanup:
 
 /* ---- Models ------------------------------------------------------------------------------------------ */
 
+/* Bounds as pairs, and the nominal kernel, if the file has one; else NaN. */
+static nadir_status read_box(umb_reader *self)
+{
+    nadir_status status = NADIR_OK;
+    const nadir_tar_entry *entry;
+    nadir_model *model = self->model;
+    double pair[2];
+    NADIR_CHECK(find_array(self, NADIR_UMB_PROBABLE, self->branches, sizeof pair, &entry));
+    if (entry == NULL) {
+        return missing(self, NADIR_UMB_PROBABLE);
+    }
+    NADIR_NEW(self->context, model->lower, self->branches);
+    NADIR_NEW(self->context, model->upper, self->branches);
+    for (int64_t i = 0; i < self->branches; i++) {
+        NADIR_CHECK(nadir_tar_read(&self->tar, entry, i * (int64_t)sizeof pair, pair, sizeof pair));
+        model->lower[i] = pair[0];
+        model->upper[i] = pair[1];
+    }
+    NADIR_CHECK(read_numbers(self, NADIR_UMB_NOMINAL, DOUBLE, self->branches, &model->probabilities));
+    if (model->probabilities == NULL) {
+        NADIR_NEW(self->context, model->probabilities, self->branches);
+        for (int64_t i = 0; i < self->branches; i++) {
+            model->probabilities[i] = NAN;
+        }
+    }
+cleanup:
+    return status;
+}
+
 static nadir_status read_arrays(umb_reader *self)
 {
     nadir_model *model = self->model;
@@ -616,8 +645,9 @@ static nadir_status read_arrays(umb_reader *self)
     NADIR_TRY(read_targets(self)); /* first: their file is there, which bounds all sizes */
     NADIR_TRY(read_starts(self, NADIR_UMB_BRANCHES, self->choices, self->branches, &model->row_starts));
     NADIR_TRY(read_starts(self, NADIR_UMB_CHOICES, self->states, self->choices, &model->state_rows));
-    NADIR_TRY(
-        read_numbers(self, NADIR_UMB_PROBABLE, self->probability, self->branches, &model->probabilities));
+    NADIR_TRY(self->probability == INTERVAL ? read_box(self)
+                                            : read_numbers(self, NADIR_UMB_PROBABLE, self->probability,
+                                                           self->branches, &model->probabilities));
     if (model->probabilities == NULL) {
         return missing(self, NADIR_UMB_PROBABLE);
     }
@@ -638,8 +668,11 @@ static nadir_status build_state(umb_reader *self, int64_t s, const nadir_names *
             const double reward = from->transition_rewards != NULL ? from->transition_rewards[i]
                                   : from->rewards != NULL          ? from->rewards[row]
                                                                    : 0;
-            NADIR_TRY(
-                nadir_builder_add(builder, s, choice, from->columns[i], from->probabilities[i], reward, 0));
+            NADIR_TRY(from->lower != NULL
+                          ? nadir_builder_add_interval(builder, s, choice, from->columns[i], from->lower[i],
+                                                       from->upper[i], reward, 0)
+                          : nadir_builder_add(builder, s, choice, from->columns[i], from->probabilities[i],
+                                              reward, 0));
         }
         const char *name = self->labels != NULL ? nadir_names_get(names, self->labels[row]) : NULL;
         if (name != NULL) {
@@ -661,12 +694,13 @@ static nadir_status build(umb_reader *self, nadir_model **model)
     nadir_model *from = self->model;
     NADIR_CHECK(nadir_builder_start(self->context, self->path, &builder));
     NADIR_CHECK(read_names(self, &names));
-    if (from->scales != NULL || from->radius_count > 1) {
-        NADIR_CHECK(
-            nadir_fail(self->context, NADIR_ERROR_FORMAT,
-                       "%s: scales or radii of choices, and choices that do not rise by action; expected "
-                       "each state to have choices, in the order of their actions",
-                       self->path));
+    if (from->scales != NULL || from->radius_count > 1 ||
+        nadir_tar_find(&self->tar, NADIR_UMB_NOMINAL) != NULL) {
+        NADIR_CHECK(nadir_fail(
+            self->context, NADIR_ERROR_FORMAT,
+            "%s: scales, radii or nominal rows of choices, and choices that do not rise by action; expected "
+            "each state to have choices, in the order of their actions",
+            self->path));
     }
     builder.states = self->states;
     builder.no_rewards = !self->chosen;
@@ -727,7 +761,8 @@ const nadir_format nadir_format_umb = {
     .title = "UMB",
     .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_TRANSITION_REWARDS | NADIR_HOLDS_DISCOUNT |
              NADIR_HOLDS_INITIAL | NADIR_HOLDS_SCALES | NADIR_HOLDS_ACTION_NUMBERS |
-             NADIR_HOLDS_ACTION_NAMES | NADIR_HOLDS_RAGGED | NADIR_HOLDS_BALL | NADIR_HOLDS_TERMINAL,
+             NADIR_HOLDS_ACTION_NAMES | NADIR_HOLDS_RAGGED | NADIR_HOLDS_BALL | NADIR_HOLDS_TERMINAL |
+             NADIR_HOLDS_BOX | NADIR_HOLDS_NOMINAL,
     .takes = NADIR_TAKES_REWARD_MODEL | NADIR_TAKES_COMPRESS,
     .recognises = nadir_tar_recognises,
     .read = read_model,

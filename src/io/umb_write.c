@@ -95,6 +95,20 @@ static nadir_status put_transitions(umb_writer *self, const char *name, array wh
     return NADIR_OK;
 }
 
+/* Pairs of bounds; rows of a box list what it allows. */
+static void put_box(umb_writer *self)
+{
+    const nadir_model *model = self->model;
+    items list = {.used = 0};
+    nadir_tar_write_header(&self->output, NADIR_UMB_PROBABLE, 16 * model->nonzeros);
+    for (int64_t i = 0; i < model->nonzeros; i++) {
+        put(self, &list, &model->lower[i]);
+        put(self, &list, &model->upper[i]);
+    }
+    flush(self, &list);
+    nadir_tar_write_end(&self->output, 16 * model->nonzeros);
+}
+
 /* The action of each row, and the names of all. */
 static nadir_status put_actions(umb_writer *self)
 {
@@ -206,6 +220,9 @@ static void put_index(umb_writer *self, int64_t initial_states)
     if (model->scales != NULL) {
         add_annotation(own, "scales", "choices", false);
     }
+    if (model->lower != NULL) {
+        add_annotation(own, "nominal", "branches", false);
+    }
     if (model->radius_count > 1) {
         add_annotation(own, "radius", model->radius_count == model->states ? "states" : "choices", false);
     }
@@ -216,11 +233,12 @@ static void put_index(umb_writer *self, int64_t initial_states)
         "%lld,\n"
         "    \"#initial-states\": %lld,\n    \"#choices\": %lld,\n    \"#choice-actions\": %lld,\n"
         "    \"#branches\": %lld,\n    \"#branch-actions\": 0,\n    \"#observations\": 0,\n"
-        "    \"branch-probability-type\": {\"type\": \"double\", \"size\": 64}\n  },\n  \"annotations\": "
+        "    \"branch-probability-type\": {\"type\": \"%s\", \"size\": %d}\n  },\n  \"annotations\": "
         "{%s%s%s%s%s%s%s\n"
         "  }\n}\n",
         (long long)model->states, (long long)initial_states, (long long)model->rows, (long long)self->actions,
-        (long long)self->branches,
+        (long long)self->branches, model->lower != NULL ? "double-interval" : "double",
+        model->lower != NULL ? 128 : 64,
         model->rewards == NULL
             ? ""
             : "\n    \"rewards\": {\n      \"reward\": {\"alias\": \"reward\", \"applies-to\": [\"",
@@ -254,6 +272,9 @@ static nadir_status put_annotations(umb_writer *self)
     }
     if (model->scales != NULL) {
         put_array(self, NADIR_UMB_SCALES, model->scales, 8 * model->rows);
+    }
+    if (model->lower != NULL) {
+        put_array(self, NADIR_UMB_NOMINAL, model->probabilities, 8 * model->nonzeros);
     }
     if (model->radius_count > 1) {
         (void)snprintf(
@@ -303,7 +324,11 @@ nadir_status nadir_umb_write(nadir_context *context, const nadir_model *model, c
     put_array(&self, NADIR_UMB_CHOICES, model->state_rows, 8 * (model->states + 1));
     NADIR_CHECK(put_transitions(&self, NADIR_UMB_BRANCHES, BRANCH_STARTS));
     NADIR_CHECK(put_transitions(&self, NADIR_UMB_TARGETS, TARGETS));
-    NADIR_CHECK(put_transitions(&self, NADIR_UMB_PROBABLE, PROBABILITIES));
+    if (model->lower != NULL) {
+        put_box(&self);
+    } else {
+        NADIR_CHECK(put_transitions(&self, NADIR_UMB_PROBABLE, PROBABILITIES));
+    }
     NADIR_CHECK(put_initial(&self));
     NADIR_CHECK(put_actions(&self));
     NADIR_CHECK(put_annotations(&self));

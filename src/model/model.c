@@ -26,8 +26,8 @@ const char *nadir_set_name(nadir_set set)
 
 const char *nadir_domain_name(nadir_domain domain)
 {
-    static const char *const names[] = {"", "simplex", "support", "free"};
-    return domain >= NADIR_DOMAIN_SIMPLEX && domain <= NADIR_DOMAIN_FREE ? names[domain] : "";
+    static const char *const names[] = {"", "simplex", "support", "free", "box"};
+    return domain >= NADIR_DOMAIN_SIMPLEX && domain <= NADIR_DOMAIN_BOX ? names[domain] : "";
 }
 
 const char *nadir_unseen_name(nadir_unseen unseen)
@@ -82,7 +82,8 @@ void nadir_model_free(nadir_model *model)
                             model->row_starts, model->columns,     model->probabilities,
                             model->rewards,    model->scales,      model->transition_rewards,
                             model->initial,    model->radius,      model->limits.minima,
-                            model->terminal,   model->marks,       model->unobserved};
+                            model->terminal,   model->marks,       model->unobserved,
+                            model->lower,      model->upper};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_memory_release(memory, arrays[i]);
     }
@@ -134,6 +135,8 @@ void nadir_model_view(const nadir_model *model, nadir_model_data *data)
     view.unobserved = model->unobserved;
     view.unseen = model->unseen;
     view.unseen_value = model->unseen_value;
+    view.lower = model->lower;
+    view.upper = model->upper;
     nadir_settings_give(data, data->size, &view, sizeof view);
 }
 
@@ -270,6 +273,9 @@ static nadir_status check_given(nadir_context *context, const nadir_model_data *
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                           "a model needs state_rows and either a dense or a sparse kernel");
     }
+    if ((data->lower == NULL) != (data->upper == NULL)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "a box needs both lower and upper bounds");
+    }
     if (data->states < 1 || data->states > NADIR_STATES_LIMIT || data->rows < data->states ||
         data->rows > INT64_MAX / data->states / (int64_t)sizeof(double)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "%lld states with %lld rows are no model",
@@ -317,6 +323,8 @@ static nadir_status copy_arrays(nadir_context *context, const nadir_model_data *
         {data->scales, data->rows, sizeof(double), &model->scales},
         {data->unobserved, data->rows, sizeof(double), &model->unobserved},
         {data->radius, data->radius_count, sizeof(double), &model->radius},
+        {data->lower, entries, sizeof(double), &model->lower},
+        {data->upper, entries, sizeof(double), &model->upper},
     };
     model->states = data->states;
     model->rows = data->rows;
@@ -343,6 +351,9 @@ nadir_status nadir_model_copy_frame(nadir_context *context, const nadir_model *m
     nadir_model_view(model, &view);
     view.row_starts = NULL;
     view.transition_rewards = NULL;
+    view.lower = NULL;
+    view.upper = NULL;
+    view.domain = view.domain == NADIR_DOMAIN_BOX ? NADIR_DOMAIN_UNSAID : view.domain;
     NADIR_TRY(copy_arrays(context, &view, 0, made));
     return nadir_model_add_names(context, &model->state_names, &model->action_names, made);
 }
@@ -373,7 +384,7 @@ static nadir_status make_model(nadir_context *context, const nadir_model_data *g
     }
     NADIR_CHECK(check_given(context, &data, &entries));
     NADIR_CHECK(nadir_model_start(context, &made));
-    if (may_borrow) {
+    if (may_borrow && data.lower == NULL) {
         NADIR_CHECK(nadir_rows_stand(context, &data, &made->borrowed, &made->nonzeros));
     }
     if (made->borrowed) {

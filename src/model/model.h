@@ -121,6 +121,7 @@ struct nadir_model {
     int64_t *row_starts;
     int32_t *columns;
     double *probabilities;
+    double *lower, *upper;      /* [nonzeros] the box of CSR rows (model/box.h); NULL: there is none */
     double *rewards;            /* means under the nominal kernel where they are paid on landing */
     double *transition_rewards; /* NaN: not given, in dense storage; NULL: rewards are those of rows */
     double *shaped;             /* [rows] what the library works with (model/landing.h); may be `rewards` */
@@ -201,7 +202,8 @@ nadir_status nadir_model_add_names(nadir_context *context, const nadir_names *st
  * - rows and mu are normalised, mu is uniform where it was NULL;
  * - transition rewards are averaged into `rewards`, and dropped if they say no more or if they are frozen;
  * - rewards of successors of probability 0 are kept, in dense storage, unless R + g gives them back;
- * - a dense kernel with few nonzeros becomes CSR.
+ * - a dense kernel with few nonzeros becomes CSR, and so does one with a box;
+ * - nominal rows of a box that are not given (NaN) are made, and all are checked against it.
  * On failure the model is still the caller's to free. */
 nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, const nadir_source *source);
 

@@ -1,6 +1,8 @@
 /* model_builder.c: a model from transitions in any order; see model_builder.h. */
 #include "model/model_builder.h"
 
+#include <math.h>
+
 nadir_status nadir_builder_start(nadir_context *context, const char *path, nadir_builder *builder)
 {
     *builder = (nadir_builder){.context = context, .path = path, .sorted = true};
@@ -30,6 +32,17 @@ static int compare(const nadir_transition *a, const nadir_transition *b)
 nadir_status nadir_builder_add(nadir_builder *builder, int64_t state, int64_t action, int64_t successor,
                                double probability, double reward, int64_t line)
 {
+    const bool boxed = builder->boxed;
+    NADIR_TRY(nadir_builder_add_interval(builder, state, action, successor, probability, probability, reward,
+                                         line));
+    builder->boxed = boxed;
+    return NADIR_OK;
+}
+
+nadir_status nadir_builder_add_interval(nadir_builder *builder, int64_t state, int64_t action,
+                                        int64_t successor, double lower, double upper, double reward,
+                                        int64_t line)
+{
     nadir_status status = NADIR_OK;
     const int64_t largest = state > successor ? state : successor;
     if (state < 0 || successor < 0 || largest >= NADIR_STATES_LIMIT || action < 0 || action > INT32_MAX) {
@@ -44,9 +57,11 @@ nadir_status nadir_builder_add(nadir_builder *builder, int64_t state, int64_t ac
         .action = (int32_t)action,
         .successor = (int32_t)successor,
         .line = line > UINT32_MAX ? UINT32_MAX : (uint32_t)line,
-        .probability = probability,
+        .probability = lower,
+        .upper = upper,
         .reward = reward,
     };
+    builder->boxed = true;
     const nadir_transition *added = &builder->transitions[builder->count++];
     builder->sorted = builder->sorted && (builder->count == 1 || compare(added - 1, added) <= 0);
     if (largest >= builder->states) {
@@ -186,6 +201,10 @@ static void open_terminal_states(layout *self, int64_t until)
         open_row(self, 0, 0);
         model->columns[self->transition] = (int32_t)self->state++;
         model->probabilities[self->transition] = 1;
+        if (model->lower != NULL) {
+            model->lower[self->transition] = 1;
+            model->upper[self->transition] = 1;
+        }
         model->transition_rewards[self->transition++] = 0;
     }
 }
@@ -203,7 +222,11 @@ static void lay_out(const nadir_builder *builder, layout *self)
             open_row(self, given->action, given->line);
         }
         model->columns[self->transition] = given->successor;
-        model->probabilities[self->transition] = given->probability;
+        model->probabilities[self->transition] = model->lower != NULL ? NAN : given->probability;
+        if (model->lower != NULL) {
+            model->lower[self->transition] = given->probability;
+            model->upper[self->transition] = given->upper;
+        }
         model->transition_rewards[self->transition++] = given->reward;
     }
     open_terminal_states(self, model->states);
@@ -228,6 +251,10 @@ nadir_status nadir_builder_finish(nadir_builder *builder, const nadir_read_setti
     NADIR_NEW(context, made->row_starts, made->rows + 1);
     NADIR_NEW(context, made->columns, transitions);
     NADIR_NEW(context, made->probabilities, transitions);
+    if (builder->boxed) {
+        NADIR_NEW(context, made->lower, transitions);
+        NADIR_NEW(context, made->upper, transitions);
+    }
     NADIR_NEW(context, made->transition_rewards, transitions);
     NADIR_NEW(context, row_lines, made->rows);
     if (terminal > 0 && made->scales == NULL) {

@@ -9,13 +9,14 @@
 
 #include "model/model.h"
 
-/* One transition: 32 bytes. */
+/* One transition: 40 bytes. */
 typedef struct nadir_transition {
     int32_t state;
     int32_t action;
     int32_t successor;
-    uint32_t line; /* 0: none */
-    double probability;
+    uint32_t line;      /* 0: none */
+    double probability; /* of an interval: its lower end */
+    double upper;
     double reward;
 } nadir_transition;
 
@@ -28,6 +29,7 @@ typedef struct nadir_builder {
     size_t capacity;
     int64_t states;  /* one more than the largest state seen, or as set by the caller if larger */
     bool no_rewards; /* the source has none: the model gets no rewards */
+    bool boxed;      /* some transition has an interval: the model gets a box */
     bool sorted;     /* so far by state, action and successor */
 } nadir_builder;
 
@@ -46,6 +48,11 @@ nadir_status nadir_builder_start(nadir_context *context, const char *path, nadir
  * messages. Probabilities and rewards are checked at the end. */
 nadir_status nadir_builder_add(nadir_builder *builder, int64_t state, int64_t action, int64_t successor,
                                double probability, double reward, int64_t line);
+
+/* The same with an interval for the probability. */
+nadir_status nadir_builder_add_interval(nadir_builder *builder, int64_t state, int64_t action,
+                                        int64_t successor, double lower, double upper, double reward,
+                                        int64_t line);
 
 /* For files that give rewards apart from probabilities, once all transitions are there: */
 

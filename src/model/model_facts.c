@@ -206,6 +206,10 @@ static void add_row(digest_state *digester, const nadir_model *model, int64_t ro
             add_integer(digester, nadir_row_column(&entries, i));
             add_double(digester, entries.values[i]);
         }
+        if (model->lower != NULL) { /* a sparse row, all positive */
+            add_double(digester, model->lower[model->row_starts[row] + i]);
+            add_double(digester, model->upper[model->row_starts[row] + i]);
+        }
     }
     add_double(digester, model->rewards != NULL ? model->rewards[row] : NAN);
     add_double(digester, model->scales != NULL ? model->scales[row] : 1);
@@ -412,6 +416,10 @@ nadir_status nadir_model_distribute(nadir_context *context, nadir_model *model, 
     nadir_status status = NADIR_OK;
     ghost_set ghosts = {.words = total / BITS + 1};
     int64_t *places = NULL;
+    if (model->lower != NULL) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "%s: a model with intervals is for one process: leave out --engine", path);
+    }
     if (model->dense != NULL) { /* rows of a part are always CSR */
         NADIR_CHECK(nadir_model_to_sparse(context, model, total));
     }

@@ -1,6 +1,7 @@
 /* model_finish.c: checking a model that was filled in, and putting its rows in order; see model.h. */
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
+#include "model/box.h"
 #include "model/landing.h"
 #include "model/model.h"
 
@@ -55,6 +56,7 @@ typedef struct entry {
     int64_t order;
     double probability;
     double reward;
+    double lower, upper;
 } entry;
 
 static int compare_entries(const void *left, const void *right)
@@ -115,6 +117,9 @@ static nadir_status check_entry(const row_pass *pass, int64_t row, int64_t colum
                         "successor %lld is not a state; states are 0 to %lld", (long long)column,
                         (long long)states - 1);
     }
+    if (isnan(probability) && pass->model->lower != NULL) {
+        return NADIR_OK; /* the box gives it */
+    }
     if (!(probability >= 0) || !isfinite(probability)) {
         return row_fail(pass->context, pass->model, pass->source, row,
                         "the probability of successor %lld is %g; expected a number from 0 to 1",
@@ -138,7 +143,11 @@ static nadir_status sort_and_merge(row_pass *pass, int64_t start, int64_t *count
     entry *entries = pass->entries;
     for (int64_t i = 0; i < *count; i++) {
         const double reward = model->transition_rewards != NULL ? model->transition_rewards[start + i] : 0;
-        entries[i] = (entry){model->columns[start + i], i, model->probabilities[start + i], reward};
+        entries[i] = (entry){model->columns[start + i], i, model->probabilities[start + i], reward, 0, 0};
+        if (model->lower != NULL) {
+            entries[i].lower = model->lower[start + i];
+            entries[i].upper = model->upper[start + i];
+        }
     }
     qsort(entries, (size_t)*count, sizeof *entries, compare_entries);
     int64_t kept = 0;
@@ -153,12 +162,18 @@ static nadir_status sort_and_merge(row_pass *pass, int64_t start, int64_t *count
             into->reward += (entries[i].reward - into->reward) * (entries[i].probability / total);
         }
         into->probability = total;
+        into->lower += entries[i].lower;
+        into->upper = fmin(1, into->upper + entries[i].upper);
     }
     for (int64_t i = 0; i < kept; i++) {
         model->columns[start + i] = entries[i].column;
         model->probabilities[start + i] = entries[i].probability;
         if (model->transition_rewards != NULL) {
             model->transition_rewards[start + i] = entries[i].reward;
+        }
+        if (model->lower != NULL) {
+            model->lower[start + i] = entries[i].lower;
+            model->upper[start + i] = entries[i].upper;
         }
     }
     *count = kept;
@@ -184,15 +199,42 @@ static double mean_reward(int64_t count, const double *probabilities, const doub
     return first + excess;
 }
 
+/* An interval of a successor. */
+static nadir_status check_interval(const row_pass *pass, int64_t row, int64_t i)
+{
+    const nadir_model *model = pass->model;
+    const double lower = model->lower[i];
+    const double upper = model->upper[i];
+    if (lower >= 0 && lower <= upper && upper <= 1) {
+        return NADIR_OK;
+    }
+    return row_fail(pass->context, model, pass->source, row,
+                    "the probability of successor %lld lies in [%.10g, %.10g]; expected %s",
+                    (long long)model->columns[i], lower, upper,
+                    lower > upper ? "the lower bound first" : "bounds from 0 to 1");
+}
+
 /* Sum, normalisation and mean reward of a row whose entries are in place. */
 static nadir_status close_row(row_pass *pass, int64_t row, int64_t start, int64_t count,
                               double *probabilities)
 {
     nadir_model *model = pass->model;
     double sum;
+    char sentence[256];
+    const char *wrong =
+        model->lower == NULL
+            ? NULL
+            : nadir_box_settle(count, model->columns + start, model->lower + start, model->upper + start,
+                               probabilities + start, sizeof sentence, sentence);
+    if (wrong != NULL) {
+        return row_fail(pass->context, model, pass->source, row, "%s", wrong);
+    }
     if (!nadir_normalise(count, probabilities + start, row, &pass->report, &sum)) {
         return row_fail(pass->context, model, pass->source, row,
                         "probabilities sum to %.10g; expected 1 (within 1e-5)", sum);
+    }
+    if (model->lower != NULL) {
+        nadir_box_enclose(count, probabilities + start, model->lower + start, model->upper + start);
     }
     if (model->transition_rewards != NULL) {
         model->rewards[row] = mean_reward(count, probabilities + start, model->transition_rewards + start);
@@ -216,7 +258,10 @@ static nadir_status finish_sparse_row(row_pass *pass, int64_t row, int64_t from,
         const double probability = model->probabilities[i];
         const double reward = model->transition_rewards != NULL ? model->transition_rewards[i] : 0;
         NADIR_TRY(check_entry(pass, row, column, probability, reward));
-        if (probability == 0) {
+        if (model->lower != NULL) {
+            NADIR_TRY(check_interval(pass, row, i));
+        }
+        if (model->lower != NULL ? !(model->upper[i] > 0 || probability > 0) : probability == 0) {
             NADIR_TRY(keep_zero(pass, row, column, reward));
             continue;
         }
@@ -226,6 +271,10 @@ static nadir_status finish_sparse_row(row_pass *pass, int64_t row, int64_t from,
             model->probabilities[start + kept] = probability;
             if (model->transition_rewards != NULL) {
                 model->transition_rewards[start + kept] = reward;
+            }
+            if (model->lower != NULL) {
+                model->lower[start + kept] = model->lower[i];
+                model->upper[start + kept] = model->upper[i];
             }
         }
         kept++;
@@ -259,6 +308,10 @@ static nadir_status finish_sparse(row_pass *pass)
         NADIR_RESIZE(pass->context, model->probabilities, to);
         if (model->transition_rewards != NULL) {
             NADIR_RESIZE(pass->context, model->transition_rewards, to);
+        }
+        if (model->lower != NULL) {
+            NADIR_RESIZE(pass->context, model->lower, to);
+            NADIR_RESIZE(pass->context, model->upper, to);
         }
     }
     model->nonzeros = to;
@@ -525,10 +578,10 @@ static void drop_transition_rewards(nadir_context *context, nadir_model *model, 
     }
 }
 
-/* Entries of dense rows that CSR rows have: zeros only with a reward, for nadir_model_finish to decide. */
+/* Entries of dense rows that CSR rows have: zeros only with a reward, or in a box, for nadir_model_finish to decide. */
 static bool is_listed(const nadir_model *model, int64_t i)
 {
-    return model->dense[i] != 0 ||
+    return model->dense[i] != 0 || (model->upper != NULL && model->upper[i] != 0) ||
            (model->transition_rewards != NULL && !isnan(model->transition_rewards[i]));
 }
 
@@ -547,6 +600,10 @@ nadir_status nadir_model_list_rows(nadir_context *context, const nadir_model *mo
     if (model->transition_rewards != NULL) {
         NADIR_NEW(context, rows->transition_rewards, rows->nonzeros);
     }
+    if (model->lower != NULL) {
+        NADIR_NEW(context, rows->lower, rows->nonzeros);
+        NADIR_NEW(context, rows->upper, rows->nonzeros);
+    }
     for (int64_t row = 0; row < model->rows; row++) {
         rows->row_starts[row] = to;
         for (int64_t i = row * width; i < (row + 1) * width; i++) {
@@ -555,6 +612,10 @@ nadir_status nadir_model_list_rows(nadir_context *context, const nadir_model *mo
                 rows->probabilities[to] = model->dense[i];
                 if (model->transition_rewards != NULL) {
                     rows->transition_rewards[to] = model->transition_rewards[i];
+                }
+                if (model->lower != NULL) {
+                    rows->lower[to] = model->lower[i];
+                    rows->upper[to] = model->upper[i];
                 }
                 to++;
             }
@@ -570,13 +631,15 @@ static void take_kernel(nadir_context *context, nadir_status status, nadir_model
 {
     nadir_model *const lost = status == NADIR_OK ? model : made;
     NADIR_RELEASE(context, lost->dense, lost->row_starts, lost->columns, lost->probabilities,
-                  lost->transition_rewards);
+                  lost->transition_rewards, lost->lower, lost->upper);
     if (status == NADIR_OK) {
         model->dense = made->dense;
         model->row_starts = made->row_starts;
         model->columns = made->columns;
         model->probabilities = made->probabilities;
         model->transition_rewards = made->transition_rewards;
+        model->lower = made->lower;
+        model->upper = made->upper;
     }
 }
 
@@ -674,6 +737,10 @@ static nadir_status settle_zeros(nadir_context *context, nadir_model *model, con
     }
     *kept = !same;
     const bool large = (double)model->rows * (double)model->states > NADIR_ZEROS_LIMIT;
+    if (*kept && model->lower != NULL) {
+        model->pinned_zeros = true; /* the box does not lead there */
+        *kept = false;
+    }
     if (*kept && (model->exchange != NULL || (model->dense == NULL && large))) {
         nadir_log(
             context, NADIR_LOG_WARNING,
@@ -700,7 +767,7 @@ static nadir_status choose_storage(nadir_context *context, nadir_model *model, c
         NADIR_TRY(settle_zeros(context, model, source, zeros, &kept));
     }
     const bool dense = model->dense != NULL;
-    if (!kept && model->exchange == NULL && /* rows of a part are always CSR */
+    if (!kept && model->exchange == NULL && model->lower == NULL && /* rows of a part are always CSR */
         !storage_suits(dense, model->states, model->rows, model->nonzeros)) {
         NADIR_TRY(dense ? nadir_model_to_sparse(context, model, model->states)
                         : nadir_model_to_dense(context, model));
@@ -744,6 +811,9 @@ nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, cons
     model->unseen = reading != NULL ? reading->unseen : model->unseen;
     NADIR_CHECK(check_shape(context, model, source));
     NADIR_CHECK(check_actions(context, model, source));
+    if (model->lower != NULL && model->dense != NULL) {
+        NADIR_CHECK(nadir_model_to_sparse(context, model, model->states));
+    }
     NADIR_CHECK(finish_rows(context, model, source, &zeros));
     NADIR_CHECK(check_initial(context, model, source));
     NADIR_CHECK(check_numbers(context, model, source));

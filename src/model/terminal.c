@@ -255,6 +255,10 @@ static nadir_status empty_sparse(nadir_context *context, nadir_model *model)
                 memmove(model->transition_rewards + to, model->transition_rewards + first,
                         (size_t)count * sizeof *values);
             }
+            if (model->lower != NULL) {
+                memmove(model->lower + to, model->lower + first, (size_t)count * sizeof *values);
+                memmove(model->upper + to, model->upper + first, (size_t)count * sizeof *values);
+            }
             to += count;
         }
     }
@@ -364,11 +368,17 @@ nadir_status nadir_terminal_discounted(nadir_context *context, const nadir_model
     int32_t *columns = NULL;
     double *values = NULL; /* [nonzeros + rows] probabilities */
     double *rewards = NULL;
+    double *lower = NULL; /* with a box: as values */
+    double *upper = NULL;
     int64_t to = 0;
     NADIR_NEW(context, starts, model->rows + 1);
     NADIR_NEW(context, columns, model->nonzeros + model->rows);
     NADIR_NEW(context, values, model->nonzeros + model->rows);
     NADIR_NEW(context, rewards, model->rows);
+    if (model->lower != NULL) {
+        NADIR_NEW(context, lower, model->nonzeros + model->rows);
+        NADIR_NEW(context, upper, model->nonzeros + model->rows);
+    }
     /* 1 - discount rho at most, rho what the policy sums to: it counts in every step there, and once without a discount */
     const double off = 2 * NADIR_SUM_ROUNDING + nadir_round_error((double)nadir_model_most_actions(model));
     const double share = fmax(nadir_round_down(1 - discount - off, 8), 0);
@@ -379,12 +389,20 @@ nadir_status nadir_terminal_discounted(nadir_context *context, const nadir_model
             starts[row] = to;
             rewards[row] = model->rewards[row] * (ends ? share : 1);
             for (int64_t i = 0; !ends && i < entries.count; i++) {
+                if (lower != NULL) { /* a sparse row, all positive */
+                    lower[to] = model->lower[model->row_starts[row] + i];
+                    upper[to] = model->upper[model->row_starts[row] + i];
+                }
                 if (entries.values[i] > 0) {
                     columns[to] = (int32_t)nadir_row_column(&entries, i);
                     values[to++] = entries.values[i];
                 }
             }
             if (ends) {
+                if (lower != NULL) {
+                    lower[to] = 1;
+                    upper[to] = 1;
+                }
                 columns[to] = (int32_t)s;
                 values[to++] = 1;
             }
@@ -408,8 +426,10 @@ nadir_status nadir_terminal_discounted(nadir_context *context, const nadir_model
     data.norm = model->norm;
     data.set = model->set;
     data.domain = model->domain;
+    data.lower = lower;
+    data.upper = upper;
     NADIR_CHECK(nadir_model_create(context, &data, made));
 cleanup:
-    NADIR_RELEASE(context, starts, columns, values, rewards);
+    NADIR_RELEASE(context, starts, columns, values, rewards, lower, upper);
     return status;
 }

@@ -210,13 +210,14 @@ static void test_other_models(void **state)
     refuse("@type: CTMC\n", "model.drn:1: a model of type CTMC; only MDPs and Markov chains");
     refuse("@type: Markov Automaton\n", "a model of type Markov");
     refuse("@type:\n", "no type of model");
-    refuse("@type: MDP\n@value_type: double-interval\n", "model.drn:2: values of type double-interval");
+    refuse("@type: MDP\n@value_type: parametric\n", "model.drn:2: values of type parametric");
     refuse("@type: MDP\n@parameters\np q\n", "model.drn:3: the model has the parameters p q");
     refuse("@type: MDP\n@placeholders\n$0 : p\n", "placeholders stand for parametric values");
     refuse(HEAD("1") "state 0 !2.5\n", "found !2.5; an MDP has no exit rates");
     refuse(HEAD("1") "state 0 {3}\n", "an MDP has no observations");
-    refuse(HEAD("1") "state 0\naction 0\n0 : [0.5, 1]\n", "model.drn:11: found 0 : [0.5, 1]; expected "
-                                                          "`successor : probability`; intervals");
+    refuse(HEAD("1") "state 0\naction 0\n0 : [0.5, 1\n",
+           "model.drn:11: found 0 : [0.5, 1; expected `successor : probability` or `successor : [lower, "
+           "upper]`");
 }
 
 static void test_bad_headers(void **state)

@@ -222,7 +222,7 @@ static void test_lines_that_are_no_transition(void **state)
     refuse("mdp\n0 0 0 1[a\n", "model.tra:2");
     refuse("mdp\n0 0.5 0 1\n", "model.tra:2");
     refuse("1 1 1\n0 1:0 go\n", "row form");
-    refuse("1 1 1\n0 0 0 [0.5,1] go\n", "intervals of probabilities cannot be read");
+    refuse("1 1 1\n0 0 0 [0.5,1 go\n", "expected `state choice successor probability [action]`");
     refuse("mdp\n0,0,0,1\n", "model.tra:2");
 }
 
