@@ -9,7 +9,7 @@ cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OP
 {
     static const char help[] = "how far kernels may be from the nominal one: a number, or a file (.csv or\n"
                                ".npy) with one for each state (set s) or row (set sa)\n"
-                               "(default: the model's own)";
+                               "(default: the model's own; without any, the intervals of the model alone)";
     *ball = (cli_ball){.radius_value = ball->radius_value != NULL ? ball->radius_value : "RADIUS",
                        .radius_help = ball->radius_help != NULL ? ball->radius_help : help,
                        .norm = NAN,
@@ -22,10 +22,11 @@ cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OP
         {"--set", CLI_CHOICE, NULL, "nonrect|s|sa", &ball->set,
          "one ball for the whole kernel, one for each state, or one for each row\n"
          "(default: the model's, else nonrect)"},
-        {"--domain", CLI_CHOICE, NULL, "simplex|support|free", &ball->domain,
+        {"--domain", CLI_CHOICE, NULL, "simplex|support|free|box", &ball->domain,
          "simplex: new transitions are allowed; support: only those of the model\n"
-         "change; free: probabilities may become negative\n"
-         "(default: the model's, else simplex)"},
+         "change; free: probabilities may become negative; box: they stay within\n"
+         "the intervals of the model (default: the model's, else box where it has\n"
+         "intervals, else simplex)"},
         CLI_RARE,
         {"--scales", CLI_TEXT, "FILE", NULL, &ball->scales_path,
          "how uncertain each row is: its change counts divided by its scale, 0 pins\n"
@@ -44,6 +45,13 @@ static nadir_status read_numbers(cli_run *run, const nadir_model *model, const c
     return path == NULL ? NADIR_OK : nadir_numbers_read(run->context, model, path, numbers, count);
 }
 
+nadir_domain cli_domain_of(const nadir_model_data *view)
+{
+    return view->domain != NADIR_DOMAIN_UNSAID ? view->domain
+           : view->lower != NULL               ? NADIR_DOMAIN_BOX
+                                               : NADIR_DOMAIN_SIMPLEX;
+}
+
 nadir_status cli_ball_get(cli_run *run, const nadir_model *model, cli_ball *ball, nadir_ball *made)
 {
     nadir_model_data view;
@@ -54,7 +62,8 @@ nadir_status cli_ball_get(cli_run *run, const nadir_model *model, cli_ball *ball
     made->domain =
         ball->domain >= 0 ? (nadir_domain)(NADIR_DOMAIN_SIMPLEX + ball->domain) : NADIR_DOMAIN_UNSAID;
     made->norm = ball->norm;
-    if (ball->radius_text == NULL && view.radius_count == 0) {
+    const nadir_domain domain = made->domain != NADIR_DOMAIN_UNSAID ? made->domain : cli_domain_of(&view);
+    if (ball->radius_text == NULL && view.radius_count == 0 && domain != NADIR_DOMAIN_BOX) {
         return cli_fail(run, NADIR_ERROR_ARGUMENT,
                         "--radius is needed: the model has none of its own (0.1 is a start)");
     }

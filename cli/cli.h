@@ -107,6 +107,9 @@ void cli_methods_list(cli_methods *methods, const char *introduction);
 /* --method. Lives as long as `methods`. */
 cli_option cli_method_option(cli_methods *methods, const char **method);
 
+/* The domain of a model where none is asked for. */
+nadir_domain cli_domain_of(const nadir_model_data *view);
+
 /* The ball: options that name it, and the ball that they, or the model, describe. */
 typedef struct cli_ball {
     const char *radius_value; /* what --help calls and says of --radius; NULL: of one ball */

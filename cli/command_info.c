@@ -138,8 +138,7 @@ static void print_ball(const nadir_model_data *view)
         printf("  ball           %s%s\n", view->radius_count > 1 ? "radii up to this: " : "",
                cli_ball_words(largest, isnan(view->norm) ? 2 : view->norm,
                               view->set == NADIR_SET_UNSAID ? NADIR_SET_NONRECT : view->set,
-                              view->domain == NADIR_DOMAIN_UNSAID ? NADIR_DOMAIN_SIMPLEX : view->domain,
-                              text));
+                              cli_domain_of(view), text));
     }
     if (view->promise == NADIR_BALL_OF_RETURN) {
         printf("                 explains the guarantee of one policy (nadir fit); does not hold the true "

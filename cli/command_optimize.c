@@ -94,7 +94,7 @@ static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view
     const double *radius = ball->radius != NULL ? ball->radius : view->radius;
     const int64_t count = ball->radius != NULL ? ball->radius_count : view->radius_count;
     const nadir_set set = ball->set != NADIR_SET_UNSAID ? ball->set : view->set;
-    const nadir_domain domain = ball->domain != NADIR_DOMAIN_UNSAID ? ball->domain : view->domain;
+    const nadir_domain domain = ball->domain != NADIR_DOMAIN_UNSAID ? ball->domain : cli_domain_of(view);
     const double norm = isnan(ball->norm) ? view->norm : ball->norm;
     *made = (nadir_robust){
         .size = sizeof *made,
@@ -107,7 +107,7 @@ static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view
         .kappa = NAN,
         .stationarity_gap = NAN,
         .set = set != NADIR_SET_UNSAID ? set : NADIR_SET_NONRECT,
-        .domain = domain != NADIR_DOMAIN_UNSAID ? domain : NADIR_DOMAIN_SIMPLEX,
+        .domain = domain,
         .norm = isnan(norm) ? 2 : norm,
         .breakdown_radius = NAN,
         .valid_radius = NAN,

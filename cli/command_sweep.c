@@ -126,8 +126,7 @@ static void settle_curves(cli_sweep *sweep)
                 sweep->input.view.set != NADIR_SET_UNSAID ? sweep->input.view.set : NADIR_SET_NONRECT;
         }
         if (curve->domain == NADIR_DOMAIN_UNSAID) {
-            curve->domain = sweep->input.view.domain != NADIR_DOMAIN_UNSAID ? sweep->input.view.domain
-                                                                            : NADIR_DOMAIN_SIMPLEX;
+            curve->domain = cli_domain_of(&sweep->input.view);
         }
     }
 }

@@ -182,7 +182,7 @@ void cli_input_start(const cli_input *input)
 
 void cli_input_warn(cli_run *run, const cli_input *input, nadir_domain domain)
 {
-    if (input->open_ends > 0 && domain != NADIR_DOMAIN_SUPPORT) {
+    if (input->open_ends > 0 && domain != NADIR_DOMAIN_SUPPORT && domain != NADIR_DOMAIN_BOX) {
         cli_warn(
             run,
             "%" PRId64

@@ -93,6 +93,8 @@ const char *cli_domain_words(nadir_domain domain)
         return "no new transitions";
     case NADIR_DOMAIN_FREE:
         return "negative probabilities allowed";
+    case NADIR_DOMAIN_BOX:
+        return "probabilities within their intervals";
     default:
         return nadir_domain_name(domain);
     }
@@ -101,6 +103,10 @@ const char *cli_domain_words(nadir_domain domain)
 const char *cli_ball_words(double radius, double norm, nadir_set set, nadir_domain domain, char text[160])
 {
     char number[2][32];
+    if (domain == NADIR_DOMAIN_BOX && set == NADIR_SET_SA && isinf(norm) && radius >= 1) {
+        (void)snprintf(text, 160, "none; all %s", cli_domain_words(domain));
+        return text;
+    }
     (void)snprintf(text, 160, "radius %s, norm %s; %s; %s", cli_short(radius, number[0]),
                    cli_short(norm, number[1]), cli_set_words(set), cli_domain_words(domain));
     return text;

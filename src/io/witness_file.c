@@ -118,7 +118,7 @@ static int64_t count_of(const nadir_model *model, const nadir_witness *witness, 
                                          : model->states;
 }
 
-/* The names of a set or a domain, 1 to 3. */
+/* The names of a set, 1 to 3, or of a domain, 1 to 4. */
 static const char *name_of(member_kind kind, int value)
 {
     return kind == MEMBER_SET ? nadir_set_name((nadir_set)value) : nadir_domain_name((nadir_domain)value);
@@ -277,13 +277,15 @@ static nadir_status read_word(reader *self, member_kind kind, int *found)
     nadir_status status = NADIR_OK;
     char word[16];
     NADIR_CHECK(nadir_json_string(&self->json, sizeof word, word));
-    for (*found = 1; *found < 4; ++*found) {
-        if (strcmp(name_of(kind, *found), word) == 0) {
+    for (*found = 1; *found < 5; ++*found) {
+        if (word[0] != '\0' && strcmp(name_of(kind, *found), word) == 0) {
             return NADIR_OK;
         }
     }
-    status = nadir_json_fail(&self->json, "found \"%s\"; expected %s, %s or %s", word, name_of(kind, 1),
-                             name_of(kind, 2), name_of(kind, 3));
+    const bool set = kind == MEMBER_SET;
+    status = nadir_json_fail(&self->json, "found \"%s\"; expected %s, %s%s%s or %s", word, name_of(kind, 1),
+                             name_of(kind, 2), set ? "" : ", ", set ? "" : name_of(kind, 3),
+                             name_of(kind, set ? 3 : 4));
 cleanup:
     return status;
 }

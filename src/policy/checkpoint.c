@@ -75,7 +75,7 @@ void nadir_search_identify(nadir_search *search, const nadir_model *model, const
     const nadir_context *context = search->context;
     const uint64_t entries = hash_entries(context, model, set);
     const int64_t sizes[] = {nadir_model_total(model), nadir_global_count(context, model->rows),
-                             (int64_t)set->set, (int64_t)set->domain, method};
+                             (int64_t)set->set, (int64_t)set->asked_domain, method};
     const double numbers[] = {model->discount, set->p, set->radius};
     unsigned char digest[NADIR_SHA256_BYTES];
     nadir_sha256 sha;

@@ -128,7 +128,7 @@ nadir_status nadir_worst_gradient_nominal(nadir_context *context, const nadir_wo
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "the kernel of domain %s is not of the form Phat - b k^T, which the formula in "
                           "nominal terms is for (domain free); use nadir_worst_gradient",
-                          nadir_domain_name(worst->uncertainty.domain));
+                          nadir_domain_name(worst->uncertainty.asked_domain));
     }
     NADIR_CHECK(nadir_model_check_one_process(context, model, "gradients"));
     if (b == NULL) { /* the nominal kernel */

@@ -29,6 +29,7 @@ typedef struct row_values {
     double landing;          /* the largest |landing e| that is added to it */
     double range;            /* the largest |v| and that */
     nadir_value_order order; /* of v, for open rows */
+    double *g;               /* [entries] work space, in a box; else NULL */
 } row_values;
 
 /* v, or v + landing e, of an entry of row i. */
@@ -152,6 +153,53 @@ static double find_slack(const nadir_kkt *kkt, const row_values *self, int64_t i
     return nadir_round_up(lack + 2 * rounding + sums, 8);
 }
 
+/* The same in a box, where g . X - min g is at most the sum of (X - l) (g - omega)_+ + (u - X) (omega - g)_+ for any
+ * omega; slack is |g - omega| where X is l and g is above, or X is u and g is below. */
+static double find_box_slack(const nadir_kkt *kkt, const row_values *self, int64_t i, double d,
+                             double *square)
+{
+    const nadir_perturbable_rows *perturbable = kkt->perturbable;
+    const nadir_expansion_point *point = kkt->point;
+    const nadir_uncertainty *set = point->problem.uncertainty;
+    const int64_t start = perturbable->starts[i];
+    const int64_t length = perturbable->starts[i + 1] - start;
+    const int64_t place = point->problem.model->row_starts[nadir_perturbable_rows_row(perturbable, i)];
+    const double alpha = nadir_perturbable_rows_alpha(perturbable, i);
+    const double force = point->problem.gamma * d * perturbable->pi[i];
+    const double hold = 2 * kkt->tau / alpha;
+    const double *X = point->X + start;
+    const double *lower = set->lower + place; /* rows list what the box allows */
+    const double *upper = set->upper + place;
+    double *g = self->g + start;
+    double widest = 0;
+    for (int64_t j = 0; j < length; j++) {
+        const double change = (X[j] - perturbable->phat[start + j]) / alpha;
+        g[j] = hold * change + force * cost_of(perturbable, self, i, j);
+        widest = fabs(change) > widest ? fabs(change) : widest;
+        *square += change * change;
+    }
+    const double omega = nadir_lmo_box_level(length, g, lower, upper);
+    const double size = hold * widest + force * self->range; /* of the terms of g */
+    const double rounding = nadir_round_error(8) * size + nadir_round_error(2) * force * self->largest;
+    double lack = 0;
+    double room = 0; /* what the rounding of g counts for */
+    for (int64_t j = 0; j < length; j++) {
+        const double above = g[j] - omega;
+        const double sure = fabs(above) - 2 * rounding;
+        const double left = fmax(above > 0 ? X[j] - lower[j] : upper[j] - X[j], 0);
+        lack += left * fabs(above);
+        room += fmax(upper[j] - lower[j], 0);
+        if (kkt->slack != NULL) {
+            kkt->slack[start + j] = left > 0 || !(sure > 0) ? 0 : sure;
+        }
+    }
+    /* a sum over the entries of the row; changes of a row are at most 2, and at most the room */
+    lack *= 1 + nadir_round_error((double)(length + 8));
+    const double sums =
+        point->sum_off * (fabs(omega) + force * self->largest + 4 * kkt->tau * widest / alpha);
+    return nadir_round_up(lack + 2 * fmin(room, 2) * rounding + sums, 8);
+}
+
 /* A fixed number of parts: sums do not depend on the number of threads. */
 enum { PARTS = 64 };
 
@@ -165,7 +213,8 @@ static double find_slacks_of(const nadir_kkt *kkt, const row_values *self, int64
         const double d = kkt->point->d[s];
         double e = 0;
         for (int64_t i = perturbable->first[s]; i < perturbable->first[s + 1]; i++) {
-            e += find_slack(kkt, self, i, d, &distance);
+            e += self->g != NULL ? find_box_slack(kkt, self, i, d, &distance)
+                                 : find_slack(kkt, self, i, d, &distance);
         }
         ratio[s] = kkt->unvisited[s] || perturbable->first[s] == perturbable->first[s + 1]
                        ? 0
@@ -336,8 +385,9 @@ void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds,
             const double gain = nadir_round_down(rho * alpha * alpha / kkt->tau, 16);
             for (int64_t e = perturbable->starts[i]; e < perturbable->starts[i + 1]; e++) {
                 const double pull = gain * kkt->slack[e];
-                const double allowed =
-                    fmin(fmin(1, perturbable->phat[e] + alpha * kkt->beta), alpha * radius);
+                /* |P - X| <= |P - Phat| + |X - Phat|, X = 0 without a box */
+                const double moved = fabs(kkt->point->X[e] - perturbable->phat[e]);
+                const double allowed = fmin(fmin(1, moved + alpha * kkt->beta), alpha * radius);
                 const double most = nadir_round_up(fmin(allowed, alpha * alpha * lift / pull), 16);
                 const double above = most > 0 ? fmin(pull / most, HEAVIEST) : 0;
                 inverse_weights[e] = nadir_round_up(1 / (1 + above), 8);
@@ -527,6 +577,9 @@ nadir_status nadir_stationary_point_kkt(nadir_context *context, const nadir_occu
     NADIR_NEW(context, kkt->w_unvisited, perturbable->states);
     NADIR_NEW(context, run.v, nadir_model_width(self->point.problem.model));
     NADIR_NEW(context, ratio, perturbable->states);
+    if (self->point.problem.uncertainty->lower != NULL) {
+        NADIR_NEW(context, run.g, perturbable->entries);
+    }
     if (given != NULL) {
         take_occupancies(kkt, given + n);
     }
@@ -552,7 +605,7 @@ nadir_status nadir_stationary_point_kkt(nadir_context *context, const nadir_occu
     }
 cleanup:
     nadir_value_order_clear(context, &run.order);
-    NADIR_RELEASE(context, run.v, ratio, kept);
+    NADIR_RELEASE(context, run.v, run.g, ratio, kept);
     return status;
 }
 

@@ -14,6 +14,10 @@
  * optimality, e_s = sum_a [g . P* - min g] times the largest rho_s, the part of the ball that is not used,
  * and rounding. The inequality holds for any v, d and tau > 0: they need not be accurate.
  *
+ * In a box, l <= P <= u, min g is the smallest g . X of its rows, e_s for any levels omega at most
+ * sum (P* - l) (g - omega)_+ + (u - P*) (omega - g)_+, and slack is g - omega >= 0 where P* = l, omega - g >= 0 where
+ * P* = u, times |delta|.
+ *
  * States that P* does not visit (d = 0) have nominal rows in P*. For them
  *
  *     gamma d_P(s) sum_a pi delta . c >= -2 tau d_P(s) w_s |delta_s|,    w_s = gamma / (2 tau) k(s, -c)
@@ -34,7 +38,9 @@ typedef struct nadir_kkt {
     double far;                   /* at least |Delta| and beta: P* may be a kernel that is not in the ball */
     double J;                     /* mu . v */
     double error;                 /* as above */
-    double *slack; /* [entries] at most g - min g where P* = 0, else 0; NULL: the point has no columns */
+    double *
+        slack; /* [entries] at most g - min g where P* = 0, else 0 (in a box: at either bound); NULL: the point has
+                      no columns */
     const bool *unvisited; /* [states] */
     double *w_unvisited;   /* [states] w_s of unvisited states, else 0 */
 } nadir_kkt;
@@ -44,8 +50,8 @@ typedef struct nadir_kkt {
  *
  *     tau |delta|^2 + sum rho_s slack . delta >= tau sum omega (delta / alpha)^2:
  *
- * where P* = 0, 0 <= delta <= u = min(1, Phat + alpha beta, alpha radius, tau lift / (rho slack)), so that delta >=
- * delta^2 / u. lift: at least sum rho_s slack . delta / tau; infinity: not known.
+ * where P* = 0, or is at a bound of a box, |delta| <= u = min(1, |P* - Phat| + alpha beta, alpha radius, tau lift / (rho
+ * slack)), so that |delta| >= delta^2 / u. lift: at least sum rho_s slack . delta / tau; infinity: not known.
  */
 void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds, double radius, double lift,
                      double *inverse_weights);

@@ -104,9 +104,27 @@ static void note_row(int64_t row, double sum, double minimum, row_scan *self)
     note_minimum(row, minimum, self);
 }
 
-/* Distance of one row; its sum and entries join the scan. */
-static double look_at_row(const nadir_model *model, int64_t row, double p, row_scan *self)
+/* By how much entries leave the box; successors that the row does not list have its lower bound above 0. */
+static void look_at_box(const nadir_model *model, const nadir_uncertainty *set, int64_t row,
+                        const nadir_row *entries, row_scan *self)
 {
+    int64_t place = 0;
+    double most = 0;
+    for (int64_t i = model->row_starts[row]; i < model->row_starts[row + 1]; i++) {
+        const bool listed = nadir_row_seek(entries, model->columns[i], &place);
+        const double value = listed ? entries->values[place] : 0;
+        most = fmax(most, fmax(set->lower[i] - value, value - set->upper[i]));
+    }
+    if (most > self->found.outside) {
+        self->found.outside = most;
+        self->found.outside_row = row;
+    }
+}
+
+/* Distance of one row; its sum and entries join the scan. */
+static double look_at_row(const nadir_model *model, const nadir_uncertainty *set, int64_t row, row_scan *self)
+{
+    const double p = set->p;
     if (nadir_kernel_is_nominal(self->rows.kernel, row)) {
         self->found.row_sum = fmax(self->found.row_sum,
                                    fmax(fabs(1 - model->limits.sum_low), fabs(model->limits.sum_high - 1)));
@@ -133,6 +151,9 @@ static double look_at_row(const nadir_model *model, int64_t row, double p, row_s
         minimum = fmin(minimum, entries.values[i]);
     }
     note_row(row, sum, minimum, self);
+    if (set->lower != NULL) { /* models with a box have CSR rows */
+        look_at_box(model, set, row, &entries, self);
+    }
     if (are_same(&nominal, &entries)) {
         return 0;
     }
@@ -184,7 +205,7 @@ static double look_at_state(const set_bounds *own, int64_t s, row_scan *self)
     const int64_t start = own->model->state_rows[s];
     const int64_t end = own->model->state_rows[s + 1];
     for (int64_t row = start; row < end; row++) {
-        self->distances[row - start] = look_at_row(own->model, row, set->p, self);
+        self->distances[row - start] = look_at_row(own->model, set, row, self);
     }
     if (set->set == NADIR_SET_NONRECT) {
         return measure_group(own, start, start, end, self);
@@ -208,6 +229,10 @@ static void join(const row_scan *part, row_scan *all)
     to->off_support = fmax(to->off_support, from->off_support);
     to->distance = fmax(to->distance, from->distance);
     note_minimum(from->minimum_row, from->minimum, all);
+    if (from->outside > to->outside) {
+        to->outside = from->outside;
+        to->outside_row = from->outside_row;
+    }
     if (from->excess > to->excess) {
         to->excess = from->excess;
         to->excess_row = from->excess_row;
@@ -216,8 +241,8 @@ static void join(const row_scan *part, row_scan *all)
     all->moved = all->moved >= 0 ? all->moved : part->moved;
 }
 
-static const row_scan empty_scan = {.moved = -1,
-                                    .found = {.minimum = INFINITY, .minimum_row = -1, .excess_row = -1}};
+static const row_scan empty_scan = {
+    .moved = -1, .found = {.minimum = INFINITY, .minimum_row = -1, .excess_row = -1, .outside_row = -1}};
 
 /* distances: [states] of a set that all rows share; all: the scan of all rows. */
 static nadir_status look_at_states(nadir_context *context, const nadir_kernel *kernel, const set_bounds *self,
@@ -316,6 +341,11 @@ nadir_status nadir_membership_check(nadir_context *context, const nadir_model *m
         status = nadir_fail(context, NADIR_ERROR_VERIFICATION,
                             "the kernel has a successor of probability %g that the nominal one does not have",
                             membership->off_support);
+    } else if (membership->outside > NADIR_MEMBERSHIP_OUTSIDE) {
+        const int64_t row = membership->outside_row;
+        status = nadir_fail(context, NADIR_ERROR_VERIFICATION, "the kernel leaves its box by %g in %s",
+                            membership->outside,
+                            nadir_model_label(model, nadir_model_row_state(model, row), row, place));
     }
     return status;
 }

@@ -9,6 +9,8 @@
 
 /* A row may be off by this much in sum and in distance: numbers are stored with a rounding each. */
 #define NADIR_MEMBERSHIP_ROUNDING (64 * 2.220446049250313e-16)
+/* An entry may leave a box by this much: rows are scaled to sum to one. */
+#define NADIR_MEMBERSHIP_OUTSIDE 1e-12
 
 typedef struct nadir_membership {
     double distance; /* non-rectangular: the scaled p-norm of P - Phat; otherwise the largest of a group */
@@ -18,6 +20,8 @@ typedef struct nadir_membership {
     double minimum;      /* smallest entry */
     int64_t minimum_row; /* where it is */
     double off_support;  /* largest entry that the nominal kernel does not have */
+    double outside;      /* the most by which an entry leaves the box; 0: there is no box */
+    int64_t outside_row; /* where it is */
 } nadir_membership;
 
 /* Against the set with all radii times `factor`. O(entries of the kernel); O(rows * states) for b k^T. */

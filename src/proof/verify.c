@@ -159,7 +159,7 @@ static nadir_verify_result make_result(const nadir_verify_run *run)
         .verified = run->list->failed == 0,
         .checks_count = run->list->count,
         .set = set->asked,
-        .domain = set->domain,
+        .domain = set->asked_domain,
         .norm = posed ? set->p : NAN,
         .radius = posed ? set->radius : NAN,
         .optimistic = sign < 0,
@@ -396,9 +396,15 @@ static void judge_domain(nadir_verify_run *run, const nadir_membership *found)
         nadir_verify_add(run, "domain", false,
                          "the kernel has a successor of probability %g that the nominal one does not have",
                          found->off_support);
+    } else if (found->outside > NADIR_MEMBERSHIP_OUTSIDE) {
+        const int64_t row = found->outside_row;
+        nadir_verify_add(run, "domain", false, "the kernel leaves its box by %g in %s", found->outside,
+                         nadir_model_label(run->model, nadir_model_row_state(run->model, row), row, place));
     } else {
         nadir_verify_add(run, "domain", true, "no entry of the kernel is negative%s",
-                         domain == NADIR_DOMAIN_SUPPORT ? ", and no successor is new" : "");
+                         run->asked.uncertainty.lower != NULL ? ", and all lie in the box"
+                         : domain == NADIR_DOMAIN_SUPPORT     ? ", and no successor is new"
+                                                              : "");
     }
 }
 

@@ -295,7 +295,9 @@ nadir_status nadir_verify_lower(nadir_verify_run *run, double claimed, double en
     nadir_problem problem = run->asked.problem;
     bound self = {.run = run, .problem = &problem, .claimed = claimed, .enough = enough, .lower = -INFINITY};
     problem.uncertainty = &set;
-    set.domain = kinds[kind].free ? NADIR_DOMAIN_FREE : set.domain;
+    if (kinds[kind].free) {
+        nadir_uncertainty_free(&set);
+    }
     const bool room =
         set.idle || set.domain != NADIR_DOMAIN_FREE || nadir_free_rewards_fit(run->context, &problem);
     const nadir_status status =

@@ -185,7 +185,7 @@ static nadir_status bound(comparison *run)
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "nothing finite can be proven of the difference of these policies on set %s, "
                           "domain %s, at radius %g; take a smaller radius, or domain simplex or support",
-                          nadir_set_name(set->asked), nadir_domain_name(set->domain), set->radius);
+                          nadir_set_name(set->asked), nadir_domain_name(set->asked_domain), set->radius);
     }
     return NADIR_OK;
 }

@@ -164,7 +164,7 @@ static nadir_robust make_result(const evaluation *self, double valid_radius)
         .kappa = self->kappa,
         .stationarity_gap = self->found.gap,
         .set = set->asked,
-        .domain = set->domain,
+        .domain = set->asked_domain,
         .norm = set->p,
         .radius = set->radius,
         .method = set->idle ? "nominal" : "frank-wolfe",

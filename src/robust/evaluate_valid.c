@@ -77,7 +77,7 @@ static nadir_status evaluate_free(const nadir_valid_run *first, int64_t count, c
     nadir_uncertainty set = *first->problem->uncertainty;
     nadir_problem problem = *first->problem;
     nadir_robust_settings settings = *first->settings;
-    set.domain = NADIR_DOMAIN_FREE;
+    nadir_uncertainty_free(&set);
     problem.uncertainty = &set;
     settings.certify = NADIR_CERTIFY_AUTO;
     return free_may_help(first->context, first->problem)
@@ -124,7 +124,8 @@ nadir_status nadir_valid_take_free(nadir_valid_run *run, bool *done)
     NADIR_TRY(nadir_rank_one_candidate_kernel(run->context, run->problem, &free->candidate));
     NADIR_TRY(nadir_membership_measure(run->context, free->candidate.kernel, run->problem->uncertainty,
                                        run->factor, &membership));
-    *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX || membership.off_support == 0;
+    *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX ||
+            (membership.off_support == 0 && membership.outside <= NADIR_MEMBERSHIP_OUTSIDE);
     if (*done) {
         *evaluation = *free;
         *free = (nadir_evaluation){.refused = true};

@@ -270,7 +270,7 @@ nadir_status nadir_worst_parameters(nadir_context *context, const nadir_worst *w
 {
     *parameters = (nadir_kernel_parameters){
         .set = worst->uncertainty.asked,
-        .domain = worst->uncertainty.domain,
+        .domain = worst->uncertainty.asked_domain,
         .norm = worst->uncertainty.p,
         .radius = radius_of(worst),
         .radius_count = radius_count(context, worst),
@@ -329,7 +329,7 @@ nadir_status nadir_worst_witness(nadir_context *context, const nadir_worst *wors
     memcpy(witness->policy_file_sha256, worst->policy_file_sha256, sizeof worst->policy_file_sha256);
     memcpy(witness->kernel_sha256, worst->kernel_sha256, sizeof worst->kernel_sha256);
     witness->set = worst->uncertainty.asked;
-    witness->domain = worst->uncertainty.domain;
+    witness->domain = worst->uncertainty.asked_domain;
     witness->norm = worst->uncertainty.p;
     witness->radius = radius_of(worst);
     witness->radius_count = radius_count(context, worst);

@@ -294,7 +294,7 @@ nadir_status nadir_solver_radius(nadir_context *context, nadir_solver *solver, c
                               .target = target,
                               .nominal_return = nominal,
                               .set = set.asked,
-                              .domain = set.domain,
+                              .domain = set.asked_domain,
                               .norm = set.p,
                               .breakdown_radius = NAN};
     const double need = run.sign * nominal - run.target;

@@ -148,7 +148,7 @@ static nadir_robust make_refusal(const nadir_setup *setup, double factor, const 
         .kappa = NAN,
         .stationarity_gap = NAN,
         .set = set->asked,
-        .domain = set->domain,
+        .domain = set->asked_domain,
         .norm = set->p,
         .radius = factor * set->radius,
         .method = "none",
@@ -228,7 +228,7 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *s
         .stationarity_gap =
             set->domain == NADIR_DOMAIN_FREE ? NAN : candidate->gap, /* no linear steps there */
         .set = set->asked,
-        .domain = set->domain,
+        .domain = set->asked_domain,
         .norm = set->p,
         .radius = factor * set->radius,
         .method = candidate->method,

@@ -104,6 +104,31 @@ static double stored_slack(const nadir_frank_wolfe *self, const double *own, boo
                                        : stored_slack_of(self, own, all, row, weight, tau, false);
 }
 
+/* The same in a box. g: [entries] work space. */
+static double box_slack(const nadir_frank_wolfe *self, const double *own, int64_t row, double weight,
+                        double tau, double *g)
+{
+    const nadir_problem *problem = self->problem;
+    const int64_t start = problem->model->row_starts[row];
+    const nadir_row nominal = nadir_model_row(problem->model, row);
+    const double *lower = problem->uncertainty->lower + start;
+    const double *upper = problem->uncertainty->upper + start;
+    const double scale = nadir_uncertainty_scale(problem->uncertainty, row);
+    const double hold = 2 * tau / (scale * scale);
+    double slack = 0;
+    for (int64_t i = 0; i < nominal.count; i++) {
+        const int64_t t = nadir_row_column(&nominal, i);
+        const double paid = problem->landing != 0 ? nadir_landing_e(problem->model, row, start + i, t) : 0;
+        g[i] = weight * (self->order.range * self->order.x[t] + problem->landing * paid) +
+               hold * (own[i] - nominal.values[i]);
+    }
+    const double omega = nadir_lmo_box_level(nominal.count, g, lower, upper);
+    for (int64_t i = 0; i < nominal.count; i++) {
+        slack += fabs(g[i] - omega) * (g[i] > omega ? own[i] - lower[i] : upper[i] - own[i]);
+    }
+    return slack;
+}
+
 /* The sum of e_s of a kernel whose value and occupancy are those of `current`, with the multiplier tau. */
 static nadir_status total_slack(nadir_context *context, nadir_frank_wolfe *self, nadir_kernel *own,
                                 double tau, double *total)
@@ -135,8 +160,10 @@ static nadir_status total_slack(nadir_context *context, nadir_frank_wolfe *self,
             const double *stored = support                ? nadir_kernel_on_support(own, row)
                                    : model->dense != NULL ? nadir_explicit_dense_row(&kernel, row)
                                                           : NULL;
-            *total += stored != NULL ? stored_slack(self, stored, !support, row, weight, tau)
-                                     : row_slack(self, &kernel, row, weight, tau, p);
+            *total += stored == NULL ? row_slack(self, &kernel, row, weight, tau, p)
+                      : self->problem->uncertainty->lower != NULL
+                          ? box_slack(self, stored, row, weight, tau, p)
+                          : stored_slack(self, stored, !support, row, weight, tau);
         }
     }
     *total = nadir_allreduce_sum(context, *total);

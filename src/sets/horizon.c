@@ -13,6 +13,11 @@ static nadir_status check(nadir_context *context, const nadir_model *model, cons
                           int64_t steps)
 {
     NADIR_TRY(nadir_model_check_one_process(context, model, "a horizon"));
+    if (set->lower != NULL) {
+        return nadir_fail(
+            context, NADIR_ERROR_UNSUPPORTED,
+            "a horizon is not there for domain box yet: take domain support, which holds the box");
+    }
     if (set->domain == NADIR_DOMAIN_FREE) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "a horizon is for the domains simplex and support: on domain free the return of "

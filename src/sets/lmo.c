@@ -400,6 +400,16 @@ double nadir_lmo_own_costs(const nadir_lmo *lmo, int64_t row, const nadir_row *r
     return base;
 }
 
+/* The bounds of a row of a box. */
+static inline void bound_view(const nadir_lmo *lmo, int64_t row, double *work, nadir_lmo_row_view *view)
+{
+    if (lmo->lower != NULL) {
+        view->low = lmo->lower + lmo->model->row_starts[row];
+        view->high = lmo->upper + lmo->model->row_starts[row];
+        view->scratch = work + 2 * view->count;
+    }
+}
+
 /* work: [2 * count] */
 __attribute__((noinline)) static nadir_lmo_row_view make_own_view(const nadir_lmo *lmo, int64_t row,
                                                                   double *work)
@@ -413,6 +423,7 @@ __attribute__((noinline)) static nadir_lmo_row_view make_own_view(const nadir_lm
         .off_support = nadir_lmo_has_tail(lmo),
         .alpha = nadir_lmo_scale(lmo, row),
     };
+    bound_view(lmo, row, work, &view);
     double *second = work + raw.count;
     if (view.off_support) {
         view.plain = second;
@@ -480,6 +491,7 @@ nadir_lmo_row_view nadir_lmo_row_view_make(const nadir_lmo *lmo, int64_t row, do
         view.base = copy_values(lmo, &raw, work);
         view.x = work;
         view.off_support = nadir_lmo_has_tail(lmo);
+        bound_view(lmo, row, work, &view);
         return view;
     }
     view.base = nadir_lmo_row_base(lmo, &raw);
@@ -565,6 +577,10 @@ static double step_of_price(const nadir_lmo *lmo, double reach, double price)
 void nadir_lmo_solution_concentrate(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
                                     nadir_lmo_solution *solution)
 {
+    if (view->low != NULL) {
+        nadir_lmo_box_concentrate(lmo, view, solution);
+        return;
+    }
     const double p = lmo->p;
     double count = 0; /* of states of smallest x */
     double moved = 0; /* mass that comes from others */
@@ -674,9 +690,11 @@ static double unit_factor(const nadir_lmo *lmo, double unit)
     return lmo->p <= 2 ? unit : nadir_power(unit, 1 / (lmo->p - 1));
 }
 
-static nadir_lmo_norm_solver solver_of(double p)
+static nadir_lmo_norm_solver solver_of(const nadir_lmo *lmo)
 {
-    return p == 1 ? nadir_lmo_l1 : p == 2 ? nadir_lmo_l2 : isinf(p) ? nadir_lmo_linf : nadir_lmo_lp;
+    const double p = lmo->p;
+    const nadir_lmo_norm_solver square = lmo->lower != NULL ? nadir_lmo_box_l2 : nadir_lmo_l2;
+    return p == 1 ? nadir_lmo_l1 : p == 2 ? square : isinf(p) ? nadir_lmo_linf : nadir_lmo_lp;
 }
 
 /* Lists the rows that can move; clears the solutions of the others. */
@@ -756,7 +774,7 @@ void nadir_lmo_solve(const nadir_lmo *lmo, int64_t first, int64_t end, const dou
     double start;
     *budget = (nadir_lmo_budget){.step = INFINITY};
     if (begin(&group, &start)) {
-        const nadir_lmo_common common = solver_of(lmo->p)(&group, start);
+        const nadir_lmo_common common = solver_of(lmo)(&group, start);
         finish(&group, &common, budget);
     }
 }
@@ -787,7 +805,7 @@ nadir_status nadir_lmo_solve_all(nadir_context *context, const nadir_lmo *lmo, c
     NADIR_NEW(context, group.moving, model->rows);
     *budget = (nadir_lmo_budget){.step = INFINITY};
     if (begin(&group, &start)) {
-        const nadir_lmo_common common = solver_of(lmo->p)(&group, start);
+        const nadir_lmo_common common = solver_of(lmo)(&group, start);
         finish(&group, &common, budget);
     }
     NADIR_CHECK(status);

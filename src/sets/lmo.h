@@ -21,6 +21,9 @@
  * Rewards on landing, e(row, t), give every row an x of its own, (v - min v + landing e) / range. States that a
  * row does not list have e = 0, so that all rows still share one order of these.
  *
+ * On the domain box, l <= X <= u, changes are clipped on both sides, and what moves at p = 1 comes from the largest and
+ * goes to the smallest v that have room (lmo_box.c).
+ *
  * A solution is a few numbers for each row, whatever its length. nadir_lmo_kernel writes the rows out.
  */
 #ifndef NADIR_SETS_LMO_H
@@ -89,6 +92,7 @@ typedef struct nadir_lmo {
     const nadir_value_order *order; /* of v */
     const double *scales;           /* [rows] alpha; NULL: all one */
     nadir_domain domain;            /* NADIR_DOMAIN_SIMPLEX or NADIR_DOMAIN_SUPPORT */
+    const double *lower, *upper;    /* bounds of the entries of the model; NULL: 0, and none */
     double p, q;
     double landing; /* rows answer to v(t) + landing e(row, t); 0: to v alone */
     /* Set by lmo_row_costs.h: every row has an x of its own. Only the range of the order is read then. */
@@ -104,6 +108,8 @@ static inline nadir_lmo nadir_lmo_make(nadir_model *model, nadir_value_order *or
                        .order = order,
                        .scales = set->scales,
                        .domain = set->domain,
+                       .lower = set->lower,
+                       .upper = set->upper,
                        .p = set->p,
                        .q = set->q,
                        .landing = landing};
@@ -112,7 +118,8 @@ static inline nadir_lmo nadir_lmo_make(nadir_model *model, nadir_value_order *or
 /* Whether the oracle wants more of the order than x: tails, ranks, or dense rows of p = 1. */
 static inline bool nadir_lmo_sorts(const nadir_lmo *lmo)
 {
-    return lmo->domain == NADIR_DOMAIN_SIMPLEX || isinf(lmo->p) || (lmo->p == 1 && lmo->model->dense != NULL);
+    return lmo->domain == NADIR_DOMAIN_SIMPLEX ||
+           (lmo->lower == NULL && (isinf(lmo->p) || (lmo->p == 1 && lmo->model->dense != NULL)));
 }
 
 /* The solution of one row. A struct of zeros: the row is nominal. */
@@ -120,7 +127,9 @@ typedef struct nadir_lmo_solution {
     double omega; /* level above the smallest allowed x of the row */
     double upper; /* p other than 1, 2 and infinity: where omega has too few digits, the solution is a mixture
                      of those at omega and at this. p = inf with rewards on landing: entries at omega that the
-                     row lists rise by this part of what they can, or fall, where it is negative */
+                     row lists rise by this part of what they can, or fall, where it is negative. In a box, p = inf or
+                     step infinity: by how much entries at omega rise, as far as they can; p = 1: the level below which all rises, omega being that
+                     above which all falls */
     double share; /* p = 1: of the entries at omega that moves; p = inf: the change of the entry at omega (of
                      the pivot, which the row does not list, with rewards on landing); else the share of
                      `upper` in the mixture */
@@ -201,6 +210,10 @@ double nadir_lmo_bound_penalized(const nadir_lmo *lmo, int64_t row, double weigh
  * price (0 for p = infinity) times the part of beta^p that is used. weights, bounds: [end - first]. */
 double nadir_lmo_bound_shared(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights,
                               double beta, double price, const nadir_lmo_row_bound *bounds);
+
+/* omega that makes omega + sum of l (g - omega)_+ - sum of u (omega - g)_+ about largest: for any omega this is at
+ * most the smallest g . X of l <= X <= u that sums to one. */
+double nadir_lmo_box_level(int64_t count, const double *g, const double *lower, const double *upper);
 
 /* The kernel of all solutions, [rows]: in place where *kernel was made by this function and has the right
  * form, made anew otherwise (*kernel may be NULL). Threaded. Rows are explicit for p other than 1, 2 and

@@ -10,6 +10,10 @@
  * Phat < alpha step. Successors other than the nominal ones, Phat = 0, count where they lie below omega: sums
  * along the order over all states below omega. p = 1: omega is 1 / step above the smallest x.
  *
+ * In a box x - omega = g1 + g2 - g3 with g3 >= 0, too, and the bound is |Delta|_p |g1|_q + (Phat - l) . g2 + (u - Phat) . g3:
+ * above omega g1 is at most the size at which the entry falls to l, below it that at which it rises to u. p = 1: omega is
+ * in the middle between the levels that fall and rise.
+ *
  * Rounding: the error of a sum of n terms of one sign is below (n + 16) u, powers included. range x is
  * v - min v to a relative 5 u, so that for v itself another 5 u range |Delta|_p |x|_q is due, or
  * 11 u range Phat . x, since X . x <= Phat . x up to rounding for any X that gains. (x below 1e-140 is taken
@@ -37,7 +41,7 @@ static void add_size(norm_sum *to, double g)
     }
 }
 
-/* The largest g1 of an entry above omega: as much as it takes to empty it. */
+/* The largest g1 of an entry that can change by `phat` at most: as much as that takes. */
 static double largest_g1(const nadir_lmo *lmo, const nadir_lmo_solution *solution, double alpha, double phat)
 {
     const double p = lmo->p;
@@ -99,6 +103,21 @@ static void add_order(const nadir_lmo *lmo, const nadir_lmo_row_view *view, doub
     }
 }
 
+/* The same in a box; returns (Phat - l) . g2 + (u - Phat) . g3. d is off by a rounding of x and omega, which is paid for. */
+static double split_box(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
+                        const nadir_lmo_solution *solution, double omega, double *parts, double *largest)
+{
+    double fixed = 0;
+    for (int64_t i = 0; i < view->count; i++) {
+        const double d = view->x[i] - omega;
+        const double room = fmax(d > 0 ? view->phat[i] - view->low[i] : view->high[i] - view->phat[i], 0);
+        parts[i] = fmin(fabs(d), largest_g1(lmo, solution, view->alpha, room));
+        fixed += room * ((fabs(d) - parts[i]) + nadir_round_error(2) * (fabs(view->x[i]) + fabs(omega)));
+        *largest = fmax(*largest, parts[i]);
+    }
+    return fixed;
+}
+
 /* |g1|_q rounded up. parts: [count]. */
 static double size_of(const nadir_lmo *lmo, const nadir_lmo_row_view *view, double omega, double largest,
                       const double *parts)
@@ -126,12 +145,16 @@ nadir_lmo_row_bound nadir_lmo_bound(const nadir_lmo *lmo, int64_t row, const nad
     const nadir_lmo_row_view view = nadir_lmo_row_view_make(lmo, row, work);
     double *parts = work + 2 * nadir_lmo_longest_row(lmo, row, row + 1);
     const double terms = (double)(view.count + 16);
-    double omega = lmo->p == 1 ? 1 / solution->step : solution->omega;
+    const bool boxed = view.low != NULL;
+    double omega = lmo->p != 1 ? solution->omega
+                   : boxed     ? solution->omega / 2 + solution->upper / 2
+                               : 1 / solution->step;
     if (!isfinite(omega) || !(solution->step >= 0)) {
         omega = 0;
     }
     double largest = view.off_support && omega > 0 ? omega : 0;
-    const double fixed = split(lmo, &view, solution, omega, parts, &largest);
+    const double fixed = boxed ? split_box(lmo, &view, solution, omega, parts, &largest)
+                               : split(lmo, &view, solution, omega, parts, &largest);
     const double slope = size_of(lmo, &view, omega, largest, parts);
     if (view.count == 1 && !view.off_support) {
         return (nadir_lmo_row_bound){0}; /* the row has one successor */

@@ -33,12 +33,15 @@ typedef struct nadir_lmo_row_view {
     double base;        /* that one: 0 for domain simplex without rewards on landing */
     bool off_support;   /* nadir_lmo_has_tail */
     double alpha;
+    /* In a box, otherwise NULL: */
+    const double *low, *high; /* [count] */
+    double *scratch;          /* [2 * count] work space */
     /* Rows with a tail and rewards on landing; otherwise NULL: */
     const double *plain;    /* [count] x of the order */
     const int32_t *columns; /* [count] rising */
 } nadir_lmo_row_view;
 
-/* work: [2 * longest row], which may hold the arrays. */
+/* work: [2 * longest row], in a box [4 * longest row], which may hold the arrays. */
 nadir_lmo_row_view nadir_lmo_row_view_make(const nadir_lmo *lmo, int64_t row, double *work);
 
 /* The same with the costs of the row as x. weights[row] = 0: not scaled. */
@@ -182,6 +185,25 @@ void nadir_lmo_lp_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadi
  * solution->step stays. */
 void nadir_lmo_l1_row(const nadir_lmo_row_view *view, double scale, double threshold, double share,
                       nadir_lmo_solution *solution);
+
+/* Rows of a box (lmo_box.c), as the functions above: the solution of step infinity; of finite steps, 1 < p <
+ * infinity; of p = 1; of p = infinity, where *size is |g1|_1. */
+void nadir_lmo_box_concentrate(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
+                               nadir_lmo_solution *solution);
+void nadir_lmo_box_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadir_lmo_solution *solution);
+void nadir_lmo_box_l1_row(const nadir_lmo_row_view *view, double scale, double threshold, double share,
+                          nadir_lmo_solution *solution);
+void nadir_lmo_box_linf_row(const nadir_lmo_row_view *view, double radius, nadir_lmo_solution *solution,
+                            double *size);
+/* p = 1: what can move in a row, largest rise first, as pairs of a rise and of mass: pairs[2 * most], most = 2 count.
+ * Returns how many pairs. */
+int64_t nadir_lmo_box_l1_pairs(const nadir_lmo_row_view *view, double *pairs);
+/* All rows of a group at p = 2. */
+nadir_lmo_common nadir_lmo_box_l2(const nadir_lmo_group *group, double start);
+/* X of a solution of step > 0; x(i) as in the view, X: [count], may be x. */
+void nadir_lmo_box_write(const nadir_lmo *lmo, const nadir_lmo_solution *solution, int64_t count,
+                         const double *phat, const double *low, const double *high, double alpha,
+                         const double *x, double *X);
 
 /* p other than 1, 2 and infinity: Delta / alpha of an entry of Phat = phat at x. */
 double nadir_lmo_lp_displacement(double p, const nadir_lmo_solution *solution, double alpha, double phat,

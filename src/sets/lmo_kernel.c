@@ -31,8 +31,9 @@ typedef struct row_writer {
     const double *x; /* of the states; a row with costs: of its entries */
     bool own;        /* rewards on landing: values hold x of the entries, less base, at first */
     double alpha;
-    double base;    /* the smallest allowed x */
-    double *values; /* [raw.count] */
+    double base;              /* the smallest allowed x */
+    double *values;           /* [raw.count] */
+    const double *low, *high; /* [raw.count] in a box; else NULL */
 } row_writer;
 
 static bool allowed(const row_writer *self, int64_t i)
@@ -235,10 +236,27 @@ static row_tail write_lp(const row_writer *self)
     return no_tail;
 }
 
+static row_tail write_box(const row_writer *self)
+{
+    const double *x = self->x; /* of the entries, as costs are */
+    if (self->raw.columns != NULL) {
+        for (int64_t i = 0; i < self->raw.count; i++) {
+            self->values[i] = x_of(self, i);
+        }
+        x = self->values;
+    }
+    nadir_lmo_box_write(self->lmo, self->solution, self->raw.count, self->raw.values, self->low, self->high,
+                        self->alpha, x, self->values);
+    return no_tail;
+}
+
 /* A solution of step > 0. */
 static row_tail write_solution(const row_writer *self)
 {
     const double p = self->lmo->p;
+    if (self->low != NULL) {
+        return write_box(self);
+    }
     if (isinf(p)) {
         return self->own ? write_own_linf(self) : write_linf(self);
     }
@@ -265,6 +283,10 @@ static row_tail write_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_sol
         .alpha = nadir_lmo_scale(lmo, row),
         .values = values,
     };
+    if (lmo->lower != NULL) {
+        self.low = lmo->lower + lmo->model->row_starts[row];
+        self.high = lmo->upper + lmo->model->row_starts[row];
+    }
     self.base =
         self.own ? nadir_lmo_own_costs(lmo, row, &self.raw, values) : nadir_lmo_row_base(lmo, &self.raw);
     *base = self.base;
@@ -281,6 +303,8 @@ void nadir_lmo_row_write(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
         .x = view->x,
         .alpha = view->alpha,
         .values = X,
+        .low = view->low,
+        .high = view->high,
     };
     (void)write_solution(&self);
 }
@@ -483,7 +507,8 @@ nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo,
     void *model_rows = NULL;
     *oracle = (nadir_lmo_device){
         .device = device, .model = lmo->model, .p = lmo->p, .off_support = nadir_lmo_has_tail(lmo)};
-    if (device == NULL || lmo->landing != 0 || !is_large(lmo->model) || !has_memory(context, lmo->model)) {
+    if (device == NULL || lmo->landing != 0 || lmo->lower != NULL || !is_large(lmo->model) ||
+        !has_memory(context, lmo->model)) {
         return NADIR_OK;
     }
     nadir_status status = nadir_kernel_device_rows(context, lmo->model, &model_rows);

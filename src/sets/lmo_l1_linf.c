@@ -81,6 +81,10 @@ static key_threshold find_threshold(int64_t count, candidate *list, double budge
 void nadir_lmo_l1_row(const nadir_lmo_row_view *view, double scale, double threshold, double share,
                       nadir_lmo_solution *solution)
 {
+    if (view->low != NULL) {
+        nadir_lmo_box_l1_row(view, scale, threshold, share, solution);
+        return;
+    }
     double level = 0;
     double moved = 0;
     double gain = 0;
@@ -109,6 +113,13 @@ static void list_row(const nadir_lmo_group *group, int64_t row, double *work, vo
     candidate *list = (candidate *)data + candidates_before(group, row);
     const nadir_lmo_row_view view = nadir_lmo_row_view_make(group->lmo, row, work);
     const double share = nadir_lmo_group_weight(group, row);
+    if (view.low != NULL) {
+        const int64_t count = nadir_lmo_box_l1_pairs(&view, (double *)list);
+        for (int64_t i = 0; i < count; i++) {
+            list[i] = (candidate){share * list[i].key, list[i].mass / view.alpha};
+        }
+        return;
+    }
     for (int64_t i = 0; i < view.count; i++) {
         list[i] = (candidate){share * view.x[i], view.phat[i] / view.alpha};
     }
@@ -438,6 +449,10 @@ static void solve_linf_row(const nadir_lmo_group *group, int64_t row, double *wo
     nadir_lmo_solution *solution = &group->solutions[row - group->first];
     double *size = (double *)data + (row - group->first);
     solution->step = group->beta;
+    if (capped.view.low != NULL) {
+        nadir_lmo_box_linf_row(&capped.view, group->beta, solution, size);
+        return;
+    }
     if (lmo->landing != 0) {
         double *own = work + raw.count; /* ranks in the place of plain x */
         capped.r = fmin(capped.r, NADIR_LMO_RADIUS_MOST);

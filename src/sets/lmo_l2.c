@@ -319,6 +319,10 @@ static l2_sums solve_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
 
 void nadir_lmo_l2_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadir_lmo_solution *solution)
 {
+    if (view->low != NULL) {
+        nadir_lmo_box_row(lmo, view, solution);
+        return;
+    }
     const double slope = view->alpha * solution->step;
     const l2_sums sums = solve_level(lmo, view, slope, &solution->omega);
     solution->gain = gain_of(&sums, slope);
@@ -523,7 +527,8 @@ enum { STREAMED_WARM_LIMIT = 8, STREAMED_COLD_LIMIT = 100 };
 
 bool nadir_lmo_streamed_applies(const nadir_lmo *lmo)
 {
-    return lmo->p == 2 && lmo->domain == NADIR_DOMAIN_SUPPORT && lmo->model->dense == NULL;
+    return lmo->p == 2 && lmo->domain == NADIR_DOMAIN_SUPPORT && lmo->model->dense == NULL &&
+           lmo->lower == NULL;
 }
 
 /* Sums of a pass, over the rows of a part or all of them. */

@@ -171,6 +171,10 @@ static void measure_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view, 
 
 void nadir_lmo_lp_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadir_lmo_solution *solution)
 {
+    if (view->low != NULL) {
+        nadir_lmo_box_row(lmo, view, solution);
+        return;
+    }
     double highest = 0;
     for (int64_t i = 0; i < view->count; i++) {
         highest = view->phat[i] > 0 && view->x[i] > highest ? view->x[i] : highest;

@@ -73,7 +73,9 @@ static double fill_entries(const proximal *self, double omega)
                          : h == 0 ? 0
                                   : solve_entry(p, self->l, self->k, fabs(h));
         const double x = self->view.phat[i] + (h < 0 ? -z : z);
-        self->X[i] = free || x > 0 ? x : 0;
+        self->X[i] = self->view.low != NULL ? fmin(fmax(x, self->view.low[i]), self->view.high[i])
+                     : free || x > 0        ? x
+                                            : 0;
         sum += self->X[i] - self->view.phat[i];
     }
     return sum;
@@ -124,7 +126,8 @@ static bool solve_row(proximal *self, int64_t row, double k, double radius)
         bracket.low = fmin(bracket.low, self->cost[i]);
         bracket.high = fmax(bracket.high, self->cost[i]);
     }
-    if (costs->set->domain != NADIR_DOMAIN_FREE && !isinf(p)) { /* the cheapest entry alone reaches 1 there */
+    if (costs->set->domain != NADIR_DOMAIN_FREE && !isinf(p) &&
+        self->view.low == NULL) { /* the cheapest entry alone reaches 1 there */
         bracket.high = fmin(bracket.high, nextafter(bracket.low + self->l + self->k, INFINITY));
     }
     double below = fill_entries(self, bracket.low);

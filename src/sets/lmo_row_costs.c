@@ -183,7 +183,14 @@ nadir_lmo_row_view nadir_lmo_row_costs_view(const nadir_lmo_row_costs *costs, in
         work[i] = (work[i] - lowest) / weight;
     }
     return (nadir_lmo_row_view){
-        .count = count, .phat = phat, .x = work, .alpha = nadir_uncertainty_scale(costs->set, row)};
+        .count = count,
+        .phat = phat,
+        .x = work,
+        .alpha = nadir_uncertainty_scale(costs->set, row),
+        .low = costs->set->lower != NULL ? costs->set->lower + costs->model->row_starts[row] : NULL,
+        .high = costs->set->lower != NULL ? costs->set->upper + costs->model->row_starts[row] : NULL,
+        .scratch = work + 2 * count,
+    };
 }
 
 nadir_lmo_cost_group nadir_lmo_cost_group_from(const nadir_lmo_row_costs *costs, int64_t row)
@@ -248,13 +255,13 @@ static int compare_costs(const void *a, const void *b)
     return i->cost < j->cost ? -1 : i->cost > j->cost ? 1 : (i->place > j->place) - (i->place < j->place);
 }
 
-/* p = infinity: as much as the radius allows is taken from every entry and given to the cheapest. */
+/* p = infinity: as much as the radius, and the box, allow is taken from every entry and given to the cheapest. */
 static void solve_linf(const nadir_lmo_row_view *view, double radius, ranked *order,
                        nadir_lmo_solution *solution, double *X)
 {
     double left = 0; /* mass to give away */
     for (int64_t i = 0; i < view->count; i++) {
-        const double taken = fmin(view->phat[i], radius);
+        const double taken = fmin(fmax(view->phat[i] - (view->low != NULL ? view->low[i] : 0), 0), radius);
         order[i] = (ranked){view->x[i], i};
         X[i] = view->phat[i] - taken;
         left += taken;
@@ -262,7 +269,8 @@ static void solve_linf(const nadir_lmo_row_view *view, double radius, ranked *or
     qsort(order, (size_t)view->count, sizeof *order, compare_costs);
     for (int64_t i = 0; i < view->count && left > 0; i++) {
         const int64_t t = order[i].place;
-        const double given = fmin(left, view->phat[t] - X[t] + radius);
+        const double most = view->high != NULL ? fmax(view->high[t] - X[t], 0) : INFINITY;
+        const double given = fmin(fmin(left, view->phat[t] - X[t] + radius), most);
         X[t] += given;
         left -= given;
         solution->omega = view->x[t];
@@ -342,7 +350,7 @@ nadir_status nadir_lmo_row_costs_solve(nadir_context *context, nadir_lmo_row_cos
     nadir_status status = NADIR_OK;
     const int64_t rows = costs->model->rows;
     const nadir_lmo oracle = nadir_lmo_row_costs_oracle(costs);
-    double *X = costs->work + 2 * costs->model->states;
+    double *X = costs->work + 4 * costs->model->states;
     nadir_lmo_row_costs_begin(costs);
     memset(costs->solutions, 0, (size_t)rows * sizeof *costs->solutions);
     if (costs->set->domain == NADIR_DOMAIN_FREE) {
@@ -361,8 +369,8 @@ nadir_status nadir_lmo_row_costs_solve(nadir_context *context, nadir_lmo_row_cos
         }
         const nadir_lmo_row_view view = nadir_lmo_row_costs_view(costs, row, costs->work);
         if (isinf(oracle.p)) {
-            solve_linf(&view, view.alpha * solution->step, (ranked *)(void *)(X + costs->model->states),
-                       solution, X);
+            solve_linf(&view, view.alpha * solution->step,
+                       (ranked *)(void *)(costs->work + 2 * costs->model->states), solution, X);
         } else {
             nadir_lmo_row_write(&oracle, &view, solution, X);
         }

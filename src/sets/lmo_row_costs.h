@@ -73,6 +73,8 @@ static inline nadir_lmo nadir_lmo_row_costs_oracle(const nadir_lmo_row_costs *co
                        .order = &costs->order,
                        .scales = costs->set->scales,
                        .domain = costs->set->domain,
+                       .lower = costs->set->lower,
+                       .upper = costs->set->upper,
                        .p = costs->set->p,
                        .q = costs->set->q,
                        .costs = costs};

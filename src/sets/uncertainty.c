@@ -55,7 +55,8 @@ static nadir_status settle_shape(nadir_context *context, const nadir_model *mode
     made->asked = ball->set != NADIR_SET_UNSAID ? ball->set : model->set;
     made->asked = made->asked != NADIR_SET_UNSAID ? made->asked : NADIR_SET_NONRECT;
     made->domain = ball->domain != NADIR_DOMAIN_UNSAID ? ball->domain : model->domain;
-    made->domain = made->domain != NADIR_DOMAIN_UNSAID ? made->domain : NADIR_DOMAIN_SIMPLEX;
+    const nadir_domain usual = model->lower != NULL ? NADIR_DOMAIN_BOX : NADIR_DOMAIN_SIMPLEX;
+    made->domain = made->domain != NADIR_DOMAIN_UNSAID ? made->domain : usual;
     made->p = !isnan(ball->norm) ? ball->norm : isnan(model->norm) ? 2 : model->norm;
     made->q = nadir_holder_conjugate(made->p);
     made->set = made->asked == NADIR_SET_NONRECT && isinf(made->p) ? NADIR_SET_SA : made->asked;
@@ -67,7 +68,27 @@ static nadir_status settle_shape(nadir_context *context, const nadir_model *mode
                           "the set or the domain of the ball is none of the "
                           "known ones");
     }
+    made->asked_domain = made->domain;
+    if (made->domain == NADIR_DOMAIN_BOX) {
+        if (model->lower == NULL) {
+            return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                              "domain box is for models with intervals, which this one has not: take domain "
+                              "simplex or support");
+        }
+        made->domain = NADIR_DOMAIN_SUPPORT;
+        made->lower = model->lower;
+        made->upper = model->upper;
+    }
     return NADIR_OK;
+}
+
+/* The box alone: every kernel of it is this near. */
+static void settle_alone(nadir_uncertainty *made)
+{
+    made->asked = NADIR_SET_SA;
+    made->set = NADIR_SET_SA;
+    made->p = INFINITY;
+    made->q = 1;
 }
 
 static nadir_status check_radius_count(nadir_context *context, const nadir_model *model,
@@ -152,8 +173,16 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
     }
     NADIR_CHECK(settle_shape(context, model, &use, &made));
     const double *radius = use.radius != NULL ? use.radius : model->radius;
-    const int64_t radii = use.radius != NULL ? use.radius_count : model->radius_count;
+    int64_t radii = use.radius != NULL ? use.radius_count : model->radius_count;
     const double *scales = use.scales != NULL ? use.scales : model->scales;
+    const double farthest = 1; /* probabilities are not farther from each other */
+    const bool alone = made.lower != NULL &&
+                       (radius == NULL || radii == 0 || (radii == 1 && isinf(radius[0]) && radius[0] > 0));
+    if (alone) {
+        settle_alone(&made);
+        radius = &farthest;
+        radii = 1;
+    }
     if (radius == NULL || radii == 0) {
         status =
             nadir_fail(context, NADIR_ERROR_ARGUMENT, "a radius is needed: the model has none of its own");
@@ -184,6 +213,9 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
     }
     if (scales != NULL) {
         made.scales = memcpy(next, scales, (size_t)model->rows * sizeof *scales);
+        for (int64_t row = 0; alone && row < model->rows; row++) {
+            next[row] = scales[row] > 0 ? 1 : 0;
+        }
         for (int64_t s = 0; s < model->states; s++) { /* the end is known, whatever the ball says */
             for (int64_t row = model->state_rows[s];
                  nadir_model_ends(model, s) && row < model->state_rows[s + 1]; row++) {

@@ -6,7 +6,8 @@
  *     sa-rectangular    |P_sa - Phat_sa|_p <= alpha_sa beta_sa for each row
  *
  * every row summing to one, and in the domain. alpha_sa = 0 pins a row. At p = infinity the first is the last
- * with one radius for all, and is solved as that.
+ * with one radius for all, and is solved as that. The domain box is support with bounds, l <= P <= u (model/box.h):
+ * what holds on support holds there. The box alone, without a radius, is the last at p = infinity with radius 1.
  */
 #ifndef NADIR_SETS_UNCERTAINTY_H
 #define NADIR_SETS_UNCERTAINTY_H
@@ -23,20 +24,22 @@
 typedef struct nadir_uncertainty {
     nadir_set asked; /* as the user calls it */
     nadir_set set;   /* as it is solved: NADIR_SET_SA for the non-rectangular ball of p = infinity */
-    nadir_domain domain;
-    double p, q;          /* 1/p + 1/q = 1, both in [1, infinity] */
-    double radius;        /* beta; with radii: the largest */
-    const double *radii;  /* set s: [states], set sa: [rows]; NULL: `radius` for all */
-    const double *scales; /* [rows] alpha; NULL: all one */
-    const double *W;      /* [states] W_s = |alpha_s pi_s|_q: 0 where the adversary has no hold */
-    int64_t entries;      /* of rows that are not pinned: the n of U_p(beta) in U_2(beta n^(1/2 - 1/p)) */
-    bool idle;            /* every radius, or every scale, is zero: the nominal kernel alone */
-    double *owned;        /* [owned_count] W, radii and scales */
+    nadir_domain asked_domain;
+    nadir_domain domain;         /* NADIR_DOMAIN_SUPPORT for the box */
+    const double *lower, *upper; /* those of the model; NULL: there is no box */
+    double p, q;                 /* 1/p + 1/q = 1, both in [1, infinity] */
+    double radius;               /* beta; with radii: the largest */
+    const double *radii;         /* set s: [states], set sa: [rows]; NULL: `radius` for all */
+    const double *scales;        /* [rows] alpha; NULL: all one */
+    const double *W;             /* [states] W_s = |alpha_s pi_s|_q: 0 where the adversary has no hold */
+    int64_t entries; /* of rows that are not pinned: the n of U_p(beta) in U_2(beta n^(1/2 - 1/p)) */
+    bool idle;       /* every radius, or every scale, is zero: the nominal kernel alone */
+    double *owned;   /* [owned_count] W, radii and scales */
     int64_t owned_count;
 } nadir_uncertainty;
 
-/* What `ball` says, else the model, else the defaults (nonrect, simplex, p = 2). NADIR_ERROR_ARGUMENT names
- * what is wrong: no radius, one per state for another set, negative or infinite numbers. ball may be NULL. */
+/* What `ball` says, else the model, else the defaults (nonrect, p = 2, and box for models that have one, else simplex). NADIR_ERROR_ARGUMENT names
+ * what is wrong: no radius but on domain box, one per state for another set, negative or infinite numbers. ball may be NULL. */
 nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *model,
                                     const nadir_policy *policy, const nadir_ball *ball,
                                     nadir_uncertainty *uncertainty);
@@ -44,6 +47,14 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
 nadir_status nadir_uncertainty_copy(nadir_context *context, const nadir_uncertainty *from,
                                     nadir_uncertainty *to);
 void nadir_uncertainty_clear(nadir_context *context, nadir_uncertainty *uncertainty);
+
+/* The same ball on the free domain, which holds it. */
+static inline void nadir_uncertainty_free(nadir_uncertainty *uncertainty)
+{
+    uncertainty->domain = NADIR_DOMAIN_FREE;
+    uncertainty->lower = NULL;
+    uncertainty->upper = NULL;
+}
 
 static inline double nadir_uncertainty_scale(const nadir_uncertainty *uncertainty, int64_t row)
 {

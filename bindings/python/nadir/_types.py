@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Path = Union[str, "os.PathLike[str]"]
 Sets = Union[Literal["nonrect", "s", "sa"], str]
-Domain = Union[Literal["simplex", "support", "free"], str]
+Domain = Union[Literal["simplex", "support", "free", "box"], str]
 Certify = Union[Literal["off", "auto", "strict"], str]
 Layout = Union[Literal["sas", "ass"], str]
 Norm = Union[float, Literal["inf"], str]

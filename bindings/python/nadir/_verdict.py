@@ -14,6 +14,7 @@ DOMAINS = {
     "simplex": "new transitions allowed",
     "support": "no new transitions",
     "free": "negative probabilities allowed",
+    "box": "probabilities within their intervals",
 }
 Lines = list[tuple[str, str]]
 

@@ -33,7 +33,7 @@ class _NotGiven:
 NOT_GIVEN: Any = _NotGiven()
 
 SETS = {None: 0, "nonrect": 1, "s": 2, "sa": 3}
-DOMAINS = {None: 0, "simplex": 1, "support": 2, "free": 3}
+DOMAINS = {None: 0, "simplex": 1, "support": 2, "free": 3, "box": 4}
 LAYOUTS = {None: 0, "sas": 1, "ass": 2}
 UNSEEN = {"additive": 0, "row": 1, "min": 2}
 

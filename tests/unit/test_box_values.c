@@ -1,0 +1,167 @@
+/* test_box_values.c: the box alone, against interval value iteration. */
+#include "support/support.h"
+
+#include "support/box.h"
+#include "support/oracle.h"
+#include "support/reference.h"
+#include "support/robust.h"
+#include "support/valid.h"
+
+#include "proof/membership.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MODELS = 500 };
+#define SEED 4711
+
+static void assert_agrees(double found, double expected, const char *what, int trial)
+{
+    assert_that(fabs(found - expected) <= 1e-10 * fmax(1, fabs(expected)),
+                "seed %d, trial %d: the %s is %.17g, by value iteration %.17g", SEED, trial, what, found,
+                expected);
+}
+
+/* Worst and best case of a policy, and the best policy in the worst case. */
+static void compare(nadir_context *context, const test_box *box, int trial)
+{
+    nadir_robust_settings settings;
+    nadir_robust_settings_default(&settings);
+    nadir_solver *solver = test_solver(context, box->model, box->policy);
+    const double expected = test_box_iterate(box, false, false);
+    const nadir_robust worst = test_robust(context, solver, NULL, &settings, NULL);
+    assert_agrees(worst.robust_return, expected, "worst return", trial);
+    assert_agrees(worst.lower_bound, expected, "lower bound", trial);
+    assert_true(worst.lower_bound <= expected + 1e-14 && worst.certified);
+    assert_int_equal(worst.domain, NADIR_DOMAIN_BOX);
+    settings.optimistic = true;
+    const nadir_robust best = test_robust(context, solver, NULL, &settings, NULL);
+    assert_agrees(best.robust_return, test_box_iterate(box, true, false), "best return", trial);
+    nadir_solver_free(solver);
+    nadir_robust_optimum_result result = {.size = sizeof result};
+    nadir_robust_optimum_settings optimising;
+    nadir_robust_optimum_settings_default(&optimising);
+    optimising.gap = 1e-12;
+    nadir_policy *policy = NULL;
+    assert_int_equal(
+        nadir_robust_optimum(context, box->model, NULL, &optimising, &policy, &result, NULL, NULL), NADIR_OK);
+    const double optimum = test_box_iterate(box, false, true);
+    assert_true(result.lower_bound <= optimum + 1e-12 && result.optimality_upper_bound >= optimum - 1e-12);
+    assert_agrees(result.robust_return, optimum, "optimum", trial);
+    nadir_policy_free(policy);
+}
+
+static void test_discounted(void **state)
+{
+    nadir_random random = test_random(SEED);
+    for (int trial = 0; trial < MODELS; trial++) {
+        test_box box = test_box_make(*state, &random, false);
+        compare(*state, &box, trial);
+        test_box_clear(&box);
+    }
+}
+
+static void test_reachability(void **state)
+{
+    nadir_random random = test_random(SEED + 1);
+    for (int trial = 0; trial < MODELS; trial++) {
+        test_box box = test_box_make(*state, &random, true);
+        compare(*state, &box, trial);
+        test_box_clear(&box);
+    }
+}
+
+/* Random rows over the successors of the box: how far the farthest entry is outside. */
+static void test_membership(void **state)
+{
+    nadir_random random = test_random(SEED + 2);
+    for (int trial = 0; trial < 200; trial++) {
+        test_box box = test_box_make(*state, &random, false);
+        const int64_t n = box.states;
+        double *entries = test_new(box.rows * n, sizeof *entries);
+        double expected = 0;
+        for (int64_t row = 0; row < box.rows; row++) {
+            double sum = 0;
+            for (int64_t t = 0; t < n; t++) {
+                entries[row * n + t] = box.upper[row * n + t] > 0 ? nadir_random_uniform(&random) : 0;
+                sum += entries[row * n + t];
+            }
+            for (int64_t t = 0; t < n; t++) {
+                double *entry = &entries[row * n + t];
+                *entry /= sum;
+                expected =
+                    fmax(expected, fmax(box.lower[row * n + t] - *entry, *entry - box.upper[row * n + t]));
+            }
+        }
+        const double radius = 100;
+        nadir_membership found;
+        nadir_uncertainty set = {0};
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_BOX, 2, &radius, NULL);
+        nadir_kernel *kernel = test_entries_kernel(*state, box.model, entries);
+        assert_ok(*state, nadir_uncertainty_make(*state, box.model, box.policy, &ball, &set));
+        assert_ok(*state, nadir_membership_measure(*state, kernel, &set, 1, &found));
+        assert_close(found.outside, expected, 1e-15);
+        assert_int_equal(nadir_membership_check(*state, box.model, &set, &found),
+                         expected > 1e-12 ? NADIR_ERROR_VERIFICATION : NADIR_OK);
+        nadir_uncertainty_clear(*state, &set);
+        nadir_kernel_free(kernel);
+        free(entries);
+        test_box_clear(&box);
+    }
+}
+
+/* The files of other projects, where there are any: the probability to reach a label, or rewards with a discount. */
+static void test_files(void **state)
+{
+    static const char *const names[] = {"imdp_tiny-01", "imdp_tiny-02", "imdp_tiny-04", "imdp_brp"};
+    const char *folder = getenv("NADIR_FOREIGN_MODELS");
+    if (folder == NULL) {
+        skip();
+    }
+    for (int i = 0; i < 8; i++) {
+        char path[1024];
+        nadir_model *model;
+        nadir_model *plain;
+        nadir_read_settings settings;
+        nadir_read_settings_default(&settings);
+        (void)snprintf(path, sizeof path, "%s/%s.drn", folder, names[i % 4]);
+        settings.discount = i < 4 ? NAN : 0.9;
+        assert_int_equal(nadir_model_read(*state, path, &settings, &plain), NADIR_OK);
+        settings.goal = i < 4 ? "target" : NULL;
+        assert_int_equal(nadir_model_read(*state, path, &settings, &model), NADIR_OK);
+        bool *goal = NULL;
+        if (i < 4) { /* those that the reader has found pay 1 */
+            nadir_model_data view;
+            nadir_model_data_default(&view);
+            nadir_model_view(model, &view);
+            goal = test_new(view.states, sizeof *goal);
+            for (int64_t s = 0; s < view.states; s++) {
+                goal[s] = view.rewards[view.state_rows[s]] == 1;
+            }
+        } else if (i != 6) { /* the others have no rewards */
+            nadir_model_free(model);
+            nadir_model_free(plain);
+            continue;
+        }
+        test_box box = test_box_of(*state, plain, goal);
+        nadir_model_free(box.model);
+        box.model = nadir_model_retain(model);
+        compare(*state, &box, -1 - i);
+        test_box_clear(&box);
+        free(goal);
+        nadir_model_free(model);
+        nadir_model_free(plain);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test_with_context(test_discounted),
+        test_with_context(test_reachability),
+        test_with_context(test_membership),
+        test_with_context(test_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
