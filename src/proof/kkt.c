@@ -178,7 +178,7 @@ static double find_box_slack(const nadir_kkt *kkt, const row_values *self, int64
         widest = fabs(change) > widest ? fabs(change) : widest;
         *square += change * change;
     }
-    const double omega = nadir_lmo_box_level(length, g, lower, upper);
+    const double omega = nadir_lmo_box_level(length, g, X, lower, upper);
     const double size = hold * widest + force * self->range; /* of the terms of g */
     const double rounding = nadir_round_error(8) * size + nadir_round_error(2) * force * self->largest;
     double lack = 0;

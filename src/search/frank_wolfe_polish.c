@@ -122,7 +122,7 @@ static double box_slack(const nadir_frank_wolfe *self, const double *own, int64_
         g[i] = weight * (self->order.range * self->order.x[t] + problem->landing * paid) +
                hold * (own[i] - nominal.values[i]);
     }
-    const double omega = nadir_lmo_box_level(nominal.count, g, lower, upper);
+    const double omega = nadir_lmo_box_level(nominal.count, g, own, lower, upper);
     for (int64_t i = 0; i < nominal.count; i++) {
         slack += fabs(g[i] - omega) * (g[i] > omega ? own[i] - lower[i] : upper[i] - own[i]);
     }

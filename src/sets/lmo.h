@@ -211,9 +211,10 @@ double nadir_lmo_bound_penalized(const nadir_lmo *lmo, int64_t row, double weigh
 double nadir_lmo_bound_shared(const nadir_lmo *lmo, int64_t first, int64_t end, const double *weights,
                               double beta, double price, const nadir_lmo_row_bound *bounds);
 
-/* omega that makes omega + sum of l (g - omega)_+ - sum of u (omega - g)_+ about largest: for any omega this is at
- * most the smallest g . X of l <= X <= u that sums to one. */
-double nadir_lmo_box_level(int64_t count, const double *g, const double *lower, const double *upper);
+/* The omega at which a row of a box lacks about the least of optimality for costs g: g . X less the smallest is at most
+ * the sum of (X - l) (g - omega)_+ + (u - X) (omega - g)_+ for any omega. */
+double nadir_lmo_box_level(int64_t count, const double *g, const double *X, const double *lower,
+                           const double *upper);
 
 /* The kernel of all solutions, [rows]: in place where *kernel was made by this function and has the right
  * form, made anew otherwise (*kernel may be NULL). Threaded. Rows are explicit for p other than 1, 2 and

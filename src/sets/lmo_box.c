@@ -22,14 +22,16 @@
 
 #define MASS_ROUNDING (32 * NADIR_ROUND_UNIT) /* of what moves, in a row; of beta^2 */
 #define FAR_LEVEL     2.0                     /* above all x, which are at most 1 up to rounding */
+#define AT_BOUND      1e-13                   /* an entry this near to a bound counts as there */
+#define NO_STEP       1e-200                  /* a kappa at which hardly anything moves */
 
-enum { LEVEL_LIMIT = 200, KAPPA_LIMIT = 200, GROWTH = 16 };
+enum { LEVEL_LIMIT = 200, KAPPA_LIMIT = 200, GROWTH = 16, FEW = 6 };
 
 /* ---- Writing ----------------------------------------------------------------------------------------- */
 
-static double clip(double value, double low, double high)
+static inline double clip(double value, double low, double high)
 {
-    return fmin(fmax(value, low), high);
+    return value < low ? low : value > high ? high : value;
 }
 
 /* X of an entry at a level, 1 < p < infinity. */
@@ -344,8 +346,8 @@ typedef struct box_sums {
     double n, first, second; /* of entries that are not clipped: how many, sums of d and of d^2 */
     double moved, squares;   /* sums of Phat - X and of its square over the others, */
     double lost;             /* and of Phat - X times d */
-    double excess, size;     /* sums of X - Phat, and of its size */
-    double rate;             /* of the excess in omega */
+    double excess, rate;     /* sum of X - Phat, and its derivative in omega */
+    double size; /* what rounding of the excess is measured against: sum of |X - Phat|; p = 2: 1 */
 } box_sums;
 
 static box_sums sum_square(const nadir_lmo_row_view *view, double slope, double omega)
@@ -355,17 +357,18 @@ static box_sums sum_square(const nadir_lmo_row_view *view, double slope, double 
         const double d = view->x[i] - omega;
         const double phat = view->phat[i];
         const double free = phat - slope * d;
-        const double X = clip(free, view->low[i], view->high[i]);
-        const double gone = phat - X;
-        const double in = free == X ? 1 : 0;
-        sums.n += in;
-        sums.first += in * d;
-        sums.second += in * d * d;
-        sums.moved += (1 - in) * gone;
-        sums.squares += (1 - in) * gone * gone;
-        sums.lost += (1 - in) * gone * d;
-        sums.size += fabs(gone);
+        if (free >= view->low[i] && free <= view->high[i]) {
+            sums.n += 1;
+            sums.first += d;
+            sums.second += d * d;
+        } else {
+            const double gone = phat - (free < view->low[i] ? view->low[i] : view->high[i]);
+            sums.moved += gone;
+            sums.squares += gone * gone;
+            sums.lost += gone * d;
+        }
     }
+    sums.size = 1; /* mass is right to a rounding of the row */
     sums.excess = -(slope * sums.first + sums.moved);
     sums.rate = slope * sums.n;
     return sums;
@@ -488,25 +491,23 @@ static double next_kappa(const nadir_lmo_group *group)
     return left > 0 && variance > 0 ? sqrt(left / variance) : NAN;
 }
 
-/* The kappa of norm = beta, from below, from a guess; solutions are those of it. Infinity would be too far where the
- * budget lasts for all that counts. False: none was found. */
-static bool find_kappa(const nadir_lmo_group *group, double guess, double *kappa)
+/* The kappa of norm = beta, from below, from a guess; solutions are those of it. False: so many tries stayed within the
+ * budget; *kappa is the largest of them. */
+static bool find_kappa(const nadir_lmo_group *group, double guess, int tries, double *kappa)
 {
     const double beta = group->beta;
     double low = 0;
     double high = INFINITY;
-    double now = guess;
+    *kappa = guess;
     for (int i = 0; i < KAPPA_LIMIT; i++) {
-        nadir_lmo_group_run(group, solve_row, &now);
+        nadir_lmo_group_run(group, solve_row, kappa);
         const double norm = nadir_lmo_group_norm(group);
         if (fabs(norm - beta) <= MASS_ROUNDING / 2 * beta) {
-            *kappa = now;
             return true;
         }
-        *(norm < beta ? &low : &high) = now;
-        if (isinf(high) && i >= NADIR_LP_BRACKET_LIMIT) {
-            *kappa = now;
-            return true;
+        *(norm < beta ? &low : &high) = *kappa;
+        if (isinf(high) && i >= tries) {
+            return false;
         }
         const double closed = next_kappa(group);
         const double other = isinf(high) ? GROWTH * low : low > 0 ? sqrt(low) * sqrt(high) : high / GROWTH;
@@ -514,63 +515,44 @@ static bool find_kappa(const nadir_lmo_group *group, double guess, double *kappa
         if (!(next > low && next < high)) {
             break;
         }
-        now = next;
+        *kappa = next;
     }
-    nadir_lmo_group_run(group, solve_row, &low);
     *kappa = low;
-    return low > 0;
+    nadir_lmo_group_run(group, solve_row, kappa);
+    return true;
 }
 
+/* Whether the budget lasts for everything takes sorting all rows: it is asked where steps do not use it up. */
 nadir_lmo_common nadir_lmo_box_l2(const nadir_lmo_group *group, double start)
 {
     double kappa;
-    if (start > 0 && find_kappa(group, start, &kappa)) {
-        return (nadir_lmo_common){kappa, 1 / (2 * kappa)};
+    if (!find_kappa(group, start > 0 ? start : NO_STEP, FEW, &kappa)) {
+        if (nadir_lmo_group_is_inactive(group)) {
+            return (nadir_lmo_common){INFINITY, 0};
+        }
+        (void)find_kappa(group, kappa, NADIR_LP_BRACKET_LIMIT, &kappa);
     }
-    nadir_lmo_group_concentrate(group);
-    if (nadir_lmo_group_norm(group) <= group->beta) {
-        return (nadir_lmo_common){INFINITY, 0};
-    }
-    if (find_kappa(group, group->beta, &kappa)) {
-        return (nadir_lmo_common){kappa, 1 / (2 * kappa)};
-    }
-    nadir_lmo_group_concentrate(group);
-    return (nadir_lmo_common){INFINITY, 0};
+    return kappa > 0 ? (nadir_lmo_common){kappa, 1 / (2 * kappa)} : (nadir_lmo_common){0, 0};
 }
 
-/* ---- Duals --------------------------------------------------------------------------------------------- */
+/* ---- Levels of given rows ---------------------------------------------------------------------------------- */
 
-/* Whether what costs omega or less can take all mass that the rest need not have. */
-static bool holds_all(int64_t count, const double *g, const double *lower, const double *upper, double omega)
+double nadir_lmo_box_level(int64_t count, const double *g, const double *X, const double *lower,
+                           const double *upper)
 {
-    double mass = 0;
+    double sum = 0;
+    double inside = 0;
+    double low = -INFINITY; /* of what is at u, which should cost no more than omega, */
+    double high = INFINITY; /* and of what is at l */
     for (int64_t i = 0; i < count; i++) {
-        mass += g[i] <= omega ? upper[i] : lower[i];
+        const bool falls = X[i] - lower[i] > AT_BOUND;
+        const bool rises = upper[i] - X[i] > AT_BOUND;
+        sum += falls && rises ? g[i] : 0;
+        inside += falls && rises ? 1 : 0;
+        low = falls && !rises && g[i] > low ? g[i] : low;
+        high = rises && !falls && g[i] < high ? g[i] : high;
     }
-    return mass >= 1;
-}
-
-/* The smallest entry that holds all: the one nearest to the middle of the bracket is tried. */
-double nadir_lmo_box_level(int64_t count, const double *g, const double *lower, const double *upper)
-{
-    double high = -INFINITY;
-    double low = INFINITY;
-    for (int64_t i = 0; i < count; i++) {
-        high = fmax(high, g[i]);
-        low = fmin(low, g[i]);
-    }
-    if (holds_all(count, g, lower, upper, low)) {
-        return low;
-    }
-    for (;;) {
-        const double middle = low + (high - low) / 2;
-        double tried = high;
-        for (int64_t i = 0; i < count; i++) {
-            tried = g[i] > low && g[i] < high && fabs(g[i] - middle) < fabs(tried - middle) ? g[i] : tried;
-        }
-        if (!(tried < high)) { /* nothing else lies in it */
-            return high;
-        }
-        *(holds_all(count, g, lower, upper, tried) ? &high : &low) = tried;
-    }
+    return inside > 0       ? sum / inside
+           : !isfinite(low) ? (isfinite(high) ? high : 0)
+                            : (isfinite(high) ? low / 2 + high / 2 : low);
 }
