@@ -402,6 +402,9 @@ typedef struct nadir_read_settings {
     const char *until; /* rewards are paid until one of these is reached */
     bool total;        /* a discount of 1 asks for the total reward until a state that stays without reward;
                           false: for a finite horizon alone */
+    /* A file of transitions: what the rows that it mentions may reach, their own successors among it. The model has the
+     * new ones with the probability 1e-300, and domain support, if the file says no other. NULL: not asked */
+    const char *successors;
 } nadir_read_settings;
 
 NADIR_API void nadir_read_settings_fill(nadir_read_settings *settings, size_t size);

@@ -69,6 +69,9 @@ nadir_status nadir_drn_write(nadir_context *context, const nadir_model *model, c
 nadir_status nadir_prism_write(nadir_context *context, const nadir_model *model, const char *path,
                                const nadir_write_settings *settings);
 
+/* *model becomes one whose support is what the file of transitions lists for the rows that it mentions. */
+nadir_status nadir_successors_apply(nadir_context *context, const char *path, nadir_model **model);
+
 /* *title: of the model format that the content shows, other than a table; NULL: none. */
 nadir_status nadir_model_format_of(nadir_context *context, const char *path, const char **title);
 

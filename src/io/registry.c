@@ -245,6 +245,9 @@ nadir_status nadir_model_read(nadir_context *context, const char *path, const na
                           path, format->title);
     }
     NADIR_CHECK(format->read(context, path, &use, &made));
+    if (use.successors != NULL) {
+        NADIR_CHECK(nadir_successors_apply(context, use.successors, &made));
+    }
     NADIR_CHECK(apply_settings(context, path, &use, made));
     *model = made;
     made = NULL;
