@@ -314,3 +314,34 @@ def test_ends_of_episodes_survive_csv(tmp_path):
     first, second = (nadir.evaluate(one, "uniform", radius=0.1) for one in (model, again))
     assert first.robust_return == pytest.approx(second.robust_return, rel=1e-12)
     assert first.robust_return > 0
+
+
+def test_intervals_are_the_worst_rows_of_a_box():
+    P, R, pi = random_mdp(7)
+    rng = np.random.default_rng(7)
+    lower = P * rng.random(P.shape)
+    upper = np.minimum(1, P + 0.3 * rng.random(P.shape))
+    v = np.zeros(len(P))
+    for _ in range(2000):  # cheapest successors first
+        Q = np.empty_like(R)
+        order = np.argsort(v)
+        for s in range(len(P)):
+            for a in range(R.shape[1]):
+                room = (upper - lower)[s, a, order]
+                left = 1 - lower[s, a].sum()
+                more = np.minimum(room, np.maximum(0, left - np.concatenate([[0], np.cumsum(room)[:-1]])))
+                Q[s, a] = R[s, a] + 0.9 * (lower[s, a] @ v + more @ v[order])
+        v = (pi * Q).sum(axis=1)
+    model = nadir.Model(P, R, 0.9, lower=lower, upper=upper)
+    answer = nadir.evaluate(model, policy=pi)
+    assert answer.domain == "box" and answer.certified
+    assert answer.robust_return == pytest.approx(v.mean(), abs=1e-10)
+    rows = [sparse.csr_matrix(x.reshape(-1, len(P))) for x in (P, lower, upper)]
+    again = nadir.Model(rows[0], R, 0.9, lower=rows[1], upper=rows[2])
+    assert nadir.evaluate(again, policy=pi).robust_return == answer.robust_return
+    ball = nadir.evaluate(model, policy=pi, radius=0.05)
+    assert ball.robust_return >= answer.robust_return
+    unknown = nadir.Model(np.full_like(P, np.nan), R, 0.9, lower=lower, upper=upper)
+    assert nadir.evaluate(unknown, policy=pi).robust_return == pytest.approx(v.mean(), abs=1e-10)
+    with pytest.raises(nadir.UsageError, match="upper is missing"):
+        nadir.Model(P, R, 0.9, lower=lower)

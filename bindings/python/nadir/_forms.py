@@ -106,6 +106,30 @@ def kernel(P: Any, layout: str | None = None, state_rows: Any = None) -> Kernel:
     raise UsageError(f"P has {array.ndim} dimensions; expected (S, A, S), (A, S, S) or rows (rows, S)")
 
 
+def _full(of: Kernel) -> NDArray[Any]:
+    if of.dense is not None:
+        return of.dense
+    assert of.starts is not None and of.columns is not None and of.values is not None
+    made = np.zeros((of.rows, of.states))
+    np.add.at(made, (np.repeat(np.arange(of.rows), np.diff(of.starts)), of.columns), of.values)
+    return made
+
+
+def bounds(
+    of: Kernel, lower: Any, upper: Any, layout: str | None, state_rows: Any
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Kernel and bounds as arrays (rows, S); sparse ones are written out."""
+    made = [_full(of)]
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if bound is None:
+            raise UsageError(f"{name} is missing: intervals have lower and upper bounds")
+        full = _full(kernel(bound, layout, state_rows))
+        if full.shape != made[0].shape:
+            raise UsageError(f"{name} has {full.shape[0]} rows of {full.shape[1]} states; P has {made[0].shape[0]} of {made[0].shape[1]}")
+        made.append(np.ascontiguousarray(full, dtype=np.float64))
+    return made[0], made[1], made[2]
+
+
 def lends(P: Any, made: Kernel) -> bool:
     """Whether the numbers of the kernel lie where those of P do, not in a copy of another layout or type."""
     if made.dense is not None:

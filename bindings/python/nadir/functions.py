@@ -558,13 +558,15 @@ def read(
     avoid: Any = None,
     until: Any = None,
     total: bool = False,
+    successors: Path | None = None,
 ) -> Model:
     """A model from a file of any format that nadir knows, told by content (docs/formats.md).
 
     `discount` gives or overrides that of the file; `rewards` and `labels` are companion files (PRISM, PETSc),
     `reward_model` names one of a Storm file; `initial` is "uniform", a state's number or name, or a file;
     `costs=True` negates rewards (and a number `unseen`); `layout` is that of a dense NumPy kernel;
-    `frozen_rewards` and `unseen` say how rewards of transitions are paid, see `nadir.Model`.
+    `frozen_rewards` and `unseen` say how rewards of transitions are paid, see `nadir.Model`; `successors` is a list of
+    transitions that says what rows may reach (domain "support").
 
     Without a discount: with `discount=1` and `total=True` rewards until a state that stays without reward; rewards `until` some states; or the probability to reach a
     `goal`, and to `avoid` others before. Each is a label of the file, or numbers and names with commas.
@@ -576,9 +578,9 @@ def read(
     start: Path | None = None
     if initial is not None:
         start = initial if isinstance(initial, os.PathLike) else str(initial)
-    given: list[Path | None] = [rewards, labels, reward_model, start]
+    given: list[Path | None] = [rewards, labels, reward_model, start, successors]
     words = [encoded(word) for word in given]
-    settings.rewards, settings.labels, settings.reward_model, settings.initial = words
+    settings.rewards, settings.labels, settings.reward_model, settings.initial, settings.successors = words
     settings.discount = float("nan") if discount is None else discount
     settings.costs = costs
     settings.layout = choice("layout", layout, LAYOUTS)

@@ -137,6 +137,8 @@ class Model:
     transition. Frames and series count by their labels: a line for each state and a column for each action, or columns
     state, action (next) and reward. A model without R answers no question about returns. Rewards of transitions are paid where one lands: a kernel that moves probability moves what is
     paid. Rewards of successors of probability 0 count too (NaN: not given; a sparse R gives those it stores).
+    `lower` and `upper`, in the form of P, are the intervals of its probabilities, for `domain="box"`, which is the default
+    then; rows of NaN in P become the point of their intervals nearest to the middle.
     `unseen` says what landing on a successor without a reward pays: "additive" (default: R(s, a) + g(s'),
     fitted to the others), "row" (the mean of the row), "min" (the smallest reward), or a number.
     `frozen_rewards=True` averages rewards of transitions under P̂, and pays these means whatever the kernel.
@@ -172,11 +174,13 @@ class Model:
         costs: bool = False,
         frozen_rewards: bool = False,
         unseen: Unseen | None = None,
+        lower: Any = None,
+        upper: Any = None,
         copy: bool = False,
     ) -> None:
         """P, R and discount are the process; initial, scales, radius, norm, sets and domain say more of it; layout,
         state_rows, row_actions and columns how P is laid out; state_names and action_names what to call things; costs,
-        frozen_rewards and unseen what R means; copy=True copies P. All of them: help(nadir.Model)."""
+        frozen_rewards and unseen what R means; lower and upper intervals of P; copy=True copies P. All of them: help(nadir.Model)."""
         if isinstance(P, (str, os.PathLike)):
             raise UsageError(f"P is {os.fspath(P)!r}; nadir.read reads models from files")
         if R is None and not brings_rewards(P):
@@ -219,6 +223,9 @@ class Model:
             "scales": pinned,
             "radius": None if radius is None else np.array(radius, dtype=np.float64, ndmin=1),
         }
+        if lower is not None or upper is not None:
+            kernel.dense, data["lower"], data["upper"] = _forms.bounds(kernel, lower, upper, layout, state_rows)
+            kernel.starts = kernel.columns = kernel.values = None
         paid = (unseen, frozen_rewards and framed is None)
         self._make(kernel, data, discount, norm, sets, domain, kernel.names, kernel.action_names, paid, copy)
         self._lends = _forms.lends(P, kernel)
