@@ -131,8 +131,9 @@ nadir_status nadir_successors_apply(nadir_context *context, const char *path, na
     NADIR_CHECK(nadir_model_check_one_process(context, from, "a list of successors"));
     NADIR_CHECK(nadir_data_read(context, path, &reading, &listed));
     if (listed.counts == NULL) {
-        NADIR_CHECK(nadir_fail(context, NADIR_ERROR_MODEL,
-                               "%s holds samples of kernels; expected a list of transitions", path));
+        status = nadir_fail(context, NADIR_ERROR_MODEL,
+                            "%s holds samples of kernels; expected a list of transitions", path);
+        goto cleanup;
     }
     extension self = {.context = context, .path = path, .model = from, .listed = listed.counts};
     NADIR_CHECK(check_rows(&self));
