@@ -273,8 +273,8 @@ void test_box_project(const test_box *box, int64_t row, double *X)
 {
     const int64_t n = box->states;
     double target[TEST_BOX_STATES];
-    double low = -3;
-    double high = 3;
+    double low = -100;
+    double high = 100;
     memcpy(target, X, (size_t)n * sizeof *X);
     for (int i = 0; i < 100; i++) {
         const double level = low / 2 + high / 2;

@@ -8,6 +8,7 @@
 #include "support/valid.h"
 
 #include "proof/membership.h"
+#include "sets/lmo.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -70,6 +71,72 @@ static void test_reachability(void **state)
         compare(*state, &box, trial);
         test_box_clear(&box);
     }
+}
+
+/* Row bounds hold for the row that was found and for others, whatever the multipliers; with its own they are close. */
+static void test_row_bounds(void **state)
+{
+    static const double norms[] = {1, 1.3, 2, 3, INFINITY};
+    nadir_random random = test_random(SEED + 3);
+    int64_t close = 0;
+    int64_t all = 0;
+    for (int trial = 0; trial < 1500; trial++) {
+        test_box box = test_box_make(*state, &random, false);
+        const int64_t n = box.states;
+        const double radius = pow(10, 0.5 - 3 * nadir_random_uniform(&random));
+        const nadir_ball ball = test_ball(NADIR_SET_SA, NADIR_DOMAIN_BOX, norms[trial % 5], &radius, NULL);
+        nadir_uncertainty set = {0};
+        nadir_value_order order = {0};
+        assert_ok(*state, nadir_uncertainty_make(*state, box.model, box.policy, &ball, &set));
+        const nadir_lmo lmo = nadir_lmo_make(box.model, &order, &set, 0);
+        order.unsorted = !nadir_lmo_sorts(&lmo);
+        double v[TEST_BOX_STATES];
+        double X[TEST_BOX_STATES];
+        for (int64_t t = 0; t < n; t++) {
+            v[t] = nadir_random_normal(&random);
+        }
+        assert_ok(*state, nadir_value_order_make(*state, n, v, &order));
+        double *work = test_new(nadir_lmo_work_size(&lmo, 0, box.rows), sizeof *work);
+        for (int64_t row = 0; row < box.rows; row++) {
+            const double weight = 1;
+            nadir_lmo_budget budget;
+            nadir_lmo_solution solution = {0};
+            nadir_lmo_solve(&lmo, row, row + 1, &weight, radius, work, &solution, &budget);
+            const nadir_lmo_row_bound own = nadir_lmo_bound(&lmo, row, &solution, work);
+            const double bound = nadir_lmo_bound_radius(&own, radius);
+            assert_that(solution.gain <= bound, "seed %d, trial %d, row %lld, p %g: gain %.17g, bound %.17g",
+                        SEED, trial, (long long)row, set.p, solution.gain, bound);
+            close += bound <= solution.gain + 1e-7 * order.range;
+            all++;
+            for (int k = 0; k < 10; k++) {
+                double gain = 0;
+                double length = 0;
+                for (int64_t t = 0; t < n; t++) {
+                    X[t] = box.nominal[row * n + t] - (k < 5 ? 3 * v[t] : 0) + nadir_random_normal(&random);
+                }
+                test_box_project(&box, row, X);
+                for (int64_t t = 0; t < n; t++) {
+                    const double change = fabs(X[t] - box.nominal[row * n + t]);
+                    length = isinf(set.p) ? fmax(length, change) : length + pow(change, set.p);
+                    gain += (box.nominal[row * n + t] - X[t]) * v[t];
+                }
+                length = isinf(set.p) ? length : pow(length, 1 / set.p);
+                gain *= length > radius ? radius / length : 1;
+                nadir_lmo_solution other = solution;
+                other.omega += k % 2 == 0 ? 0 : 0.3 * nadir_random_normal(&random);
+                other.step *= k % 3 == 0 ? 1 : exp(2 * nadir_random_normal(&random));
+                const nadir_lmo_row_bound loose = nadir_lmo_bound(&lmo, row, &other, work);
+                assert_that(gain <= nadir_lmo_bound_radius(&loose, radius) + 1e-13,
+                            "seed %d, trial %d, row %lld, p %g: gain %.17g above the bound %.17g", SEED,
+                            trial, (long long)row, set.p, gain, nadir_lmo_bound_radius(&loose, radius));
+            }
+        }
+        free(work);
+        nadir_value_order_clear(*state, &order);
+        nadir_uncertainty_clear(*state, &set);
+        test_box_clear(&box);
+    }
+    assert_that(close >= all - all / 50, "%lld of %lld bounds are close", (long long)close, (long long)all);
 }
 
 /* Random rows over the successors of the box: how far the farthest entry is outside. */
@@ -158,9 +225,8 @@ static void test_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test_with_context(test_discounted),
-        test_with_context(test_reachability),
-        test_with_context(test_membership),
+        test_with_context(test_discounted), test_with_context(test_reachability),
+        test_with_context(test_row_bounds), test_with_context(test_membership),
         test_with_context(test_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
