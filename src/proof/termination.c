@@ -15,10 +15,12 @@
 enum { STEPS = 200 };
 #define SETTLED 1e-7
 
-/* Where durations may be so many times the nominal one, the other bounds are tried; splits for so many states. */
-enum { SPLIT_STATES_MOST = 100 };
-#define CAP_ABOVE   1.25
-#define SPLIT_ABOVE 16
+/* Where durations may be so many times the nominal one, the other bounds are tried; splits for so many states. Caps form
+ * columns of D: with more than a few states that takes longer than an evaluation. */
+enum { SPLIT_STATES_MOST = 100, CAP_STATES_FEW = 100 };
+#define CAP_ABOVE      1.25
+#define CAP_ABOVE_MANY 8
+#define SPLIT_ABOVE    16
 
 typedef struct longest {
     nadir_problem problem; /* with a rectangular set */
@@ -218,7 +220,8 @@ nadir_status nadir_termination_prove(nadir_context *context, nadir_problem *prob
     }
     NADIR_TRY(prove(context, problem, factor, -1, &problem->gap, &problem->longest));
     const double nominal = 1 / nadir_vector_sum(problem->states, problem->d);
-    if (set->set == NADIR_SET_NONRECT && problem->gap * CAP_ABOVE < nominal) {
+    const double above = problem->states <= CAP_STATES_FEW ? CAP_ABOVE : CAP_ABOVE_MANY;
+    if (set->set == NADIR_SET_NONRECT && problem->gap * above < nominal) {
         NADIR_TRY(nadir_duration_cap(context, problem, factor));
     }
     if (set->set == NADIR_SET_NONRECT && problem->gap * SPLIT_ABOVE < nominal &&

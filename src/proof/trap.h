@@ -8,7 +8,8 @@
  *
  * infinitely much where n = 0 or alpha = 0 < m. Costs fall as C grows. So the least radius of rectangular sets, min over
  * C of the largest cost in C, is found by peeling: take the dearest state out, again and again, and keep the smallest
- * largest cost. It bounds the radius of the non-rectangular ball from below, and the sums of the sets met bound it from
+ * largest cost. In any order the least cost that a state has when it is taken out is a lower bound: the first state of C to
+ * be taken out costs at least as much in C alone. It bounds the radius of the non-rectangular ball from below, and the sums of the sets met bound it from
  * above; no two states spend more than half of beta^p, so that 2^(1/p) times a bound where one state counts half holds
  * as well.
  */
@@ -18,7 +19,7 @@
 #include "sets/uncertainty.h"
 
 /* Every kernel of a ball of radius below `low` ends; one of a ball of radius `high` does not. Both NaN: not looked for
- * (a discount; domain free; several radii; a large model). */
+ * (a discount; domain free; several radii). */
 typedef struct nadir_trap {
     double low, high;
     char states[256]; /* the first of the states that the latter does not leave */
