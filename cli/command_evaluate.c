@@ -124,7 +124,8 @@ static void print_text(const cli_run *run, const nadir_model *model, const evalu
     cli_verdict_robust(robust, settings, report->smaller);
     cli_explain_most(model, &report->most);
     cli_promise_text(&report->input.view, robust->radius, 1);
-    if (!settings->optimistic && robust->penalty > 0 && !(report->horizon > 0)) {
+    const bool endless = robust->domain == NADIR_DOMAIN_FREE && !isnan(robust->duration); /* no optimize */
+    if (!settings->optimistic && robust->penalty > 0 && !(report->horizon > 0) && !endless) {
         cli_next(run, "optimize", report->input.model_path, true, "");
     }
     cli_block_line("policy", "%s", report->evaluated[0].policy);

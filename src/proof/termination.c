@@ -200,6 +200,16 @@ static nadir_status prove_split(nadir_context *context, nadir_problem *problem, 
     return NADIR_OK;
 }
 
+/* Of a rectangular set of domain free, kernels without negative entries. */
+static nadir_status prove_valid(nadir_context *context, nadir_problem *problem, double factor)
+{
+    nadir_uncertainty valid = *problem->uncertainty;
+    nadir_problem of = *problem;
+    valid.domain = NADIR_DOMAIN_SIMPLEX;
+    of.uncertainty = &valid;
+    return prove(context, &of, factor, -1, &problem->gap, &problem->longest);
+}
+
 void nadir_termination_clear(nadir_context *context, nadir_problem *problem)
 {
     nadir_release(context, problem->most);
@@ -216,7 +226,7 @@ nadir_status nadir_termination_prove(nadir_context *context, nadir_problem *prob
     problem->gap = 0;
     problem->longest = INFINITY;
     if (set->domain == NADIR_DOMAIN_FREE) {
-        return NADIR_OK;
+        return set->set == NADIR_SET_NONRECT ? NADIR_OK : prove_valid(context, problem, factor);
     }
     NADIR_TRY(prove(context, problem, factor, -1, &problem->gap, &problem->longest));
     const double nominal = 1 / nadir_vector_sum(problem->states, problem->d);

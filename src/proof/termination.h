@@ -12,7 +12,8 @@
 #include "sets/uncertainty.h"
 
 /* Sets gap, longest and most of the problem for the set with all radii times `factor`; gap 0: some kernel may not end.
- * Does nothing for models with a discount. On domain free, where D_P 1 may be anything, nothing is known. */
+ * Does nothing for models with a discount. On domain free, where D_P 1 may be anything, they are for kernels without
+ * negative entries in rectangular sets, and nothing is known of the non-rectangular ball. */
 nadir_status nadir_termination_prove(nadir_context *context, nadir_problem *problem, double factor);
 
 /* Releases `most`. */

@@ -56,7 +56,7 @@ static void set_breakdown(const free_run *run, nadir_evaluation *evaluation)
     const nadir_problem *problem = run->problem;
     const nadir_known_breakdown *known = &run->known;
     const double largest = nadir_vector_largest(run->count, run->radii);
-    const double gap = 1 - problem->gamma;
+    const double gap = problem->gamma < 1 ? 1 - problem->gamma : nadir_occupancy_gap(problem->occupancy);
     const double room =
         NADIR_BREAKDOWN_SHOWN - nadir_round_error(64) / (gap * gap); /* errors of columns of D */
     if (problem->uncertainty->p == 1) {

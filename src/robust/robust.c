@@ -337,6 +337,30 @@ nadir_radius_evaluator *nadir_evaluator_for(const nadir_uncertainty *set, double
                                               : nadir_evaluate_rectangular;
 }
 
+/* The same on domain free, where breakdown takes the place of kernels that never end. */
+static nadir_status check_endless_free(nadir_context *context, const nadir_model *model)
+{
+    if (model->landing.each > 0 ||
+        nadir_landing_is_general(model)) { /* their rounding counts in each visit */
+        return nadir_fail(
+            context, NADIR_ERROR_UNSUPPORTED,
+            "without a discount domain free is for rewards of states and actions, and those of "
+            "the model are paid on landing: take domain simplex or support, or --frozen-rewards");
+    }
+    if (model->collapsed) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "on domain free kernels may lead to the goal from states that do not: name these "
+                          "with --avoid, to pin them, or take domain support");
+    }
+    if (model->reaches) {
+        nadir_log(
+            context, NADIR_LOG_WARNING,
+            "on domain free rows may have negative entries: what is reported is no probability, and may "
+            "be below 0 or above 1");
+    }
+    return NADIR_OK;
+}
+
 /* Without a discount: what can be asked, and what of it can be proven; changes the settings. */
 static nadir_status check_endless(nadir_context *context, const nadir_problem *problem, double factor,
                                   bool further, nadir_robust_settings *settings)
@@ -347,10 +371,12 @@ static nadir_status check_endless(nadir_context *context, const nadir_problem *p
     if (problem->gamma != 1 || set->idle) {
         return NADIR_OK;
     }
-    if (set->domain == NADIR_DOMAIN_FREE || further) {
-        return nadir_fail(
-            context, NADIR_ERROR_UNSUPPORTED,
-            "without a discount only the domains simplex and support are there, with method auto");
+    if (further) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "method %s needs a discount below 1; leave the method to auto", settings->method);
+    }
+    if (set->domain == NADIR_DOMAIN_FREE) {
+        return check_endless_free(context, model);
     }
     if (settings->optimistic && model->collapsed && set->domain == NADIR_DOMAIN_SIMPLEX) {
         return nadir_fail(
@@ -389,7 +415,8 @@ static nadir_status bound_by_discount(nadir_context *context, const nadir_solver
     nadir_solver *with = NULL;
     NADIR_CHECK(nadir_robust_settle(context, settings, &use, &further));
     if (result->size < sizeof *result || solver->model->discount != 1 || !solver->model->reaches ||
-        use.optimistic || use.certify == NADIR_CERTIFY_OFF || isfinite(result->duration_bound)) {
+        use.optimistic || use.certify == NADIR_CERTIFY_OFF || isfinite(result->duration_bound) ||
+        result->domain == NADIR_DOMAIN_FREE) {
         return NADIR_OK;
     }
     for (int i = 0; i < (int)(sizeof durations / sizeof *durations); i++) {
@@ -420,10 +447,12 @@ cleanup:
     return status;
 }
 
-/* The longest duration of kernels: the end itself is no step. */
+/* The longest duration of kernels: the end itself is no step. On domain free it is not known. */
 static double lasts_of(const nadir_problem *problem)
 {
-    return problem->gap > 0 ? nadir_round_up(1 / problem->gap, 4) - 1 : INFINITY;
+    return problem->uncertainty->domain == NADIR_DOMAIN_FREE ? NAN
+           : problem->gap > 0                                ? nadir_round_up(1 / problem->gap, 4) - 1
+                                                             : INFINITY;
 }
 
 /* The radii one after another, each with what it is known to last. */

@@ -129,7 +129,9 @@ static void try_column(const search *self, radius_search *current, int64_t s, co
 static nadir_status solve_columns(search *self, int64_t count, double *error)
 {
     nadir_occupancy *occupancy = self->problem->occupancy;
-    const double gap = 1 - self->problem->gamma * nadir_occupancy_average(occupancy)->norm;
+    const double gap = self->problem->gamma < 1
+                           ? 1 - self->problem->gamma * nadir_occupancy_average(occupancy)->norm
+                           : nadir_occupancy_gap(occupancy);
     nadir_accuracy accuracy;
     NADIR_TRY(nadir_progress(self->context, "solving for columns", -1));
     NADIR_TRY(

@@ -80,6 +80,31 @@ worst lake.csv 15 0 uniform "--radius 0.1 --set sa" 0.001225470911
 worst lake.csv 15 0 lake_best.csv "--radius 0.3 --domain support --set sa" 0.07065892418
 worst lake.csv 15 0 lake_best.csv "--radius 0.05 --set sa" 0.1104072515
 
+# With negative entries: no probability any more; breakdown.
+free() { # file, goal, start, policy, radius, worst return, breakdown
+    run evaluate "$1" --goal "$2" --initial "$3" --policy "$4" --radius "$5" --domain free --certify strict --json \
+        --kernel worst.npz --witness worst.json
+    expect_status 0
+    expect_err "no probability"
+    close robust_return "$6"
+    expect_json certified true
+    awk -v a="$(number breakdown_radius)" -v b="$7" 'BEGIN { exit !((a - b) ^ 2 <= 1e-14 * b ^ 2) }' ||
+        complain "expected breakdown at $7, found $(number breakdown_radius)"
+    run verify "$1" --goal "$2" --initial "$3" --policy "$4" --kernel worst.npz --witness worst.json
+    expect_status 0
+}
+free ruin3.csv 3 1 uniform 0.1 0.220412804217 0.707106781187
+free ruin5.csv 5 2 uniform 0.1 0.111753207386 0.314025765080
+free lake.csv 15 0 uniform 0.1 -0.1941269435 0.45822645
+free lake.csv 15 0 lake_best.csv 0.01 0.5563971329 0.02796139
+expect_failure 4 "breakdown is at 0.027961" evaluate lake.csv --goal 15 --initial 0 --policy lake_best.csv --radius 0.1 \
+    --domain free
+for set in s sa; do # one state that moves: rows of 2 / 3 and 1 / 3 may be left with less
+    run evaluate ruin2.csv --goal 2 --initial 1 --policy uniform --radius 0.1 --domain free --set $set --json
+    expect_status 0
+    close robust_return 0.429052434524
+done
+
 # The cheapest kernels that never end.
 traps() { # file, goal, policy, domain, low, high
     run evaluate "$1" --goal "$2" --initial 1 --policy "$3" --domain "$4" --radius 0.1 --json
@@ -174,7 +199,9 @@ expect_failure 2 "on the way to --goal" info lake.csv --avoid 5 --discount 1
 expect_failure 2 "one of both" info lake.csv --goal 15 --until 5
 expect_failure 2 "both a goal and to be avoided" info lake.csv --goal 15 --avoid 15
 expect_failure 2 "the discount is 0.9" info lake.csv --goal 15 --discount 0.9
-expect_failure 2 "without a discount" evaluate lake.csv --goal 15 --policy uniform --radius 0.1 --domain free
+printf '%s\n' idstatefrom,idaction,idstateto,probability,reward 0,0,1,0.5,0 0,0,2,0.5,0 1,0,1,1,0 2,0,3,1,0 3,0,2,1,0 >lost.csv
+expect_failure 2 "with --avoid" evaluate lost.csv --goal 1 --policy uniform --radius 0.1 --domain free
+expect_failure 2 "paid on landing" evaluate paid.csv --discount 1 --initial 0 --policy uniform --radius 0.1 --domain free
 expect_failure 2 "without a discount" optimize lake.csv --goal 15 --radius 0.1 --domain free --out x.csv
 expect_failure 2 "needs a discount" optimize lake.csv --goal 15 --radius 0.1 --method paper --out x.csv
 expect_failure 4 "never leaves {0, 1, 2, 3} (distance 0.4714)" optimize lake.csv --goal 15 --initial 0 --radius 0.5 --set sa \

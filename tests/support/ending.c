@@ -17,7 +17,7 @@ void test_ending_find_reached(test_ending *of)
         for (int64_t row = of->first[s]; of->reached[s] && row < of->first[s + 1]; row++) {
             for (int t = 0; t < of->n; t++) {
                 of->reached[t] = of->reached[t] || of->P[row][t] > 0 ||
-                                 (of->domain == NADIR_DOMAIN_SIMPLEX && of->alpha[row] > 0);
+                                 (of->domain != NADIR_DOMAIN_SUPPORT && of->alpha[row] > 0);
             }
         }
     }
@@ -135,8 +135,7 @@ bool test_ending_solve(const test_ending *of, double P[TEST_ENDING_ROWS][TEST_EN
     return true;
 }
 
-/* The share of its ball that a group of rows uses, at most 1 in the set. */
-static double share_of(const test_ending *of, double P[TEST_ENDING_ROWS][TEST_ENDING_STATES])
+double test_ending_share(const test_ending *of, double P[TEST_ENDING_ROWS][TEST_ENDING_STATES])
 {
     double whole = 0;
     double most = 0;
@@ -180,7 +179,7 @@ void test_ending_mutate(nadir_random *random, const test_ending *of,
             P[row][to] += moved;
         }
     }
-    const double share = share_of(of, P);
+    const double share = test_ending_share(of, P);
     for (int row = 0; share > 1 && row < of->rows; row++) {
         for (int t = 0; t < of->n; t++) {
             P[row][t] = of->P[row][t] + (P[row][t] - of->P[row][t]) / (share * (1 + 1e-12));

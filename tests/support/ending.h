@@ -41,6 +41,8 @@ void test_ending_draw(nadir_random *random, test_ending_kind of, test_ending *ma
 /* mu . x for (I - P^pi) x = b, b what P pays or, with steps, 1; false: it has no solution >= 0 for b = 1. */
 bool test_ending_solve(const test_ending *of, double P[TEST_ENDING_ROWS][TEST_ENDING_STATES], bool steps,
                        double *mean);
+/* The share of its ball that a kernel uses, at most 1 in the set. */
+double test_ending_share(const test_ending *of, double P[TEST_ENDING_ROWS][TEST_ENDING_STATES]);
 /* Another kernel of the ball. */
 void test_ending_mutate(nadir_random *random, const test_ending *of,
                         double P[TEST_ENDING_ROWS][TEST_ENDING_STATES]);

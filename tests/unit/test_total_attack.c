@@ -483,6 +483,78 @@ static void test_attack(void **state)
     assert_true(test_attack_count(300) < 100 || certified > test_attack_count(300) / 3);
 }
 
+/* Rows that sum to one, with entries of either sign, of the set. */
+static void mutate_free(nadir_random *random, const test_ending *of,
+                        double P[TEST_ENDING_ROWS][TEST_ENDING_STATES])
+{
+    const double size = of->radius * pow(nadir_random_uniform(random), 3);
+    for (int row = 0; row < of->first[of->m]; row++) {
+        const int from = (int)(nadir_random_uniform(random) * of->n);
+        const int to = (int)(nadir_random_uniform(random) * of->n);
+        const double moved = size * nadir_random_uniform(random);
+        if (of->alpha[row] > 0 && nadir_random_uniform(random) < 0.6) {
+            P[row][from] -= moved;
+            P[row][to] += moved;
+        }
+    }
+    const double share = test_ending_share(of, P);
+    for (int row = 0; share > 1 && row < of->rows; row++) {
+        for (int t = 0; t < of->n; t++) {
+            P[row][t] = of->P[row][t] + (P[row][t] - of->P[row][t]) / (share * (1 + 1e-12));
+        }
+    }
+}
+
+/* Domain free: no kernel below breakdown returns less than the bound, or has no return. */
+static void test_free_domain(void **state)
+{
+    nadir_context *context = *state;
+    nadir_random random;
+    int answered = 0;
+    int certified = 0;
+    const int seed = test_attack_seed(SEED + 5);
+    nadir_random_seed(&random, (uint64_t)seed);
+    for (int i = 0; i < test_attack_count(400); i++) {
+        test_ending made;
+        test_ending_asked by;
+        nadir_robust result = {.size = sizeof result};
+        double best[TEST_ENDING_ROWS][TEST_ENDING_STATES];
+        double found;
+        test_ending_draw(&random, i % 2 == 0 ? TEST_ENDING_TOTAL : TEST_ENDING_REACH, &made);
+        made.domain = NADIR_DOMAIN_FREE;
+        made.radius *= i % 3 == 0 ? 1 : 0.2;
+        test_ending_find_reached(&made);
+        test_note("free %d of seed %d", i, seed);
+        test_ending_ask(context, &made, &by);
+        const nadir_status status = nadir_solver_robust(context, by.solver, &by.ball, NULL, &result, NULL);
+        assert_that(status == NADIR_OK || status == NADIR_ERROR_ILL_POSED ||
+                        status == NADIR_ERROR_NOT_CONVERGED,
+                    "%s", nadir_context_error(context));
+        answered += status == NADIR_OK;
+        certified += status == NADIR_OK && result.certified;
+        memcpy(best, made.P, sizeof best);
+        assert_true(test_ending_solve(&made, best, false, &found));
+        for (int k = 0; k < 400 && status == NADIR_OK; k++) {
+            double next[TEST_ENDING_ROWS][TEST_ENDING_STATES];
+            double J;
+            memcpy(next, best, sizeof next);
+            mutate_free(&random, &made, next);
+            const bool returns = test_ending_solve(&made, next, false, &J);
+            assert_true(returns || !result.certified);
+            if (returns && J < found) {
+                found = J;
+                memcpy(best, next, sizeof best);
+            }
+        }
+        const double scale = 1e-9 * (1 + fabs(result.lower_bound));
+        assert_that(status != NADIR_OK || found >= result.lower_bound - scale,
+                    "a kernel returns %.17g, not %.17g", found, result.lower_bound);
+        test_ending_forget(&by);
+    }
+    print_message("%d of domain free answered, %d certified\n", answered, certified);
+    assert_true(test_attack_count(400) < 100 || certified > test_attack_count(400) / 6);
+}
+
 /* d_P of one state: mu . x for (I - P^pi) x = e_t. */
 static double visits_of(const test_ending *of, double P[TEST_ENDING_ROWS][TEST_ENDING_STATES], int t)
 {
@@ -636,6 +708,6 @@ int main(void)
         test_with_context(test_visits),          test_with_context(test_trap_row_sum),
         test_with_context(test_discounted_goal), test_with_context(test_large_norm),
         test_with_context(test_durations),       test_with_context(test_circles),
-        test_with_context(test_bad_solves)};
+        test_with_context(test_bad_solves),      test_with_context(test_free_domain)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
