@@ -89,6 +89,11 @@ static double cost_of(const peeling *self, const trap_row *row, double moved)
     return join(self->p, row->outside, moved * share) / row->alpha;
 }
 
+double nadir_trap_row_off(const nadir_row *row)
+{
+    return fabs(1 - nadir_vector_sum(row->count, row->values)) + nadir_round_error(4);
+}
+
 /* of_state, to_state, from and with. */
 static nadir_status list_entries(nadir_context *context, peeling *self)
 {
@@ -151,8 +156,7 @@ static nadir_status begin(nadir_context *context, const nadir_problem *problem, 
             trap_row made = {.row = row,
                              .state = s,
                              .alpha = nadir_uncertainty_scale(problem->uncertainty, row),
-                             .off = fabs(1 - nadir_vector_sum(entries.count, entries.values)) +
-                                    nadir_round_error(4)};
+                             .off = nadir_trap_row_off(&entries)};
             if (!(problem->policy->probabilities[row] > 0)) {
                 continue;
             }
@@ -415,6 +419,11 @@ nadir_status nadir_trap_find(nadir_context *context, const nadir_problem *proble
             }
         }
         least = fmax(least, split);
+    }
+    if (self.whole && least < cheapest) {
+        double cut;
+        NADIR_CHECK(nadir_trap_cut(context, problem, self.start, least, cheapest, &cut));
+        least = fmax(least, cut);
     }
     /* norms over the successors of a row, the rows of a state and states */
     const double roundings = 8 * (n + self.roundings + (double)problem->rows + 8);

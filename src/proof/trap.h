@@ -31,4 +31,12 @@ nadir_status nadir_trap_find(nadir_context *context, const nadir_problem *proble
 nadir_status nadir_trap_describe(nadir_context *context, const nadir_problem *problem, double factor,
                                  char *text, size_t size);
 
+/* What a row leaves to C and what it has elsewhere sum to one up to this. */
+double nadir_trap_row_off(const nadir_row *row);
+
+/* trap_cut.c: every kernel of a ball of radius below `least` ends, up to rounding; 0 where that is not above `above`. open:
+ * [states] that do not end and that kernels reach; cheapest: the radius of a trap. */
+nadir_status nadir_trap_cut(nadir_context *context, const nadir_problem *problem, const bool *open,
+                            double above, double cheapest, double *least);
+
 #endif
