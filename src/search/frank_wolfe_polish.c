@@ -3,7 +3,8 @@
  * of e_s is small (frank_wolfe.h).
  *
  * A search ends when its gap is small; a proof needs the sum over rows of what each lacks of optimality to be
- * small. Near the end full steps contract, even where the return does not fall.
+ * small. Near the end full steps contract, even where the return does not fall. Where they overshoot, shorter ones
+ * contract: at a minimum a step multiplies what is left by eigenvalues below 1, which may be below -1.
  */
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
@@ -15,7 +16,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Consecutive steps without improvement that end it; and the relative change that counts as none. */
+/* Steps that make it worse, in a row but for some that do not improve on the best, end it; and the relative change that
+ * counts as none. */
 enum { WORSE = 3 };
 #define STILL 1e-3
 
@@ -187,6 +189,22 @@ static nadir_status full_step(nadir_context *context, nadir_frank_wolfe *self, d
     return nadir_frank_wolfe_lmo(context, self, false);
 }
 
+/* Goes on from a point between the one that the last step started from, `from`, and the one that it led to. from:
+ * [2 states] v and d, replaced. */
+static nadir_status shorten(nadir_context *context, nadir_frank_wolfe *self, double share, double *from)
+{
+    const int64_t n = self->problem->states;
+    for (int64_t s = 0; s < n; s++) {
+        from[s] += share * (self->current.v[s] - from[s]);
+        from[n + s] += share * (self->current.d[s] - from[n + s]);
+    }
+    if (share == 1) {
+        return NADIR_OK;
+    }
+    NADIR_TRY(nadir_frank_wolfe_place(context, &self->current, n, from, from + n));
+    return nadir_frank_wolfe_lmo(context, self, false);
+}
+
 /* The candidate becomes `current` and takes its kernel: the next step needs row solutions, v and d alone. */
 static void take_point(nadir_frank_wolfe *self, double tau, nadir_candidate *candidate)
 {
@@ -220,24 +238,30 @@ nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_proble
     nadir_status status = NADIR_OK;
     nadir_frank_wolfe *own = NULL;
     nadir_frank_wolfe *self = search;
+    const int64_t n = problem->states;
     double least;
     double tau = candidate->tau;
+    double share = 1;
+    double *from = NULL;
     bool taken = false;
     bool passed = false;
     if (problem->uncertainty->p != 2) {
         return NADIR_OK;
     }
+    NADIR_NEW(context, from, 2 * n);
+    memcpy(from, candidate->v, (size_t)n * sizeof *from);
+    memcpy(from + n, candidate->d, (size_t)n * sizeof *from);
     if (search == NULL) {
         NADIR_CHECK(nadir_frank_wolfe_create(context, problem, &own));
         self = own;
         self->beta = beta;
     }
-    NADIR_CHECK(
-        nadir_frank_wolfe_place(context, &self->current, problem->states, candidate->v, candidate->d));
+    NADIR_CHECK(nadir_frank_wolfe_place(context, &self->current, n, candidate->v, candidate->d));
     if (search == NULL) {
         NADIR_CHECK(nadir_frank_wolfe_lmo(context, self, false));
     }
     NADIR_CHECK(total_slack(context, self, candidate->kernel, tau, &least));
+    double before = least;
     for (int worse = 0; worse < WORSE && least > wanted;) {
         double slack;
         NADIR_CHECK(nadir_progress(context, "worst kernel", -1));
@@ -246,12 +270,19 @@ nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_proble
         NADIR_CHECK(total_slack(context, self, self->current.kernel, tau, &slack));
         /* the error of the solves does not change from step to step */
         const bool still = fabs(slack - least) <= STILL * least;
+        const bool falls = slack < before;
         passed = !(slack < least);
-        worse = still ? WORSE : passed ? worse + 1 : 0;
+        worse = still ? WORSE : !passed ? 0 : falls ? worse : worse + 1;
+        before = slack;
         if (!passed) {
             least = slack;
             taken = true;
             take_point(self, tau, candidate);
+        }
+        share = falls ? share : 0.5 * share;
+        if (worse < WORSE && least > wanted) {
+            NADIR_CHECK(shorten(context, self, share, from));
+            passed = passed || share < 1;
         }
         candidate->iterations++;
     }
@@ -259,6 +290,7 @@ nadir_status nadir_frank_wolfe_polish(nadir_context *context, const nadir_proble
     NADIR_CHECK(nadir_kernel_device_fetch(context, candidate->kernel));
 cleanup:
     nadir_frank_wolfe_free(context, own);
+    nadir_release(context, from);
     return status;
 }
 
