@@ -47,7 +47,8 @@ typedef struct nadir_valid_run {
     const nadir_robust_settings *settings;
     const nadir_warm_start *warm_start; /* NULL: none */
     double beta, factor;
-    bool alone;                           /* not one of many radii */
+    bool alone;           /* not one of many radii */
+    int64_t *solves_left; /* processes that auto may still solve for boxes of all radii; NULL: alone */
     const struct nadir_valid_run *inside; /* whose L_2 ball this is; NULL: it is no enclosing ball */
     nadir_evaluation *evaluation;
     nadir_evaluation free;          /* of the free domain; refused: there is none, or it cannot help */

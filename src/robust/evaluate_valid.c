@@ -282,12 +282,20 @@ cleanup:
     return status;
 }
 
-/* How many processes auto may solve for one worst case: each takes about one pass over all entries of all rows. */
-static int64_t brief_solves(const nadir_problem *problem)
+/* How many processes auto may solve for one worst case: in proportion to the kernels of the search, or so many that they
+ * answer a number of entries of rows. Radii that share them had searches from the radius before, which count for nothing. */
+static int64_t brief_solves(const nadir_valid_run *run)
 {
+    const nadir_problem *problem = run->problem;
     const double entries = (double)problem->rows * (double)problem->states;
-    const double solves = fmin(NADIR_PROOF_SOLVES, NADIR_PROOF_ENTRIES / entries);
-    return solves >= NADIR_PROOF_SOLVES_STATE * (double)problem->states ? (int64_t)solves : 0;
+    const double few = fmin(NADIR_PROOF_FEW, NADIR_PROOF_ENTRIES / entries);
+    const double many = run->solves_left != NULL
+                            ? NADIR_PROOF_SOLVES
+                            : NADIR_PROOF_TIMES * (double)run->evaluation->candidate.iterations;
+    const double solves = fmin(fmax(few, many), NADIR_PROOF_SOLVES);
+    const double left = run->solves_left != NULL ? (double)*run->solves_left : INFINITY;
+    return fmin(few, left) >= NADIR_PROOF_SOLVES_STATE * (double)problem->states ? (int64_t)fmin(solves, left)
+                                                                                 : 0;
 }
 
 /* Occupancies of the kernels that matter, until they are proven or time runs out. Below p = 2 the enclosing ball comes
@@ -298,20 +306,21 @@ static nadir_status prove_occupancies(nadir_valid_run *run)
     const double limit = strict ? run->settings->time_limit : 0;
     const double now = nadir_clock_seconds();
     const double share = run->problem->uncertainty->p < 2 ? 0.8 : 1;
-    const nadir_occupancy_effort effort = {.until = limit > 0 ? now + share * (run->until - now) : INFINITY,
-                                           .solves = limit > 0 ? INT64_MAX
-                                                     : strict  ? NADIR_PROOF_SOLVES
-                                                               : brief_solves(run->problem),
-                                           .tree = limit > 0,
-                                           .near =
-                                               strict || run->inside != NULL ? INFINITY : NADIR_PROOF_NEAR,
-                                           .brief = !strict && run->inside == NULL};
-    bool spent;
-    if (effort.solves == 0 || !(strict || run->alone)) {
+    nadir_occupancy_effort effort = {.until = limit > 0 ? now + share * (run->until - now) : INFINITY,
+                                     .solves = limit > 0 ? INT64_MAX
+                                               : strict  ? NADIR_PROOF_SOLVES
+                                                         : brief_solves(run),
+                                     .tree = limit > 0,
+                                     .near = strict || run->inside != NULL ? INFINITY : NADIR_PROOF_NEAR,
+                                     .brief = !strict && run->inside == NULL};
+    if (effort.solves == 0) {
         return NADIR_OK;
     }
-    NADIR_TRY(nadir_occupancy_search(run->context, &run->derivation, run->wanted, &effort, &spent));
-    run->evaluation->time_ran_out = run->evaluation->time_ran_out || (spent && limit > 0);
+    NADIR_TRY(nadir_occupancy_search(run->context, &run->derivation, run->wanted, &effort));
+    if (run->solves_left != NULL) {
+        *run->solves_left -= effort.solved;
+    }
+    run->evaluation->time_ran_out = run->evaluation->time_ran_out || (effort.spent && limit > 0);
     return NADIR_OK;
 }
 
@@ -331,6 +340,7 @@ static nadir_status prove_enclosing(nadir_valid_run *run)
                              .evaluation = &evaluation,
                              .inside = run,
                              .alone = run->alone,
+                             .solves_left = run->solves_left,
                              .until = run->until,
                              .free = {.refused = true},
                              .free_is_known = true};

@@ -26,6 +26,7 @@ typedef struct sweep {
     nadir_radius_path path;
     int64_t followed;             /* radii since the last cold start */
     nadir_kappa_path *kappa_path; /* NULL: not made, yet or ever */
+    int64_t solves_left;          /* for boxes of occupancies */
 } sweep;
 
 static void finish(const nadir_problem *problem, double factor, nadir_evaluation *evaluation)
@@ -158,11 +159,13 @@ static nadir_status sweep_valid(nadir_context *context, const nadir_problem *pro
                   .problem = problem,
                   .settings = settings,
                   .count = count,
-                  .path = {.problem = problem}};
+                  .path = {.problem = problem},
+                  .solves_left = NADIR_PROOF_MANY * NADIR_PROOF_FEW};
     NADIR_CHECK(nadir_evaluate_check_method(context, settings));
     NADIR_NEW_ZERO(context, self.runs, count);
     for (int64_t j = 0; j < count; j++) {
         self.runs[j] = nadir_valid_run_make(context, problem, settings, factors[j], &evaluations[j]);
+        self.runs[j].solves_left = &self.solves_left;
     }
     NADIR_CHECK(nadir_valid_ask_free(count, self.runs));
     for (int64_t j = 0; j < count; j++) {

@@ -9,18 +9,23 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 30, LIMIT = 60, BOXES = 20000 };
-/* Of an end, as a share of the range: at first, and by what it falls to what at least, where rounds gain little. By trial
- * on FrozenLake, RiverSwim and machine replacement: the finer ones take up to four times as long at the start. */
+enum { ROUNDS = 100, LIMIT = 60, BOXES = 20000 };
+/* Accuracy of an end, as a share of the range: at first, and by what it falls to what at least, where rounds gain little. By
+ * trial on FrozenLake, RiverSwim and machine replacement: the finer ones take up to four times as long at the start. */
 #define COARSE     0.1
 #define FINER      0.2
 #define FINEST     4e-3
 #define LEAST_LOW  1e-3 /* of the high end, where the low one is 0: for splits */
 #define ZETA_LEAST 1e-20
+#define NARROWEST  1e-8 /* relative width of a range that is left alone */
 #define ROOM       0.1  /* below the level of P*, as a share of what it is above the one that is wanted */
-#define WORTH      0.7  /* of the gap: a round that leaves more is the last one */
+#define LITTLE                                                                                               \
+    0.05 /* of what all ends promise: so much is left for later. A forest of 50 states takes a fifth of the time */
+#define EXPECTED   4    /* times the mean width that the gap stands for: of a range that was never narrowed */
+#define WORTH      0.7  /* of the gap: a round that leaves more gained little */
 #define NEAR_FINER 0.02 /* of the penalty: a brief search has finer ends where the gap is no more */
 
 /* A box of occupancies, with the steps that were taken in it. */
@@ -45,6 +50,7 @@ typedef struct search {
     double *
         multipliers; /* [(2 states + 1) * (states + NADIR_MULTIPLIERS)] of returns, and of both ends of every state */
     double *values;  /* [(2 states + 1) * states] v of each */
+    double *gaps;    /* [2 states + 1] of returns, when each was found */
     double accuracy; /* of ends */
     double gap;      /* level less what is known of returns */
     double known;    /* of other proofs: at most every return */
@@ -63,6 +69,7 @@ static void clear(search *self)
     nadir_two_sided_search_clear(self->context, &self->dual);
     nadir_release(self->context, self->multipliers);
     nadir_release(self->context, self->values);
+    nadir_release(self->context, self->gaps);
     for (int64_t i = 0; i < self->count; i++) {
         nadir_release(self->context, self->boxes[i].low);
         nadir_release(self->context, self->boxes[i].steps);
@@ -99,6 +106,7 @@ static nadir_status make(search *self)
     const int64_t n = problem->states;
     NADIR_NEW_ZERO(self->context, self->multipliers, (2 * n + 1) * (n + NADIR_MULTIPLIERS));
     NADIR_NEW_ZERO(self->context, self->values, (2 * n + 1) * n);
+    NADIR_NEW_ZERO(self->context, self->gaps, 2 * n + 1);
     NADIR_CHECK(nadir_two_sided_search_make(self->context, problem, self->derivation->beta,
                                             &self->derivation->below, &self->dual));
     NADIR_CHECK(set_first(self, self->multipliers));
@@ -164,33 +172,56 @@ static nadir_status bound_returns(search *self)
     return prove(self, &goal, self->multipliers, self->values);
 }
 
+/* By how much more returns count for one end of a range than when it was last narrowed: for small gaps ranges are as their
+ * roots, and the best zeta is as range / gap. */
+static double growth_of(const search *self, int64_t place, int64_t t, double zeta)
+{
+    const nadir_derivation *derivation = self->derivation;
+    const double range = derivation->below.high[t] - derivation->below.low[t];
+    const double d = derivation->candidate->d[t];
+    if (zeta > 0) {
+        const double ratio = self->gaps[place] / self->gap;
+        return isfinite(ratio) ? (sqrt(ratio) - 1) * zeta : 0;
+    }
+    const double charge = self->multipliers[NADIR_AT_TAU] * self->dual.power;
+    const double expected = d > 0 ? fmin(range, EXPECTED * d * sqrt(self->gap / charge)) : range;
+    return fmin(fmax(0.5 * expected / self->gap, ZETA_LEAST), 1 / ZETA_LEAST);
+}
+
+/* Multipliers grow by those of the bound on returns, times `zeta`. */
+static void grow(const search *self, double zeta, double *multipliers, double *v)
+{
+    const int64_t n = self->dual.problem->states;
+    for (int64_t j = 0; j < n + NADIR_MULTIPLIERS; j++) {
+        const double sum = multipliers[j] + zeta * self->multipliers[j];
+        multipliers[j] = sum > 0 ? sum : j < NADIR_MULTIPLIERS ? multipliers[j] : 0;
+    }
+    for (int64_t s = 0; s < n; s++) {
+        v[s] += zeta * self->values[s];
+    }
+}
+
 /* One end of the range of a state: +1 the low one, -1 the high one. */
 static nadir_status narrow(search *self, int64_t t, double theta)
 {
-    const nadir_derivation *derivation = self->derivation;
+    const nadir_occupancy_bounds *below = &self->derivation->below;
     const int64_t n = self->dual.problem->states;
     const int64_t place = 1 + 2 * t + (theta > 0);
     double *multipliers = self->multipliers + place * (n + NADIR_MULTIPLIERS);
     double *v = self->values + place * n;
-    const double range = derivation->below.high[t] - derivation->below.low[t];
-    const nadir_two_sided_goal goal = {
-        .t = t, .theta = theta, .accuracy = self->accuracy * range, .enough = INFINITY, .limit = LIMIT};
+    const nadir_two_sided_goal goal = {.t = t,
+                                       .theta = theta,
+                                       .accuracy = self->accuracy * (below->high[t] - below->low[t]),
+                                       .enough = INFINITY,
+                                       .limit = LIMIT};
     double best;
-    if (!(range > 0)) {
+    if (!(below->high[t] > below->low[t] * (1 + NARROWEST))) {
         return NADIR_OK;
     }
-    if (multipliers[NADIR_AT_TAU] == 0) {
-        const double zeta = fmin(fmax(0.5 * range / self->gap, ZETA_LEAST), 1 / ZETA_LEAST);
-        for (int64_t j = 0; j < n + NADIR_MULTIPLIERS; j++) {
-            multipliers[j] = zeta * self->multipliers[j];
-        }
-        for (int64_t s = 0; s < n; s++) {
-            v[s] = zeta * self->values[s];
-        }
-    }
+    grow(self, growth_of(self, place, t, multipliers[NADIR_AT_ZETA]), multipliers, v);
+    self->gaps[place] = self->gap;
     NADIR_TRY(nadir_two_sided_maximise(self->context, &self->dual, &goal, multipliers, v, &best));
-    NADIR_TRY(best > -INFINITY ? prove(self, &goal, multipliers, v) : NADIR_OK);
-    return NADIR_OK;
+    return best > -INFINITY ? prove(self, &goal, multipliers, v) : NADIR_OK;
 }
 
 static bool holds_star(const nadir_derivation *derivation)
@@ -231,19 +262,51 @@ static nadir_status tell_gap(search *self, double lower)
     return nadir_progress(self->context, text, -1);
 }
 
-static nadir_status run_round(search *self)
+/* An end of a range, and what the bound on returns may gain by moving it. */
+typedef struct range_end {
+    int64_t at; /* state of a low end; state + states of a high one */
+    double gain;
+} range_end;
+
+static int compare_ends(const void *a, const void *b)
+{
+    const range_end *x = a;
+    const range_end *y = b;
+    return x->gain > y->gain ? -1 : x->gain < y->gain ? 1 : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Ends of ranges in the order of what they promise; unless `all`, without those that promise little together. */
+static nadir_status narrow_ends(search *self, bool all)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = self->dual.problem->states;
+    double *gains = NULL;
+    range_end *ends = NULL;
+    double left = 0;
+    NADIR_NEW(self->context, gains, 2 * n);
+    NADIR_NEW(self->context, ends, 2 * n);
+    nadir_two_sided_gains(&self->dual, self->multipliers, self->derivation->candidate->d, gains);
+    for (int64_t i = 0; i < 2 * n; i++) {
+        ends[i] = (range_end){i, gains[i]};
+        left += gains[i];
+    }
+    qsort(ends, (size_t)(2 * n), sizeof *ends, compare_ends);
+    const double little = all ? -INFINITY : LITTLE * left;
+    for (int64_t i = 0; i < 2 * n && left > little && !is_spent(self) && !is_done(self); i++) {
+        left -= ends[i].gain;
+        NADIR_CHECK(tell_gap(self, lower_of(self->derivation)));
+        NADIR_CHECK(narrow(self, ends[i].at % n, ends[i].at < n ? 1 : -1));
+    }
+cleanup:
+    nadir_release(self->context, gains);
+    nadir_release(self->context, ends);
+    return status;
+}
+
+static nadir_status run_round(search *self, bool all)
 {
     nadir_derivation *derivation = self->derivation;
-    const int64_t n = self->dual.problem->states;
-    for (int64_t t = 0; t < n && !is_spent(self) && !is_done(self); t++) {
-        if (derivation->below.high[t] > derivation->below.low[t] * (1 + 1e-8)) {
-            NADIR_TRY(tell_gap(self, lower_of(derivation)));
-            NADIR_TRY(narrow(self, t, -1));
-            if (!is_done(self)) {
-                NADIR_TRY(narrow(self, t, 1));
-            }
-        }
-    }
+    NADIR_TRY(narrow_ends(self, all));
     if (!is_done(self)) {
         NADIR_TRY(bound_returns(self));
     }
@@ -256,24 +319,36 @@ static nadir_status run_round(search *self)
     return NADIR_OK;
 }
 
-/* Rounds until they gain little. */
+/* Rounds until they gain little: first with the ends that promise most, where that gains little with finer ones, and then with
+ * all ends. Boxes that were split have coarse ones alone: splitting them again is cheaper. */
 static nadir_status narrow_box(search *self)
 {
-    self->accuracy = COARSE;
-    NADIR_TRY(bound_returns(self));
     const bool brief = self->effort->brief;
     const double penalty = self->derivation->problem->J - self->derivation->level;
+    const double finest = self->count > 0 ? COARSE : FINEST;
+    double thorough = COARSE; /* accuracy of rounds with all ends */
+    bool all = false;
+    self->accuracy = COARSE;
+    NADIR_TRY(bound_returns(self));
     if (self->effort->near > 0 && !(self->gap <= self->effort->near * penalty)) {
         return NADIR_OK;
     }
     for (int i = 0; i < ROUNDS && !is_done(self) && !is_spent(self); i++) {
         const double before = self->gap;
-        NADIR_TRY(run_round(self));
-        if (self->gap > WORTH * before && i > 0) {
-            if (self->accuracy <= FINEST || (brief && self->gap > NEAR_FINER * penalty)) {
+        NADIR_TRY(run_round(self, all));
+        const bool worth = self->gap <= WORTH * before;
+        if (!worth && all) {
+            if (thorough <= finest || (brief && self->gap > NEAR_FINER * penalty)) {
                 break;
             }
-            self->accuracy *= FINER;
+            thorough *= FINER;
+        }
+        if (worth ? all : !all && self->accuracy > finest) {
+            self->accuracy = worth ? COARSE : FINER * self->accuracy;
+            all = false;
+        } else if (!worth) {
+            self->accuracy = thorough;
+            all = true;
         }
     }
     return NADIR_OK;
@@ -480,7 +555,7 @@ static nadir_status set_level(nadir_context *context, nadir_derivation *derivati
 }
 
 nadir_status nadir_occupancy_search(nadir_context *context, nadir_derivation *derivation, double wanted,
-                                    const nadir_occupancy_effort *effort, bool *spent)
+                                    nadir_occupancy_effort *effort)
 {
     nadir_status status = NADIR_OK;
     search self = {.context = context,
@@ -489,7 +564,8 @@ nadir_status nadir_occupancy_search(nadir_context *context, nadir_derivation *de
                    .wanted = wanted,
                    .gap = INFINITY,
                    .known = derivation->certificate->lower};
-    *spent = false;
+    effort->solved = 0;
+    effort->spent = false;
     NADIR_TRY(set_level(context, derivation, wanted));
     NADIR_TRY(nadir_derivation_box(context, derivation, NULL));
     NADIR_CHECK(make(&self));
@@ -499,7 +575,8 @@ nadir_status nadir_occupancy_search(nadir_context *context, nadir_derivation *de
     } else if (!is_done(&self) && !is_spent(&self) && effort->tree) {
         NADIR_CHECK(run_tree(&self));
     }
-    *spent = derivation->certificate->lower < wanted && is_spent(&self);
+    effort->solved = self.dual.solves;
+    effort->spent = derivation->certificate->lower < wanted && is_spent(&self);
 cleanup:
     nadir_progress_news(context, NULL, 0);
     clear(&self);

@@ -13,11 +13,14 @@ typedef struct nadir_occupancy_effort {
     bool tree;      /* boxes are split */
     double near; /* a gap above this at first, as a share of the penalty, is not worth a round; 0: any is */
     bool brief;  /* rounds end soon where they do not promise a proof */
+    /* What has become of it. */
+    int64_t solved; /* processes */
+    bool spent;     /* it ended before the proof */
 } nadir_occupancy_effort;
 
-/* Takes steps until the certificate's lower bound is `wanted`, the effort is spent (*spent) or nothing better is to be expected.
+/* Takes steps until the certificate's lower bound is `wanted`, the effort is spent or nothing better is to be expected.
  * The candidate has 0 < tau < infinity. One process. */
 nadir_status nadir_occupancy_search(nadir_context *context, nadir_derivation *derivation, double wanted,
-                                    const nadir_occupancy_effort *effort, bool *spent);
+                                    nadir_occupancy_effort *effort);
 
 #endif

@@ -12,6 +12,8 @@
 
 /* Policies that are kept, and those of them that a search starts with. */
 enum { POOL = 160, FIRST = 20 };
+/* Policies that tell which ends matter. */
+enum { RECENT = 8 };
 /* Policy iteration ends when v can fall by no more than this share of its size. */
 #define TOLERANCE 1e-12
 #define LARGEST   1e150 /* of v */
@@ -22,6 +24,13 @@ enum { ADDED = 2 };
 #define WIDER 1e-8
 /* Accuracy of a step, as a share of what it promises. */
 #define LOOSE 0.15
+/* The trust box at first, as a share of the multipliers: 0.5 takes up to twice as many processes, most of them to make it
+ * smaller (machine replacement and gridworld, p = 1.5). */
+#define REACH 0.25
+/* After so many processes that raise the bound by less than SOME of the accuracy it must promise MUCH of it to go on. */
+enum { PATIENCE = 3 };
+#define SOME 0.25
+#define MUCH 5
 /* A multiplier k that is small may grow to this share of tau beta^p in one step. */
 #define LEAST 0.03
 
@@ -401,8 +410,9 @@ nadir_status nadir_two_sided_maximise(nadir_context *context, nadir_two_sided_se
 {
     const int64_t n = self->problem->states;
     const size_t size = (size_t)(n + NADIR_MULTIPLIERS) * sizeof *multipliers;
-    double reach = 0.5;
+    double reach = REACH;
     double value;
+    int since = 0; /* so many processes without a rise */
     widen(self);
     for (int64_t s = 0; s < n; s++) {
         multipliers[NADIR_MULTIPLIERS + s] = self->least[s] > 0 ? multipliers[NADIR_MULTIPLIERS + s] : 0;
@@ -420,7 +430,7 @@ nadir_status nadir_two_sided_maximise(nadir_context *context, nadir_two_sided_se
     for (int64_t i = 1; i < goal->limit && *best < goal->enough && nadir_clock_seconds() < self->until; i++) {
         bool bounded;
         const double promised = step_known(self, goal, reach, *best, &bounded);
-        if (!(promised - *best > goal->accuracy)) {
+        if (!(promised - *best > (since >= PATIENCE ? MUCH : 1) * goal->accuracy)) {
             if (bounded && reach < 2) {
                 reach *= 4;
                 continue;
@@ -431,6 +441,7 @@ nadir_status nadir_two_sided_maximise(nadir_context *context, nadir_two_sided_se
         if (value == -INFINITY) {
             break;
         }
+        since = value > *best + SOME * goal->accuracy ? 0 : since + 1;
         const policy by = {self->d, self->x, self->paid};
         add_cut(self, goal, &by, self->trial);
         keep_policy(self);
@@ -445,6 +456,29 @@ nadir_status nadir_two_sided_maximise(nadir_context *context, nadir_two_sided_se
     }
     memcpy(multipliers, self->centre, size);
     return NADIR_OK;
+}
+
+void nadir_two_sided_gains(const nadir_two_sided_search *self, const double *multipliers, const double *about,
+                           double *gains)
+{
+    const int64_t n = self->problem->states;
+    const int64_t count = self->pool_count < RECENT ? self->pool_count : RECENT;
+    memset(gains, 0, (size_t)(2 * n) * sizeof *gains);
+    for (int64_t i = 1; i <= count; i++) {
+        const policy by = policy_at(self, (self->pool_next + POOL - i) % POOL);
+        for (int64_t s = 0; s < n; s++) {
+            const double low = self->box->low[s];
+            const double high = self->box->high[s];
+            const double to = fmin(fmax(about[s], low), high);
+            double end;
+            const double cost = cost_of(self, &by, multipliers, s, &end);
+            if (cost < 0 && low > 0) {
+                gains[s] -= cost * (to - low) / low;
+            } else if (cost > 0 && high > 0) {
+                gains[n + s] += cost * (high - to) / high;
+            }
+        }
+    }
 }
 
 nadir_status nadir_two_sided_widest(nadir_context *context, nadir_two_sided_search *self,

@@ -66,6 +66,11 @@ nadir_status nadir_two_sided_maximise(nadir_context *context, nadir_two_sided_se
                                       const nadir_two_sided_goal *goal, double *multipliers, double *v,
                                       double *best);
 
+/* What the bound that was maximised last gains at most, about, by moving one end of the range of a state to `about`:
+ * gains: [2 states] of low ends, then of high ones. */
+void nadir_two_sided_gains(const nadir_two_sided_search *self, const double *multipliers, const double *about,
+                           double *gains);
+
 /* Where the box is best split, for returns at these multipliers: the state whose range costs the bound most. v: as above.
  * *cost: what it does. */
 nadir_status nadir_two_sided_widest(nadir_context *context, nadir_two_sided_search *self,

@@ -484,12 +484,11 @@ static void judge_boxes(fight *self, int i, count *sums)
 {
     nadir_context *context = self->context;
     const nadir_candidate *star = &self->minima[i];
-    const nadir_occupancy_effort effort = {.until = INFINITY, .solves = 1500, .tree = true};
+    nadir_occupancy_effort effort = {.until = INFINITY, .solves = 1500, .tree = true};
     const double wanted = star->J - 5e-7 * (self->problem->J - star->J);
     const bool is_false = self->minima[self->worst].J < wanted;
     nadir_derivation made = {0};
     nadir_certificate proof = {0};
-    bool spent = false;
     if (!is_false && i != self->worst) {
         return;
     }
@@ -498,7 +497,7 @@ static void judge_boxes(fight *self, int i, count *sums)
         assert_ok(context, nadir_second_order_search(context, &made, NADIR_CERTIFY_STRICT, wanted));
     }
     if (proof.lower < wanted) {
-        assert_ok(context, nadir_occupancy_search(context, &made, wanted, &effort, &spent));
+        assert_ok(context, nadir_occupancy_search(context, &made, wanted, &effort));
         check_replay(self, star, &proof);
         forge_boxes(self, star, &proof, sums);
     }
