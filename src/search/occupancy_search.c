@@ -320,12 +320,11 @@ static nadir_status run_round(search *self, bool all)
 }
 
 /* Rounds until they gain little: first with the ends that promise most, where that gains little with finer ones, and then with
- * all ends. Boxes that were split have coarse ones alone: splitting them again is cheaper. */
+ * all ends. */
 static nadir_status narrow_box(search *self)
 {
     const bool brief = self->effort->brief;
     const double penalty = self->derivation->problem->J - self->derivation->level;
-    const double finest = self->count > 0 ? COARSE : FINEST;
     double thorough = COARSE; /* accuracy of rounds with all ends */
     bool all = false;
     self->accuracy = COARSE;
@@ -338,12 +337,12 @@ static nadir_status narrow_box(search *self)
         NADIR_TRY(run_round(self, all));
         const bool worth = self->gap <= WORTH * before;
         if (!worth && all) {
-            if (thorough <= finest || (brief && self->gap > NEAR_FINER * penalty)) {
+            if (thorough <= FINEST || (brief && self->gap > NEAR_FINER * penalty)) {
                 break;
             }
             thorough *= FINER;
         }
-        if (worth ? all : !all && self->accuracy > finest) {
+        if (worth ? all : !all && self->accuracy > FINEST) {
             self->accuracy = worth ? COARSE : FINER * self->accuracy;
             all = false;
         } else if (!worth) {
