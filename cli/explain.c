@@ -94,26 +94,30 @@ static void print_line(const cli_explain *explain, const nadir_damage *damage, c
            *way != '\0' ? ": " : "", way);
 }
 
-/* " and 3 others, new transitions": what more is to be said of the successor that gains most. */
-static const char *say_more(const nadir_damage *damage, const char *one, const char *many, size_t size,
-                            char *text)
+/* " and 3 other moves": what the row does besides its largest move. */
+static const char *say_more(const nadir_damage *damage, size_t size, char *text)
 {
-    const int64_t others = damage->gaining - 1;
+    const int64_t others = damage->moves - 1;
     text[0] = '\0';
     if (others > 0) {
-        (void)snprintf(text, size, " and %" PRId64 " other%s", others, others > 1 ? "s" : "");
-    }
-    if (damage->is_new != 0) {
-        const size_t used = strlen(text);
-        (void)snprintf(text + used, size - used, "%s", others > 0 ? many : one);
+        (void)snprintf(text, size, " and %" PRId64 " other move%s", others, others > 1 ? "s" : "");
     }
     return text;
+}
+
+/* Whether the successor that gains most is one that the row did not have, or was never seen to have. */
+static const char *say_new(const nadir_model *model, const nadir_damage *damage)
+{
+    return damage->is_new != 0                         ? " (new)"
+           : cli_explain_never_observed(model, damage) ? " (never observed)"
+                                                       : "";
 }
 
 void cli_explain_most(const nadir_model *model, const cli_explain *explain)
 {
     char state[LABEL];
     char action[LABEL];
+    char from[LABEL];
     char to[LABEL];
     char share[32];
     char more[LABEL];
@@ -121,13 +125,13 @@ void cli_explain_most(const nadir_model *model, const cli_explain *explain)
         return;
     }
     const nadir_damage *damage = &explain->damages[0];
-    cli_verdict_line(
-        explain->optimistic ? "Most gain" : "Most damage", "%s, %s → %s%s (%s of the %s)%s",
-        cli_explain_state(model, damage->state, LABEL, state),
-        cli_explain_action(model, damage, LABEL, action), cli_explain_state(model, damage->to, LABEL, to),
-        say_more(damage, ", a new transition", ", new transitions", LABEL, more),
-        cli_percent(damage->share, share), explain->optimistic ? "gain" : "loss",
-        cli_explain_never_observed(model, damage) && !damage->is_new ? "; never observed in the data" : "");
+    cli_verdict_line(explain->optimistic ? "Most gain" : "Most damage", "%s, %s: %s → %s%s%s, %s of the %s",
+                     cli_explain_state(model, damage->state, LABEL, state),
+                     cli_explain_action(model, damage, LABEL, action),
+                     cli_explain_state(model, damage->from, LABEL, from),
+                     cli_explain_state(model, damage->to, LABEL, to), say_new(model, damage),
+                     say_more(damage, LABEL, more), cli_percent(damage->share, share),
+                     explain->optimistic ? "gain" : "loss");
 }
 
 void cli_explain_text(const nadir_model *model, const cli_explain *explain)
@@ -140,7 +144,7 @@ void cli_explain_text(const nadir_model *model, const cli_explain *explain)
     printf("\nWho %s (%" PRId64 " rows change; shares add up to the whole %s):\n",
            explain->optimistic ? "brings the gain" : "does the damage", explain->changed,
            explain->optimistic ? "gain" : "loss");
-    printf("     share  %12s  mass moved  state, action: from → to\n",
+    printf("     share  %12s  mass moved  state, action: largest move\n",
            explain->optimistic ? "gain" : "penalty");
     for (int64_t i = 0; i < shown; i++) {
         const nadir_damage *damage = &explain->damages[i];
@@ -153,11 +157,10 @@ void cli_explain_text(const nadir_model *model, const cli_explain *explain)
         char way[3 * LABEL + 32];
         (void)snprintf(place, sizeof place, "%s, %s", cli_explain_state(model, damage->state, LABEL, state),
                        cli_explain_action(model, damage, LABEL, action));
-        (void)snprintf(way, sizeof way, "%s → %s%s%s", cli_explain_state(model, damage->from, LABEL, from),
-                       cli_explain_state(model, damage->to, LABEL, to),
-                       say_more(damage, " (new)", " (new)", LABEL, more),
-                       cli_explain_never_observed(model, damage) && !damage->is_new ? " (never observed)"
-                                                                                    : "");
+        (void)snprintf(way, sizeof way, "%s → %s%s %.3g%s",
+                       cli_explain_state(model, damage->from, LABEL, from),
+                       cli_explain_state(model, damage->to, LABEL, to), say_new(model, damage), damage->moved,
+                       say_more(damage, LABEL, more));
         print_line(explain, damage, place, way);
     }
     if (shown < explain->changed) {
@@ -185,7 +188,8 @@ static void print_row(cli_json *json, const nadir_model *model, const nadir_dama
     cli_json_bool(json, "never_observed", cli_explain_never_observed(model, damage));
     cli_json_double(json, "lost", damage->lost);
     cli_json_double(json, "gained", damage->gained);
-    cli_json_integer(json, "gaining", damage->gaining);
+    cli_json_double(json, "moved", damage->moved);
+    cli_json_integer(json, "moves", damage->moves);
     cli_json_bool(json, "new", damage->is_new != 0);
     cli_json_object_end(json);
 }

@@ -1,6 +1,6 @@
 /*
- * explain_plot.c: which rows do the damage, as a picture: a bar for each row, and beside it an arrow from the
- * successor that loses most probability to the one that gains most. Grids have a map (explain_map.c).
+ * explain_plot.c: which rows do the damage, as a picture: a bar for each row, and beside it an arrow for its largest
+ * move of probability. Grids have a map (explain_map.c).
  */
 #include "explain.h"
 #include "gnuplot.h"
@@ -73,7 +73,7 @@ static void write_successor(const nadir_model *model, int64_t state, int64_t pla
             to ? "left" : "right");
 }
 
-/* Arrows from successor to successor, with the probability that the second gains. */
+/* Arrows from successor to successor: the largest move of each row, and how much it moves. */
 static void write_arrows(const nadir_model *model, const cli_explain *explain, int64_t shown,
                          const cli_gnuplot *plot)
 {
@@ -95,12 +95,12 @@ static void write_arrows(const nadir_model *model, const cli_explain *explain, i
                 " lw 3 lc rgb '%s' filled size screen 0.012,20\n"
                 "set label '%.2g' at screen 0.815, first %" PRId64
                 " center offset character 0,0.55 font ',12' textcolor rgb '%s'\n",
-                i + 1, i + 1, colour, damage->gained, i + 1, colour);
+                i + 1, i + 1, colour, damage->moved, i + 1, colour);
     }
     fprintf(plot->script, "set label '%s' at screen 0.815, graph 1 center offset character 0,1\n",
             any_never ? "largest moves (orange: never seen)"
             : any_new ? "largest moves (orange: new)"
-                      : "largest move of probability");
+                      : "largest move of each row");
 }
 
 static nadir_status draw_bars(cli_run *run, const cli_explain_view *view, const cli_explain *explain)

@@ -870,9 +870,12 @@ typedef struct nadir_damage {
     double share;        /* of the penalty; 0 if no row changes */
     double mass;         /* probability moved: half the L_1 change of the row */
     int64_t from, to;    /* the successors that lose and gain most probability */
-    double lost, gained; /* how much */
-    int64_t gaining;     /* successors that gain at least half as much as `to` */
-    int64_t is_new;      /* 1: the nominal row does not have `to`; 0: it does */
+    double lost, gained; /* how much, in all */
+    double
+        moved; /* from the one to the other: the smaller of both. The row's largest move, where successors that
+                            lose hand it, in the order of how much, to those that gain */
+    int64_t moves;  /* how many such moves the row has, but for those below a thousandth of its mass */
+    int64_t is_new; /* 1: the nominal row does not have `to`; 0: it does */
 } nadir_damage;
 
 /* damages: [count], each with its size set; the first *found are filled, largest share first. *changed: the

@@ -38,7 +38,7 @@ int main(void)
     for (int64_t i = 0; i < found; i++) {
         printf("state %lld, action %lld: %.1f %% of it, %.6f moved from %lld to %lld\n",
                (long long)damages[i].state, (long long)damages[i].action, 100 * damages[i].share,
-               damages[i].mass, (long long)damages[i].from, (long long)damages[i].to);
+               damages[i].moved, (long long)damages[i].from, (long long)damages[i].to);
     }
 
     nadir_model_data view;

@@ -24,4 +24,4 @@ for domain in ("simplex", "support"):
 print("who does the damage:")
 for row in nadir.evaluate(model, policy, radius=0.1).explain(3):
     print(f"  state {row.state}, action {row.action}: {100 * row.share:.2f} %,", end=" ")
-    print(f"{row.mass:.6f} moved from {row.origin} to {row.target}")
+    print(f"{row.moved:.6f} moved from {row.origin} to {row.target}")

@@ -17,13 +17,24 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* What a successor loses or gains. */
+typedef struct change {
+    double size;
+    int64_t successor;
+} change;
+
 typedef struct explanation {
     nadir_context *context;
     const nadir_worst *worst;
     double *cost;          /* [states] gamma (v_P less its mean over d) */
     nadir_damage *damages; /* [changed], in the order of rows */
     int64_t changed;
+    nadir_explicit rows; /* of the kernel found, unless it is of rank one */
+    change *parts[2];    /* [states] of a row: what its successors lose, and what they gain */
 } explanation;
+
+/* Moves below this share of the mass that a row moves are not counted: the search tells no more. */
+#define LEAST_MOVE 1e-3
 
 /* v_P, where the search did not keep it: through the factors of the nominal system. */
 static nadir_status solve(explanation *self)
@@ -112,17 +123,6 @@ static bool next_successor(const nadir_row *row, const nadir_row *nominal, merge
     return true;
 }
 
-/* Those that gain at least half of what gains most. */
-static int64_t count_gaining(const nadir_row *row, const nadir_row *nominal, double most)
-{
-    int64_t count = 0;
-    merged at = {0};
-    while (next_successor(row, nominal, &at)) {
-        count += most > 0 && at.value - at.before >= most / 2;
-    }
-    return count;
-}
-
 /* The change of a row; the nominal one alone pays on landing. */
 static void add_changes(const explanation *self, int64_t index, const nadir_row *row, nadir_damage *damage)
 {
@@ -138,7 +138,6 @@ static void add_changes(const explanation *self, int64_t index, const nadir_row 
             add_change(damage, self->cost[at.successor] + e, at.successor, at.before, at.value - at.before);
         }
     }
-    damage->gaining = count_gaining(row, &entries, damage->gained);
 }
 
 /* Keeps the row if it changed: `damage` has its mass, and its penalty but for the weight. */
@@ -149,6 +148,7 @@ static void keep(explanation *self, int64_t state, int64_t row, nadir_damage *da
         return;
     }
     damage->size = sizeof *damage;
+    damage->moved = fmin(damage->lost, damage->gained);
     damage->state = state;
     damage->row = row;
     damage->action = nadir_model_row_action(worst->model, state, row);
@@ -160,11 +160,10 @@ static nadir_status look_at_rows(explanation *self)
 {
     nadir_status status = NADIR_OK;
     const nadir_model *model = self->worst->model;
-    nadir_explicit rows = {0};
-    NADIR_CHECK(nadir_explicit_make(self->context, self->worst->evaluation.candidate.kernel, &rows));
+    NADIR_CHECK(nadir_explicit_make(self->context, self->worst->evaluation.candidate.kernel, &self->rows));
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
-            const nadir_row found = nadir_explicit_row(&rows, row);
+            const nadir_row found = nadir_explicit_row(&self->rows, row);
             nadir_damage damage = {.from = -1, .to = -1};
             add_changes(self, row, &found, &damage);
             keep(self, s, row, &damage);
@@ -174,7 +173,6 @@ static nadir_status look_at_rows(explanation *self)
         }
     }
 cleanup:
-    nadir_explicit_clear(self->context, &rows);
     return status;
 }
 
@@ -198,10 +196,6 @@ static void look_at_rank_one(explanation *self, const double *b, const double *k
     for (int64_t t = 0; t < model->states; t++) {
         add_change(&sides[0], self->cost[t], t, 1, -k[t]);
         add_change(&sides[1], self->cost[t], t, 1, k[t]);
-    }
-    for (int64_t t = 0; t < model->states; t++) {
-        sides[0].gaining += -k[t] >= sides[0].gained / 2 && k[t] < 0;
-        sides[1].gaining += k[t] >= sides[1].gained / 2 && k[t] > 0;
     }
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
@@ -272,18 +266,89 @@ static int compare(const void *first, const void *second)
     return a->row < b->row ? -1 : 1;
 }
 
+/* ------------------------------------------------------------------------------------------- moves
+ *
+ * A row's change is a transport: successors that lose, in the order of what they lose, hand it to those that gain, in the
+ * order of what they gain. The first move, min(lost, gained) from the one that loses most to the one that gains most, is the
+ * largest.
+ */
+
+static int compare_parts(const void *first, const void *second)
+{
+    const change *a = first;
+    const change *b = second;
+    if (a->size != b->size) {
+        return a->size > b->size ? -1 : 1;
+    }
+    return (a->successor > b->successor) - (a->successor < b->successor);
+}
+
+/* Moves of parts in order that are at least so large; uses the parts up. */
+static int64_t count_moves(change *parts[2], const int64_t count[2], double least)
+{
+    int64_t at[2] = {0, 0};
+    int64_t moves = 0;
+    for (int side = 0; side < 2; side++) {
+        qsort(parts[side], (size_t)count[side], sizeof *parts[side], compare_parts);
+    }
+    while (at[0] < count[0] && at[1] < count[1]) {
+        change *from = &parts[0][at[0]];
+        change *to = &parts[1][at[1]];
+        const double size = fmin(from->size, to->size);
+        moves += size >= least;
+        from->size -= size;
+        to->size -= size;
+        at[0] += from->size <= 0;
+        at[1] += to->size <= 0;
+    }
+    return moves;
+}
+
+static void add_part(const explanation *self, int64_t count[2], int64_t successor, double gained)
+{
+    if (gained != 0) {
+        const int side = gained > 0;
+        self->parts[side][count[side]++] = (change){fabs(gained), successor};
+    }
+}
+
+/* The moves of a row whose penalty and mass are known. k: of a kernel of rank one; NULL: rows are written out. */
+static void find_moves(explanation *self, const double *k, nadir_damage *damage)
+{
+    const nadir_model *model = self->worst->model;
+    int64_t count[2] = {0, 0};
+    double mass = damage->mass;
+    if (k != NULL) { /* all rows move alike, some the other way round */
+        mass = 0;
+        for (int64_t t = 0; t < model->states; t++) {
+            add_part(self, count, t, k[t]);
+            mass += fabs(k[t]) / 2;
+        }
+    } else {
+        const nadir_row row = nadir_explicit_row(&self->rows, damage->row);
+        const nadir_row entries = nadir_model_row(model, damage->row);
+        merged at = {0};
+        while (next_successor(&row, &entries, &at)) {
+            add_part(self, count, at.successor, at.value - at.before);
+        }
+    }
+    change *parts[2] = {self->parts[0], self->parts[1]};
+    damage->moves = count_moves(parts, count, LEAST_MOVE * mass);
+}
+
 nadir_status nadir_worst_explain(nadir_context *context, const nadir_worst *worst, int64_t count,
                                  nadir_damage *damages, int64_t *found, int64_t *changed, double *penalty)
 {
     nadir_status status = NADIR_OK;
     explanation run = {.context = context, .worst = worst};
-    const double *b;
-    const double *k;
+    const double *b = NULL;
+    const double *k = NULL;
     NADIR_CHECK(nadir_model_check_one_process(context, worst->model, "explanations"));
     NADIR_CHECK(make_costs(&run));
     NADIR_NEW(context, run.damages, worst->model->rows);
     if (!nadir_kernel_rank_one(worst->evaluation.candidate.kernel, &b, &k) ||
         (b != NULL && nadir_landing_is_general(worst->model))) {
+        k = NULL;
         NADIR_CHECK(look_at_rows(&run));
     } else if (b != NULL) {
         look_at_rank_one(&run, b, k);
@@ -292,7 +357,10 @@ nadir_status nadir_worst_explain(nadir_context *context, const nadir_worst *wors
     qsort(run.damages, (size_t)run.changed, sizeof *run.damages, compare);
     *changed = run.changed;
     *found = count < run.changed ? count : run.changed;
+    NADIR_NEW(context, run.parts[0], worst->model->states);
+    NADIR_NEW(context, run.parts[1], worst->model->states);
     for (int64_t i = 0; i < *found; i++) {
+        find_moves(&run, k, &run.damages[i]);
         if (!nadir_result_copy(&damages[i], &run.damages[i], sizeof *run.damages)) {
             status =
                 nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of damage %lld is not set", (long long)i);
@@ -300,7 +368,7 @@ nadir_status nadir_worst_explain(nadir_context *context, const nadir_worst *wors
         }
     }
 cleanup:
-    nadir_release(context, run.damages);
-    nadir_release(context, run.cost);
+    nadir_explicit_clear(context, &run.rows);
+    NADIR_RELEASE(context, run.damages, run.cost, run.parts[0], run.parts[1]);
     return status;
 }

@@ -240,7 +240,7 @@ run "${river[@]}" --radius 0.05 --domain support
 expect_status 0
 expect_no_err
 [[ $(head -n 1 stdout.txt) == "Worst case   500.99   nominal 536.03, loses 6.5 %   proven" ]] || complain "the verdict"
-expect_out "Most damage  state 4, right → state 3 and 1 other (84 % of the loss)"
+expect_out "Most damage  state 4, right: state 5 → state 3 and 1 other move, 84 % of the loss"
 expect_out "Next         nadir optimize river.npz --radius 0.05 --domain support"
 expect_out "radius 0.05, norm 2; one budget for the whole kernel; no new transitions"
 [[ $out != *$'\033'* ]] || complain "colours in a pipe"

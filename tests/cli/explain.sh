@@ -43,6 +43,31 @@ done
 for key in explain state action state_name action_name share penalty mass from to from_name to_name lost gained explain_rest rows; do
     expect_out "\"$key\": "
 done
+# What is said to move from one successor to another does: no more than the one loses, nor than the other gains; where it is
+# less than the row moves, there are other moves. The picture says the same.
+cat >lift.csv <<'END'
+state,action,next_state,probability,reward
+new,run,new,0.9,10
+new,run,closed,0.02,30
+new,run,stuck,0.08,-50
+stuck,mend,new,1,-20
+END
+run evaluate lift.csv --discount 0.95 --initial new --policy uniform --radius 0.12 --explain
+expect_out "Most damage  new, run: new → stuck and 1 other move, "
+moved=$(sed -nE 's/^ .* new, run: new → stuck ([0-9.]+) and 1 other move$/\1/p' stdout.txt)
+mass=$(sed -nE 's/^ .* %  .*  ([0-9.]+)  new, run: .*/\1/p' stdout.txt)
+awk -v moved="$moved" -v mass="$mass" 'BEGIN { exit !(moved > 0 && mass - moved > 0.01 && mass - moved < 0.0201) }' ||
+    complain "of $mass that move $moved go from new to stuck; closed has 0.02"
+run evaluate lift.csv --discount 0.95 --initial new --policy uniform --radius 0.12 --explain --json
+awk '/"(lost|gained|moved|mass|moves)"/ { gsub("[\",:]", ""); value[$1] = $2 }
+    /"new": / { low = value["lost"] < value["gained"] ? value["lost"] : value["gained"]
+                if (value["moved"] != low || value["moved"] > value["mass"] || value["moves"] < 1) exit 1 }' stdout.txt ||
+    complain "more moves than there is"
+if command -v gnuplot >/dev/null; then
+    run evaluate lift.csv --discount 0.95 --initial new --policy uniform --radius 0.12 --explain-plot lift.svg
+    grep -q ">$(printf '%.2g' "$moved")<" lift.svg || complain "the picture does not say $moved"
+fi
+
 run evaluate grid.npz --policy uniform --radius 0.02 --explain --explain-rows 4 --json
 [[ $(grep -c '^      "state": ' stdout.txt) == 4 ]] || complain "4 rows"
 awk '/^      "share"/ || /^    "share"/ { gsub(",", ""); shares += $2 } END { exit !(shares > 1 - 1e-9 && shares < 1 + 1e-9) }' \

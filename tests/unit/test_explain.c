@@ -66,7 +66,41 @@ static double return_of(const nadir_model *model, const double *policy, const do
     return (double)J;
 }
 
-/* gamma d(s) pi(a|s) (Phat - P) . v_P, mass, and the successors that lose and gain most, of every row. */
+static int compare_doubles(const void *first, const void *second)
+{
+    const double a = *(const double *)first;
+    const double b = *(const double *)second;
+    return (a > b) - (a < b);
+}
+
+/* Moves of a row, as the pieces into which the sums of what is lost and of what is gained, both from the largest on, cut
+ * its mass: how many are at least so large. */
+static int64_t count_pieces(int64_t n, const double *from, const double *to, double least)
+{
+    double *cuts = test_new(2 * n, sizeof *cuts);
+    double *changes = test_new(n, sizeof *changes);
+    int64_t count = 0;
+    int64_t pieces = 0;
+    for (int side = -1; side <= 1; side += 2) {
+        double sum = 0;
+        for (int64_t t = 0; t < n; t++) {
+            changes[t] = -side * (to[t] - from[t]);
+        }
+        qsort(changes, (size_t)n, sizeof *changes, compare_doubles);
+        for (int64_t t = 0; t < n && changes[t] < 0; t++) {
+            cuts[count++] = sum -= changes[t];
+        }
+    }
+    qsort(cuts, (size_t)count, sizeof *cuts, compare_doubles);
+    for (int64_t i = 0; i < count; i++) {
+        pieces += cuts[i] - (i > 0 ? cuts[i - 1] : 0) >= least;
+    }
+    free(changes);
+    free(cuts);
+    return pieces;
+}
+
+/* gamma d(s) pi(a|s) (Phat - P) . v_P, mass, and what moves, of every row. */
 static void check_terms(const nadir_model *model, const double *policy, const double *kernel,
                         const nadir_damage *damages, int64_t changed, double scale)
 {
@@ -96,6 +130,8 @@ static void check_terms(const nadir_model *model, const double *policy, const do
         assert_close(damage->mass, mass, 1e-9);
         assert_close(to[damage->to] - from[damage->to], damage->gained, 1e-9);
         assert_close(from[damage->from] - to[damage->from], damage->lost, 1e-9);
+        assert_close(damage->moved, fmin(damage->lost, damage->gained), 1e-15);
+        assert_int_equal(damage->moves, count_pieces(n, from, to, 1e-3 * damage->mass));
         assert_in_range(damage->row, view.state_rows[damage->state], view.state_rows[damage->state + 1] - 1);
         assert_true(i == 0 || damages[i - 1].share >= damage->share);
     }

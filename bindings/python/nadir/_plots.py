@@ -176,13 +176,13 @@ def _bars(evaluation: Any, rows: Any, ax: Any) -> Any:
         ax.annotate(f" {shares[i]:.1f} %", (max(shares[i], 0), i), va="center")
         if one.origin < 0 or one.target < 0:
             continue
-        others = f" and {one.gaining - 1} more" if one.gaining > 1 else ""
-        ends = [f"{model.state_name(one.origin)} (−{one.lost:.2g})", f"{model.state_name(one.target)} (+{one.gained:.2g}){others}"]
+        ends = [model.state_name(one.origin), model.state_name(one.target)]
         ax.text(1.22, i, ends[0], transform=across, ha="right", va="center")
         ax.text(1.36, i, ends[1], transform=across, ha="left", va="center")
         way = {"xytext": (1.23, i), "xycoords": across, "textcoords": across, "annotation_clip": False}
         ax.annotate("", (1.35, i), arrowprops={"arrowstyle": "-|>", "color": NEW if one.is_new else ATTACK, "lw": 2}, **way)
-    ax.text(1.29, 1.01, "loses, gains most" + (" (orange: new)" if any_new else ""), transform=ax.transAxes, ha="center", va="bottom")
+        ax.text(1.29, i - 0.1, f"{one.moved:.2g}", transform=across, ha="center", va="bottom", fontsize="x-small")
+    ax.text(1.29, 1.01, "largest moves (orange: new)" if any_new else "largest move of each row", transform=ax.transAxes, ha="center", va="bottom")
     ax.set_xlim(min([0, *shares]), 1.25 * max([1, *shares]))
     return ax
 

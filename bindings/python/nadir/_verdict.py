@@ -89,14 +89,18 @@ def robust(one: Any, certify: str) -> Lines:
 
 
 def most(one: Any, damage: Any, model: Any) -> Lines:
-    """The transition that does most damage."""
-    others = damage.gaining - 1
-    more = f" and {others} other{'s' if others > 1 else ''}" if others > 0 else ""
-    if damage.is_new:
-        more += ", new transitions" if others > 0 else ", a new transition"
+    """The row that does most damage."""
     what = ("Most gain", "gain") if one.optimistic else ("Most damage", "loss")
-    where = f"{model.state_name(damage.state)}, {model.action_name(damage.row)} → {model.state_name(damage.target)}"
-    return [(what[0], f"{where}{more} ({percent(damage.share)} of the {what[1]})")]
+    row = f"{model.state_name(damage.state)}, {model.action_name(damage.row)}"
+    return [(what[0], f"{row}: {move(damage, model)}, {percent(damage.share)} of the {what[1]}")]
+
+
+def move(damage: Any, model: Any, size: str = "") -> str:
+    """ "worn → stuck (new) and 2 other moves": the largest move of a row, with its size where that is given."""
+    others = damage.moves - 1
+    more = f" and {others} other move{'s' if others > 1 else ''}" if others > 0 else ""
+    new = " (new)" if damage.is_new else ""
+    return f"{model.state_name(damage.origin)} → {model.state_name(damage.target)}{new}{size}{more}"
 
 
 def _reason(one: Any, certify: str) -> str:

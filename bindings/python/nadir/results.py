@@ -303,9 +303,10 @@ class Damage:
     * `share`: of the penalty; those of all rows add up to 1;
     * `mass`: the probability that moves in this row, from all successors that lose to all that gain;
     * `origin`, `lost`: the successor that loses most, and what it loses in all (-1: none does);
-    * `target`, `gained`: the successor that gains most, and what it gains in all; `gaining`: how many successors gain at
-      least half as much; `is_new`: the nominal row does not have `target`. Where several lose or gain, `lost` and `gained`
-      are not what moves from the one to the other.
+    * `target`, `gained`: the successor that gains most, and what it gains in all; `is_new`: the nominal row does not have
+      `target`;
+    * `moved`: what goes from `origin` to `target`, the smaller of both: the row's largest move. Successors that lose hand
+      it, in the order of how much, to those that gain; `moves`: how many moves that makes, but for tiny ones.
     """
 
     state: int
@@ -318,7 +319,8 @@ class Damage:
     target: int
     lost: float
     gained: float
-    gaining: int
+    moved: float
+    moves: int
     is_new: bool
 
 
@@ -341,15 +343,12 @@ class Explanation(list[Damage]):
     def _table(self, html: bool = False) -> str:
         model = self._model
         what = "gain" if self._optimistic else "loss"
-        head = ["state", "action", f"share of the {what}", "moved", "most from", "most to"]
+        head = ["state", "action", f"share of the {what}", "mass moved", "largest move"]
         rows = []
         for one in self:
-            ends = [(one.origin, one.lost), (one.target, one.gained)]
-            moved = [f"{model.state_name(place)} ({size:.3g})" if place >= 0 else "-" for place, size in ends]
-            moved[1] += f" and {one.gaining - 1} other{'s' if one.gaining > 2 else ''}" if one.gaining > 1 else ""
-            moved[1] += ", new" if one.is_new else ""
+            moved = _verdict.move(one, model, f" {one.moved:.3g}") if one.origin >= 0 else "-"
             rows.append([model.state_name(one.state), model.action_name(one.row), f"{100 * one.share:.1f} %",
-                         f"{one.mass:.3g}", *moved])  # fmt: skip
+                         f"{one.mass:.3g}", moved])  # fmt: skip
         return _grid(f"What brings the {what}, row by row", head, rows, html)
 
     def __str__(self) -> str:
@@ -649,7 +648,7 @@ class Evaluation(Result):
         rows = [
             Damage(
                 *(one.state, one.row, one.action, one.penalty, one.share, one.mass),
-                *(getattr(one, "from"), one.to, one.lost, one.gained, one.gaining, bool(one.is_new)),
+                *(getattr(one, "from"), one.to, one.lost, one.gained, one.moved, one.moves, bool(one.is_new)),
             )
             for one in made[0 : found[0]]
         ]
