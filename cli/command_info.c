@@ -1,4 +1,5 @@
 /* command_info.c: nadir info: what is in a model file. */
+#include "explain.h"
 #include "verdict.h"
 
 #include <inttypes.h>
@@ -169,6 +170,25 @@ static void print_names(const nadir_model *model, const nadir_model_data *view)
     }
 }
 
+/* The first states that stay for ever without reward, whatever the kernel. */
+static void print_terminal(const nadir_model *model, const nadir_model_data *view)
+{
+    enum { SHOWN = 10, NAME = 48 };
+    int64_t shown = 0;
+    for (int64_t s = 0; s < view->states && shown <= SHOWN; s++) {
+        bool pinned;
+        char name[NAME];
+        if (cli_state_ends(view, s, &pinned) && pinned) {
+            printf("%s%s", shown == 0 ? "  terminal       " : ", ",
+                   shown == SHOWN ? "..." : cli_explain_state(model, s, sizeof name, name));
+            shown++;
+        }
+    }
+    if (shown > 0) {
+        putchar('\n');
+    }
+}
+
 static void print_text(const cli_run *run, const nadir_model *model, const info_facts *info)
 {
     const nadir_model_facts *facts = &info->facts;
@@ -197,6 +217,7 @@ static void print_text(const cli_run *run, const nadir_model *model, const info_
     }
     if (run->engine == NULL) {
         print_names(model, &view);
+        print_terminal(model, &view);
     }
     printf("  transitions    %" PRId64 " (density %.3g)", facts->nonzeros, facts->density);
     if (view.lower != NULL) {

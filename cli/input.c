@@ -149,17 +149,18 @@ const char *cli_start_words(const nadir_model *model, char text[CLI_START_LENGTH
     return text;
 }
 
-/* Whether a state only stays where it is, without reward, and yet is not pinned. */
-static bool is_open_end(const nadir_model_data *view, int64_t state)
+bool cli_state_ends(const nadir_model_data *view, int64_t state, bool *pinned)
 {
+    *pinned = true;
     for (int64_t row = view->state_rows[state]; row < view->state_rows[state + 1]; row++) {
         const bool stays = view->dense != NULL ? view->dense[row * view->states + state] == 1
                                                : view->row_starts[row + 1] == view->row_starts[row] + 1 &&
                                                      view->columns[view->row_starts[row]] == state;
         const bool paid = view->rewards != NULL && view->rewards[row] != 0;
-        if (!stays || paid || (view->scales != NULL && view->scales[row] == 0)) {
+        if (!stays || paid) {
             return false;
         }
+        *pinned = *pinned && view->scales != NULL && view->scales[row] == 0;
     }
     return view->state_rows[state + 1] > view->state_rows[state];
 }
@@ -167,7 +168,8 @@ static bool is_open_end(const nadir_model_data *view, int64_t state)
 static void count_open_ends(const nadir_model *model, cli_input *input)
 {
     for (int64_t s = 0; input->view.discount < 1 && s < input->view.states; s++) {
-        if (is_open_end(&input->view, s) && input->open_ends++ == 0) {
+        bool pinned;
+        if (cli_state_ends(&input->view, s, &pinned) && !pinned && input->open_ends++ == 0) {
             (void)cli_explain_state(model, s, sizeof input->open_end, input->open_end);
         }
     }

@@ -77,6 +77,8 @@ nadir_status cli_input_solver(cli_run *run, nadir_model *model, const char *poli
 /* The initial distribution in words, "" where it is not known; and whether every state is as likely. text is returned. */
 const char *cli_start_words(const nadir_model *model, char text[CLI_START_LENGTH]);
 bool cli_start_is_uniform(const nadir_model_data *view);
+/* Whether a state only stays where it is, without reward; *pinned: and every kernel lets it. */
+bool cli_state_ends(const nadir_model_data *view, int64_t state, bool *pinned);
 /* Where one starts, as a line. */
 void cli_input_start(const cli_input *input);
 /* Warns of states that look like ends and are none for balls of this domain. */

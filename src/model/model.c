@@ -450,6 +450,47 @@ void nadir_names_clear(nadir_memory *memory, nadir_names *names)
     *names = (nadir_names){0};
 }
 
+static char lower(char letter)
+{
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+}
+
+bool nadir_names_alike(const char *name, const char *other)
+{
+    enum { SHORTEST = 4 };
+    size_t ends[2] = {strlen(name), strlen(other)};
+    const size_t longest = ends[0] > ends[1] ? ends[0] : ends[1];
+    size_t first = 0;
+    while (first < ends[0] && first < ends[1] && lower(name[first]) == lower(other[first])) {
+        first++;
+    }
+    while (ends[0] > first && ends[1] > first && lower(name[ends[0] - 1]) == lower(other[ends[1] - 1])) {
+        ends[0]--;
+        ends[1]--;
+    }
+    const size_t here = ends[0] - first; /* letters that differ */
+    const size_t there = ends[1] - first;
+    const bool swapped = here == 2 && there == 2 && lower(name[first]) == lower(other[first + 1]) &&
+                         lower(name[first + 1]) == lower(other[first]);
+    bool digits = false;
+    for (size_t i = 0; i < here || i < there; i++) {
+        digits = digits || (i < here && name[first + i] >= '0' && name[first + i] <= '9') ||
+                 (i < there && other[first + i] >= '0' && other[first + i] <= '9');
+    }
+    return (here == 0 && there == 0 && strcmp(name, other) != 0) ||
+           (longest >= SHORTEST && !digits && here + there > 0 && (swapped || (here <= 1 && there <= 1)));
+}
+
+const char *nadir_names_nearest(const nadir_names *names, const char *word)
+{
+    for (int64_t i = 0; i < names->count; i++) {
+        if (nadir_names_alike(word, nadir_names_get(names, i))) {
+            return nadir_names_get(names, i);
+        }
+    }
+    return NULL;
+}
+
 /* FNV-1a from a secret start, mixed once more because its low bits are weak. */
 static uint64_t hash(uint64_t secret, const char *name, size_t length)
 {

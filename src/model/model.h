@@ -28,6 +28,11 @@ typedef struct nadir_names {
 nadir_status nadir_names_add(nadir_context *context, nadir_names *names, const char *name, size_t length);
 const char *nadir_names_get(const nadir_names *names, int64_t index);
 void nadir_names_clear(nadir_memory *memory, nadir_names *names);
+/* Whether one of two different words may be the other misspelt: they differ by case, or by one letter (not a digit: names
+ * are counted by them) that is missing, added, replaced or swapped with its neighbour, in words of four letters or more. */
+bool nadir_names_alike(const char *name, const char *other);
+/* A name that is like this word, or NULL. */
+const char *nadir_names_nearest(const nadir_names *names, const char *word);
 
 /* From name to number in constant time, also for names that were chosen to make that hard: the places depend
  * on a number that nobody outside can know. A struct of zeros is an empty index; it refers to `names`, which

@@ -2,6 +2,8 @@
 #include "model/model_builder.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 nadir_status nadir_builder_start(nadir_context *context, const char *path, nadir_builder *builder)
 {
@@ -234,6 +236,58 @@ static void lay_out(const nadir_builder *builder, layout *self)
     model->row_starts[model->rows] = self->transition;
 }
 
+/* Warns of a state without actions whose name is like that of one with actions: it may be misspelt. */
+static void warn_of_alike(const nadir_builder *builder, int64_t state, const bool *acts, int64_t *tries)
+{
+    const nadir_names *names = &builder->model->state_names;
+    const char *name = nadir_names_get(names, state);
+    for (int64_t other = 0; name != NULL && other<names->count && * tries> 0; other++, (*tries)--) {
+        if (acts[other] && nadir_names_alike(name, nadir_names_get(names, other))) {
+            nadir_log(
+                builder->context, NADIR_LOG_WARNING,
+                "%s: %s is only ever a successor and has no action, so that everything ends there; did you "
+                "mean %s?",
+                builder->path, name, nadir_names_get(names, other));
+            return;
+        }
+    }
+}
+
+/* Names the states without actions. */
+static nadir_status tell_terminal(const nadir_builder *builder, int64_t terminal)
+{
+    enum { NAMED = 5, TRIES = 10000000 };
+    nadir_status status = NADIR_OK;
+    int64_t tries = TRIES;
+    int64_t named = 0;
+    char list[256] = "";
+    bool *acts = NULL;
+    NADIR_NEW_ZERO(builder->context, acts, builder->states);
+    for (size_t i = 0; i < builder->count; i++) {
+        acts[builder->transitions[i].state] = true;
+    }
+    for (int64_t s = 0; s < builder->states; s++) {
+        const char *name = nadir_names_get(&builder->model->state_names, s);
+        const size_t used = strlen(list);
+        if (!acts[s] && named++ < NAMED) {
+            (void)(name != NULL
+                       ? snprintf(list + used, sizeof list - used, "%s%.40s", used > 0 ? ", " : "", name)
+                       : snprintf(list + used, sizeof list - used, "%s%lld", used > 0 ? ", " : "",
+                                  (long long)s));
+        }
+        if (!acts[s]) {
+            warn_of_alike(builder, s, acts, &tries);
+        }
+    }
+    nadir_log(builder->context, NADIR_LOG_NOTICE,
+              "%s: %lld state%s no action (%s%s): terminal, staying for ever with reward 0 and known exactly",
+              builder->path, (long long)terminal, terminal == 1 ? " has" : "s have", list,
+              terminal > NAMED ? ", ..." : "");
+cleanup:
+    nadir_release(builder->context, acts);
+    return status;
+}
+
 nadir_status nadir_builder_finish(nadir_builder *builder, const nadir_read_settings *reading,
                                   nadir_model **model)
 {
@@ -265,16 +319,14 @@ nadir_status nadir_builder_finish(nadir_builder *builder, const nadir_read_setti
     }
     layout run = {.model = made, .row_lines = row_lines};
     lay_out(builder, &run);
+    if (terminal > 0) {
+        NADIR_CHECK(tell_terminal(builder, terminal));
+    }
     nadir_release(context, builder->transitions); /* before the checks, to keep the peak low */
     builder->transitions = NULL;
     if (builder->no_rewards) {
         nadir_release(context, made->transition_rewards);
         made->transition_rewards = NULL;
-    }
-    if (terminal > 0) {
-        nadir_log(context, NADIR_LOG_WARNING,
-                  "%s: %lld state%s no action: terminal, staying for ever with reward 0 and known exactly",
-                  builder->path, (long long)terminal, terminal == 1 ? " has" : "s have");
     }
     const nadir_source source = {builder->path, row_lines, reading};
     NADIR_CHECK(nadir_model_finish(context, made, &source));

@@ -52,6 +52,19 @@ printf 'state,action\nnew,run\nworn,sell\n' >wrong.csv
 expect_failure 3 '`action` is `sell`, which the model does not have; it has `run`, `service`, `rest`' \
     evaluate upkeep.csv --discount 0.95 --policy wrong.csv --radius 0.1
 
+# Ends have no lines of their own: that is no warning. A misspelt successor would be one more end, silently.
+sed 's/^broken.*//' upkeep.csv | grep . >ends.csv
+run evaluate ends.csv --discount 0.95 --policy optimal --radius 0.07 --initial new --json
+expect_err "nadir: ends.csv: 1 state has no action (broken): terminal"
+[[ $(cat stderr.txt) != *warning* ]] || complain "a file is right and is warned of"
+expect_out '"warnings": []'
+run info ends.csv --discount 0.95 --quiet
+expect_out "  terminal       broken"
+sed 's/^worn,run,worn/worn,run,worm/' ends.csv >typo.csv
+run info typo.csv --discount 0.95
+expect_err "nadir: typo.csv: 2 states have no action (worm, broken): terminal"
+expect_err "nadir: warning: typo.csv: worm is only ever a successor and has no action, so that everything ends there; did you mean worn?"
+
 run generate machine machine.npz --quiet
 expect_failure 3 "machine.npz is a model" fit machine.npz --discount 0.9
 expect_failure 2 "0.1 is a start" evaluate plan.csv --discount 0.9 --policy uniform

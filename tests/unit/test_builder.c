@@ -55,6 +55,26 @@ static void test_order_does_not_matter(void **state)
     nadir_model_free(first);
 }
 
+/* Misspelt: another case, a letter too many, too few, another one, or two swapped. Names that are counted are not. */
+static void test_names_that_are_alike(void **state)
+{
+    (void)state;
+    static const char *const alike[][2] = {{"good", "goood"}, {"Good", "good"}, {"closed", "clsoed"},
+                                           {"new", "newe"},   {"a", "A"},       {"worn", "wern"},
+                                           {"nois", "noisy"}};
+    static const char *const apart[][2] = {
+        {"good", "good"},    {"r1c2", "r1c3"}, {"s1", "s11"},   {"new", "now"},   {"left", "lost"},
+        {"good", "goooood"}, {"", "a"},        {"age9", "age"}, {"abcd", "bcda"}, {"", ""}};
+    for (size_t i = 0; i < sizeof alike / sizeof *alike; i++) {
+        assert_true(nadir_names_alike(alike[i][0], alike[i][1]));
+        assert_true(nadir_names_alike(alike[i][1], alike[i][0]));
+    }
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++) {
+        assert_false(nadir_names_alike(apart[i][0], apart[i][1]));
+        assert_false(nadir_names_alike(apart[i][1], apart[i][0]));
+    }
+}
+
 static void test_states_without_actions_are_terminal(void **state)
 {
     nadir_context *context = *state;
@@ -65,7 +85,7 @@ static void test_states_without_actions_are_terminal(void **state)
     assert_ok(context, nadir_builder_finish(&builder, NULL, &model));
     assert_int_equal(model->states, 4);
     assert_int_equal(model->rows, 4);
-    assert_non_null(strstr(test_messages(), "made: 3 states have no action: terminal"));
+    assert_non_null(strstr(test_messages(), "made: 3 states have no action (0, 2, 3): terminal"));
     for (int64_t s = 0; s < 4; s++) {
         assert_int_equal(nadir_model_is_terminal(model, s), s != 1);
         assert_true(test_probability(model, s, s == 1 ? 3 : s) == 1);
@@ -296,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test_with_context(test_order_does_not_matter),
+        cmocka_unit_test(test_names_that_are_alike),
         test_with_context(test_states_without_actions_are_terminal),
         test_with_context(test_errors_name_the_line),
         test_with_context(test_numbers_out_of_range),

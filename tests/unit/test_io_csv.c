@@ -158,7 +158,7 @@ static void test_terminal_states(void **state)
     assert_false(nadir_model_is_terminal(model, 0));
     assert_true(nadir_model_is_terminal(model, 1));
     assert_true(nadir_model_is_terminal(model, 3));
-    assert_non_null(strstr(test_messages(), "2 states have no action: terminal"));
+    assert_non_null(strstr(test_messages(), "2 states have no action (1, 3): terminal"));
     nadir_model_free(model);
 }
 
