@@ -157,15 +157,17 @@ typedef struct cli_rewards {
     nadir_reward_kind kind;
     nadir_unseen unseen;
     double unseen_value;
+    double error; /* nadir_model_unseen_error */
 } cli_rewards;
 /* --frozen-rewards, --unseen: two options; *unseen: the text of the second. */
 void cli_rewards_options(bool *frozen, const char **unseen, cli_option storage[CLI_REWARDS_OPTIONS]);
 /* What the text says (NULL: nothing); complains if it says nothing known, or beside frozen rewards. */
 bool cli_unseen_parse(const cli_run *run, bool frozen, const char *text, nadir_unseen *unseen, double *value);
 cli_rewards cli_rewards_get(const nadir_model *model);
-/* One line, behind a label, where rewards are paid on landing; else nothing. */
-void cli_rewards_text(const cli_rewards *rewards, const char *label);
-/* "rewards", "unseen" and, where it is a number, "unseen_value" */
+/* One line, behind a label, where rewards are paid on landing and kernels of the domain (NADIR_DOMAIN_UNSAID: some) may have
+ * new transitions; else nothing. */
+void cli_rewards_text(const cli_rewards *rewards, nadir_domain domain, const char *label);
+/* "rewards", "unseen" and, where they say something, "unseen_value" and "unseen_error" */
 void cli_rewards_json(cli_json *json, const cli_rewards *rewards);
 
 /* Whether an option that the command cannot do without was given; complains if not. */

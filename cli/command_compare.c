@@ -87,7 +87,7 @@ static void print_text(const cli_run *run, const cli_comparison *comparison)
                      cli_proven(exact->certified, exact->certificate, proven));
     cli_block_line("policy", "%s", comparison->input.policy_name);
     cli_block_line("ball", "%s", cli_ball_words(exact->radius, exact->norm, exact->set, exact->domain, text));
-    cli_rewards_text(&comparison->input.rewards, "rewards   ");
+    cli_rewards_text(&comparison->input.rewards, exact->domain, "rewards   ");
     putchar('\n');
     printf("  %-24s %-*s %9s %11s %11s %10s  %s\n", "method", width, "penalty", "share", "to 99 %", "seconds",
            "samples", "stopped by");

@@ -37,7 +37,7 @@ typedef struct evaluate_report {
     const char *kernel_model_path;
     const char *witness_path;
     cli_explain explain;
-    cli_explain most; /* of the damage: one row; empty: not known */
+    cli_explain most; /* of the damage: the first rows; empty: not known */
     double smaller;   /* a radius at which it is proven, where it is not; NaN: none is known */
     int64_t horizon;  /* -1: none */
     int count;        /* of policies */
@@ -123,6 +123,7 @@ static void print_text(const cli_run *run, const nadir_model *model, const evalu
     char number[32];
     cli_verdict_robust(robust, settings, report->smaller);
     cli_explain_most(model, &report->most);
+    cli_explain_assumed(model, &report->input.rewards, &report->most);
     cli_promise_text(&report->input.view, robust->radius, 1);
     const bool endless = robust->domain == NADIR_DOMAIN_FREE && !isnan(robust->duration); /* no optimize */
     if (!settings->optimistic && robust->penalty > 0 && !(report->horizon > 0) && !endless) {
@@ -135,7 +136,7 @@ static void print_text(const cli_run *run, const nadir_model *model, const evalu
     if (report->horizon > 0) {
         cli_block_line("horizon", "%" PRId64 " steps, one kernel for all of them", report->horizon);
     }
-    cli_rewards_text(&report->input.rewards, "rewards   ");
+    cli_rewards_text(&report->input.rewards, robust->domain, "rewards   ");
     if (!robust->kernel_valid) {
         cli_block_line("kernel", "has negative entries, down to %s; --domain simplex allows none",
                        cli_short(robust->kernel_minimum, number));
@@ -196,13 +197,6 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
     return status;
 }
 
-/* Whether the row that does most damage is named: it takes a pass over all transitions. */
-static bool names_most(const cli_run *run, const evaluate_report *report)
-{
-    enum { NONZEROS = 10000000 };
-    return !run->json && report->count == 1 && run->engine == NULL && report->input.view.nonzeros <= NONZEROS;
-}
-
 /* A radius below that of the ball at which the worst case is proven, where it is quickly found. */
 static double find_smaller(const cli_run *run, nadir_solver *solver, const nadir_ball *ball,
                            const nadir_robust_settings *settings, const evaluate_report *report)
@@ -228,7 +222,8 @@ static nadir_status explain(cli_run *run, nadir_model *model, const nadir_worst 
 {
     nadir_status status = NADIR_OK;
     cli_explain *made = &report->explain;
-    if (names_most(run, report) && cli_explain_get(run, worst, 1, &report->most) != NADIR_OK) {
+    if ((report->count == 1 && cli_explain_names(run, &report->input)) &&
+        cli_explain_get(run, worst, CLI_EXPLAIN_FIRST, &report->most) != NADIR_OK) {
         cli_explain_clear(&report->most); /* the verdict goes without */
     }
     if (made->wanted || made->plot_path != NULL) {
@@ -270,7 +265,7 @@ static nadir_status solve_one(cli_run *run, nadir_model *model, const cli_setup 
                               const nadir_ball *ball, evaluate_report *report, cli_evaluated *one,
                               nadir_solver **solver)
 {
-    const bool keep = names_most(run, report) ||
+    const bool keep = (report->count == 1 && cli_explain_names(run, &report->input)) ||
                       (report->count == 1 && (report->kernel_path != NULL || report->witness_path != NULL ||
                                               report->kernel_model_path != NULL || report->explain.wanted ||
                                               report->explain.plot_path != NULL));

@@ -86,7 +86,7 @@ static void print_text(const cli_run *run, const nadir_model *model, const gradi
     cli_block_line("policy", "%s", report->input.policy_name);
     cli_block_line("ball", "%s",
                    cli_ball_words(robust->radius, robust->norm, robust->set, robust->domain, text));
-    cli_rewards_text(&report->input.rewards, "rewards   ");
+    cli_rewards_text(&report->input.rewards, robust->domain, "rewards   ");
     if (report->out_path != NULL) {
         cli_block_line("gradient", "written to %s", report->out_path);
     } else if (report->promise > 0) {

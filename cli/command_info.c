@@ -88,7 +88,7 @@ static void print_json(const cli_run *run, const nadir_model *model, const info_
     cli_json_double(&json, "density", facts->density);
     cli_json_double(&json, "reward_min", facts->reward_min);
     cli_json_double(&json, "reward_max", facts->reward_max);
-    const cli_rewards rewards = {facts->reward_kind, facts->unseen, facts->unseen_value};
+    const cli_rewards rewards = cli_rewards_get(model);
     cli_rewards_json(&json, &rewards);
     cli_json_double(&json, "discount", facts->discount);
     cli_json_double(&json, "valid_radius", info->valid_radius);
@@ -230,8 +230,8 @@ static void print_text(const cli_run *run, const nadir_model *model, const info_
         printf("  rewards        %s to %s\n", cli_short(facts->reward_min, number),
                cli_short(facts->reward_max, other));
     }
-    const cli_rewards rewards = {facts->reward_kind, facts->unseen, facts->unseen_value};
-    cli_rewards_text(&rewards, "              ");
+    const cli_rewards rewards = cli_rewards_get(model);
+    cli_rewards_text(&rewards, NADIR_DOMAIN_UNSAID, "              ");
     printf("  discount       %s\n", isnan(facts->discount) ? "none" : cli_short(facts->discount, number));
     printf("  valid radius   %s (norm %s; for --domain free alone)\n",
            cli_short_down(info->valid_radius, number), cli_short(info->norm, other));

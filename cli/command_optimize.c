@@ -140,6 +140,10 @@ static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_
     if (status == NADIR_OK) {
         status = write_files(run, model, policy, worst, report);
     }
+    if (worst != NULL && cli_explain_names(run, &report->input) &&
+        cli_explain_get(run, worst, CLI_EXPLAIN_FIRST, &report->damage) != NADIR_OK) {
+        cli_explain_clear(&report->damage); /* the verdict goes without */
+    }
     if (status == NADIR_OK && strcmp(report->result.stop_reason, "interrupted") != 0) {
         status = cli_optimum_returns(run, model, ball, report->settings.backend, 1, (const double[]){1},
                                      &report->optimum_return);
@@ -260,6 +264,7 @@ static nadir_status run_all(cli_run *run, const nadir_read_settings *reading, cl
         status = optimize(run, model, &ball, report);
     }
     cli_frontier_clear(&report->frontier);
+    cli_explain_clear(&report->damage);
     cli_ball_clear(run, asked);
     cli_input_close(&report->input, model);
     return status;

@@ -102,7 +102,7 @@ static void print_text(const cli_run *run, const radius_report *report)
     cli_input_start(&report->input);
     cli_block_line("ball", "norm %s; %s; %s", cli_short(radius->norm, number), cli_set_words(radius->set),
                    cli_domain_words(radius->domain));
-    cli_rewards_text(&report->input.rewards, "rewards   ");
+    cli_rewards_text(&report->input.rewards, radius->domain, "rewards   ");
     if (!run->verbose) {
         return;
     }

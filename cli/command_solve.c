@@ -71,7 +71,6 @@ static void print_text(const cli_run *run, const nadir_model *model, const nadir
     }
     cli_verdict_line("Optimum", "%s   without uncertainty", cli_short(result->nominal_optimum, number));
     cli_next(run, "evaluate", report->input.model_path, false, further);
-    cli_rewards_text(&report->input.rewards, "rewards   ");
     if (report->input.policy_name != NULL) {
         cli_block_line("policy", "written to %s", report->input.policy_name);
     } else {

@@ -89,7 +89,7 @@ static void print_text(const cli_run *run, const verify_report *report, const na
             "ball", "%s%s%s", cli_ball_words(result->radius, result->norm, result->set, result->domain, text),
             result->scaled ? "; rows with scales" : "", result->optimistic ? "; the best case" : "");
     }
-    cli_rewards_text(&report->input.rewards, "rewards   ");
+    cli_rewards_text(&report->input.rewards, result->domain, "rewards   ");
     int64_t holds = 0;
     int64_t all = 0;
     for (; (check = nadir_verification_check(made, all)) != NULL; all++) {

@@ -9,10 +9,17 @@
 #include <string.h>
 
 enum { LABEL = 96, SHOWN = 10 };
+/* Less than this share of what a row moves is not worth a line. */
+#define LEAST_ASSUMED 1e-3
+
+bool cli_explain_names(const cli_run *run, const cli_input *input)
+{
+    enum { NONZEROS = 10000000 };
+    return !run->json && run->engine == NULL && input->view.nonzeros <= NONZEROS;
+}
 
 nadir_status cli_explain_get(cli_run *run, const nadir_worst *worst, int64_t count, cli_explain *explain)
 {
-    int64_t found;
     explain->damages = calloc((size_t)count, sizeof *explain->damages);
     if (explain->damages == NULL) {
         return cli_fail(run, NADIR_ERROR_MEMORY, "out of memory");
@@ -20,8 +27,8 @@ nadir_status cli_explain_get(cli_run *run, const nadir_worst *worst, int64_t cou
     for (int64_t i = 0; i < count; i++) {
         explain->damages[i].size = sizeof *explain->damages;
     }
-    return nadir_worst_explain(run->context, worst, count, explain->damages, &found, &explain->changed,
-                               &explain->penalty);
+    return nadir_worst_explain(run->context, worst, count, explain->damages, &explain->shown,
+                               &explain->changed, &explain->penalty);
 }
 
 void cli_explain_clear(cli_explain *explain)
@@ -134,6 +141,45 @@ void cli_explain_most(const nadir_model *model, const cli_explain *explain)
                      explain->optimistic ? "gain" : "loss");
 }
 
+void cli_explain_assumed(const nadir_model *model, const cli_rewards *rewards, const cli_explain *explain)
+{
+    const nadir_damage *largest = NULL;
+    const nadir_damage *ends[2] = {NULL, NULL}; /* the least and the most that landing there pays */
+    char state[LABEL];
+    char action[LABEL];
+    char to[LABEL];
+    char number[3][32];
+    for (int64_t i = 0; explain->damages != NULL && i < explain->shown; i++) {
+        const nadir_damage *damage = &explain->damages[i];
+        if (!(damage->assumed > LEAST_ASSUMED * damage->mass)) {
+            continue;
+        }
+        largest = largest != NULL ? largest : damage;
+        if (damage->assumed_to == largest->assumed_to) {
+            const double paid = damage->assumed_reward;
+            ends[0] = ends[0] == NULL || paid < ends[0]->assumed_reward ? damage : ends[0];
+            ends[1] = ends[1] == NULL || paid > ends[1]->assumed_reward ? damage : ends[1];
+        }
+    }
+    if (largest == NULL || !(rewards->error > 0)) {
+        return;
+    }
+    (void)cli_short(ends[0]->assumed_reward, number[0]);
+    (void)cli_short(ends[1]->assumed_reward, number[1]);
+    (void)cli_explain_state(model, largest->assumed_to, LABEL, to);
+    if (strcmp(number[0], number[1]) == 0) {
+        cli_verdict_line("Assumed", "%s, %s → %s pays %s: a fit, up to %s off rewards that are given;",
+                         cli_explain_state(model, largest->state, LABEL, state),
+                         cli_explain_action(model, largest, LABEL, action), to, number[0],
+                         cli_short_up(rewards->error, number[2]));
+    } else {
+        cli_verdict_line("Assumed",
+                         "new transitions to %s pay %s to %s: a fit, up to %s off rewards that are given;",
+                         to, number[0], number[1], cli_short_up(rewards->error, number[2]));
+    }
+    cli_verdict_line("", "lines of probability 0 say what they pay, or --unseen (docs/rewards.md)");
+}
+
 void cli_explain_text(const nadir_model *model, const cli_explain *explain)
 {
     const int64_t shown = count_shown(explain, SHOWN);
@@ -191,6 +237,12 @@ static void print_row(cli_json *json, const nadir_model *model, const nadir_dama
     cli_json_double(json, "moved", damage->moved);
     cli_json_integer(json, "moves", damage->moves);
     cli_json_bool(json, "new", damage->is_new != 0);
+    if (damage->assumed > 0) {
+        cli_json_double(json, "assumed", damage->assumed);
+        cli_json_integer(json, "assumed_to", damage->assumed_to);
+        cli_json_text(json, "assumed_to_name", nadir_model_state_name(model, damage->assumed_to));
+        cli_json_double(json, "assumed_reward", damage->assumed_reward);
+    }
     cli_json_object_end(json);
 }
 

@@ -7,23 +7,32 @@
 
 #include "cli.h"
 #include "gnuplot.h"
+#include "input.h"
 
 typedef struct cli_explain {
     bool wanted;           /* --explain */
     const char *plot_path; /* --explain-plot */
     int64_t limit;         /* --explain-rows: of the list; -1: 10 in text, all in JSON */
     bool optimistic;       /* the best case: what is called a gain is a negative penalty */
-    nadir_damage *damages; /* [changed] owned, largest share first */
+    nadir_damage *damages; /* [shown] owned, largest share first */
+    int64_t shown;         /* rows that were asked for and changed */
     int64_t changed;       /* rows */
     double penalty;        /* of all of them */
 } cli_explain;
 
+/* Rows that tell what a verdict rests on. */
+enum { CLI_EXPLAIN_FIRST = 100 };
+/* Whether the verdict names rows: it takes a pass over all transitions. */
+bool cli_explain_names(const cli_run *run, const cli_input *input);
 /* At most `count` rows. */
 nadir_status cli_explain_get(cli_run *run, const nadir_worst *worst, int64_t count, cli_explain *explain);
 void cli_explain_clear(cli_explain *explain);
 
 /* The row that does most, as a line of the verdict; nothing where no row is known. */
 void cli_explain_most(const nadir_model *model, const cli_explain *explain);
+/* What new landings are assumed to pay, where rows rely on it and the assumption does not fit the rewards that are given; as a
+ * line of the verdict. */
+void cli_explain_assumed(const nadir_model *model, const cli_rewards *rewards, const cli_explain *explain);
 void cli_explain_text(const nadir_model *model, const cli_explain *explain);
 void cli_explain_json(cli_json *json, const nadir_model *model, const cli_explain *explain);
 

@@ -216,7 +216,7 @@ static void print_method(const cli_fit *fit)
     const nadir_fit_result *result = &fit->result;
     const nadir_fit_guarantee *written = &result->sets[fit->settings.set - NADIR_SET_NONRECT];
     char number[32];
-    cli_rewards_text(&fit->rewards, "rewards   ");
+    cli_rewards_text(&fit->rewards, result->domain, "rewards   ");
     printf("  ball       %s, norm %s, domain %s", nadir_set_name(fit->settings.set),
            cli_number(result->norm, number), nadir_domain_name(result->domain));
     if (fit->settings.set == NADIR_SET_NONRECT) {

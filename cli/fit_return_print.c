@@ -310,7 +310,7 @@ void cli_fit_return_text(const cli_run *run, const cli_fit *fit)
     print_choice(fit);
     print_behaviour(found->behaviour_return, found->reward_deviation);
     cli_fit_data_text(fit);
-    cli_rewards_text(&fit->rewards, "rewards   ");
+    cli_rewards_text(&fit->rewards, NADIR_DOMAIN_UNSAID, "rewards   ");
     print_draws(found->draws, found->monte_carlo_confidence);
     print_ball(fit);
     if (fit->policies.count == 0 && fit->policy_out == NULL && fit->view.states <= SHOWN) {
@@ -407,7 +407,7 @@ void cli_fit_compare_text(const cli_run *run, const cli_fit *fit)
                    "of policies made elsewhere: holds if the prior is right (rows independent, Dirichlet)");
     print_behaviour(fit->compared.behaviour_return, fit->compared.reward_deviation);
     cli_fit_data_text(fit);
-    cli_rewards_text(&fit->rewards, "rewards   ");
+    cli_rewards_text(&fit->rewards, NADIR_DOMAIN_UNSAID, "rewards   ");
     print_draws(fit->compared.draws, fit->compared.monte_carlo_confidence);
     if (run->verbose) {
         print_compare_details(fit);

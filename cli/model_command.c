@@ -1,5 +1,6 @@
 /* model_command.c: options of commands that read a model, and the end of those that write one; see cli.h. */
 #include "input.h"
+#include "verdict.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -50,6 +51,7 @@ cli_rewards cli_rewards_get(const nadir_model *model)
 {
     cli_rewards made;
     made.kind = nadir_model_rewards(model, &made.unseen, &made.unseen_value);
+    made.error = nadir_model_unseen_error(model);
     return made;
 }
 
@@ -58,14 +60,19 @@ static bool lands(const cli_rewards *rewards)
     return rewards->kind == NADIR_REWARDS_SEPARABLE || rewards->kind == NADIR_REWARDS_LANDING;
 }
 
-void cli_rewards_text(const cli_rewards *rewards, const char *label)
+void cli_rewards_text(const cli_rewards *rewards, nadir_domain domain, const char *label)
 {
     char number[32];
-    if (lands(rewards)) {
-        printf("  %s paid on landing; successors without a reward: %s%s%s\n", label,
-               nadir_unseen_name(rewards->unseen), isnan(rewards->unseen_value) ? "" : ", ",
-               isnan(rewards->unseen_value) ? "" : cli_number(rewards->unseen_value, number));
+    if (!lands(rewards) || domain == NADIR_DOMAIN_SUPPORT) {
+        return;
     }
+    printf("  %s paid on landing; successors without a reward: %s%s%s", label,
+           nadir_unseen_name(rewards->unseen), isnan(rewards->unseen_value) ? "" : ", ",
+           isnan(rewards->unseen_value) ? "" : cli_number(rewards->unseen_value, number));
+    if (rewards->error > 0) {
+        printf(", up to %s off rewards that are given", cli_short_up(rewards->error, number));
+    }
+    putchar('\n');
 }
 
 void cli_rewards_json(cli_json *json, const cli_rewards *rewards)
@@ -74,6 +81,9 @@ void cli_rewards_json(cli_json *json, const cli_rewards *rewards)
     cli_json_text(json, "unseen", lands(rewards) ? nadir_unseen_name(rewards->unseen) : NULL);
     if (!isnan(rewards->unseen_value)) {
         cli_json_double(json, "unseen_value", rewards->unseen_value);
+    }
+    if (rewards->error > 0) {
+        cli_json_double(json, "unseen_error", rewards->error);
     }
 }
 

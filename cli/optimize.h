@@ -3,6 +3,7 @@
 #define NADIR_CLI_OPTIMIZE_H
 
 #include "cli.h"
+#include "explain.h"
 #include "input.h"
 
 /* The robust policy of one radius, and beside it the nominal optimum. */
@@ -48,6 +49,7 @@ typedef struct cli_optimize {
     cli_watch watch;
     nadir_robust_optimum_result result;
     nadir_robust evaluation;
+    cli_explain damage;    /* the first rows of the worst kernel for the policy; empty: not known */
     double optimum_return; /* the worst return of the nominal optimum; NaN: not known */
     bool draws;            /* the frontier is wanted */
     cli_frontier frontier;

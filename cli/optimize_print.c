@@ -198,6 +198,7 @@ void cli_optimize_text(const cli_run *run, const nadir_model *model, const nadir
     const nadir_robust *evaluation = &report->evaluation;
     char text[160];
     print_verdict(report);
+    cli_explain_assumed(model, &report->input.rewards, &report->damage);
     cli_promise_text(&report->input.view, evaluation->radius, 1);
     print_next(run, report);
     print_trade(report);
@@ -205,7 +206,7 @@ void cli_optimize_text(const cli_run *run, const nadir_model *model, const nadir
     cli_block_line(
         "ball", "%s",
         cli_ball_words(evaluation->radius, evaluation->norm, evaluation->set, evaluation->domain, text));
-    cli_rewards_text(&report->input.rewards, "rewards   ");
+    cli_rewards_text(&report->input.rewards, evaluation->domain, "rewards   ");
     cli_block_line("policy", "randomises in %" PRId64 " of %" PRId64 " states%s%s", result->stochastic_states,
                    report->input.view.states, report->input.policy_name != NULL ? "; written to " : "",
                    report->input.policy_name != NULL ? report->input.policy_name : "");

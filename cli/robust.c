@@ -173,7 +173,7 @@ void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evalu
     cli_promise_text(&input->view, first->radius, count);
     cli_input_start(input);
     cli_block_line("ball", "%s", cli_ball_words(first->radius, first->norm, first->set, first->domain, text));
-    cli_rewards_text(&input->rewards, "rewards   ");
+    cli_rewards_text(&input->rewards, first->domain, "rewards   ");
     putchar('\n');
     print_line(width, "policy", head);
     for (int i = 0; i < count; i++) {

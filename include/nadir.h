@@ -310,6 +310,8 @@ NADIR_API const char *nadir_reward_kind_name(nadir_reward_kind kind);
  * *unseen_value: that number for NADIR_UNSEEN_MIN and NADIR_UNSEEN_VALUE, else NaN. */
 NADIR_API nadir_reward_kind nadir_model_rewards(const nadir_model *model, nadir_unseen *unseen,
                                                 double *unseen_value);
+/* How far the fit of NADIR_UNSEEN_ADDITIVE is from a reward that is given, at most; 0 where it is not used, or exact. */
+NADIR_API double nadir_model_unseen_error(const nadir_model *model);
 
 /* Facts about a model that need no solve. */
 typedef struct nadir_model_facts {
@@ -871,11 +873,16 @@ typedef struct nadir_damage {
     double mass;         /* probability moved: half the L_1 change of the row */
     int64_t from, to;    /* the successors that lose and gain most probability */
     double lost, gained; /* how much, in all */
-    double
-        moved; /* from the one to the other: the smaller of both. The row's largest move, where successors that
-                            lose hand it, in the order of how much, to those that gain */
+    /* From the one to the other goes the smaller of both. It is the row's largest move: successors that lose hand it, in the
+     * order of how much, to those that gain. */
+    double moved;
     int64_t moves;  /* how many such moves the row has, but for those below a thousandth of its mass */
     int64_t is_new; /* 1: the nominal row does not have `to`; 0: it does */
+    /* Probability that lands where the row has no reward, though rewards are paid on landing; where most of it lands (-1:
+     * there is none), and what that is assumed to pay (NaN: there is none), see nadir_unseen. */
+    double assumed;
+    int64_t assumed_to;
+    double assumed_reward;
 } nadir_damage;
 
 /* damages: [count], each with its size set; the first *found are filled, largest share first. *changed: the

@@ -701,6 +701,12 @@ nadir_reward_kind nadir_model_rewards(const nadir_model *model, nadir_unseen *un
                                     : NADIR_REWARDS_SEPARABLE;
 }
 
+double nadir_model_unseen_error(const nadir_model *model)
+{
+    const bool fitted = model->landing.general && model->unseen == NADIR_UNSEEN_ADDITIVE;
+    return fitted && !is_complete(model) ? nadir_landing_largest(model) : 0;
+}
+
 /* What the offset adds to values and returns. */
 static double level_of(const nadir_model *model)
 {

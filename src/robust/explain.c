@@ -85,6 +85,8 @@ cleanup:
     return status;
 }
 
+static const nadir_damage no_change = {.from = -1, .to = -1, .assumed_to = -1, .assumed_reward = NAN};
+
 /* One more successor of a row, what it costs, what it had and what it gained. */
 static void add_change(nadir_damage *damage, double cost, int64_t successor, double before, double gained)
 {
@@ -123,6 +125,18 @@ static bool next_successor(const nadir_row *row, const nadir_row *nominal, merge
     return true;
 }
 
+/* A successor that gains and has no reward of its own. */
+static void add_assumed(const nadir_model *model, int64_t row, int64_t successor, double gained, double *most,
+                        nadir_damage *damage)
+{
+    damage->assumed += gained;
+    if (gained > *most) {
+        *most = gained;
+        damage->assumed_to = successor;
+        damage->assumed_reward = nadir_landing_unseen(model, row, successor);
+    }
+}
+
 /* The change of a row; the nominal one alone pays on landing. */
 static void add_changes(const explanation *self, int64_t index, const nadir_row *row, nadir_damage *damage)
 {
@@ -130,10 +144,16 @@ static void add_changes(const explanation *self, int64_t index, const nadir_row 
     const nadir_row entries = nadir_model_row(model, index);
     const int64_t start = nadir_landing_entry(model, index);
     const bool general = nadir_landing_is_general(model);
+    const bool lands = model->transition_rewards != NULL;
     merged at = {0};
+    double most = 0;
     while (next_successor(row, &entries, &at)) {
         const bool pays = general && at.nominal;
         const double e = pays ? nadir_landing_e(model, index, start + at.j - 1, at.successor) : 0;
+        const bool given = lands && at.nominal && !isnan(model->transition_rewards[start + at.j - 1]);
+        if (lands && !given && at.value > at.before) {
+            add_assumed(model, index, at.successor, at.value - at.before, &most, damage);
+        }
         if (at.value != at.before) {
             add_change(damage, self->cost[at.successor] + e, at.successor, at.before, at.value - at.before);
         }
@@ -164,7 +184,7 @@ static nadir_status look_at_rows(explanation *self)
     for (int64_t s = 0; s < model->states; s++) {
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             const nadir_row found = nadir_explicit_row(&self->rows, row);
-            nadir_damage damage = {.from = -1, .to = -1};
+            nadir_damage damage = no_change;
             add_changes(self, row, &found, &damage);
             keep(self, s, row, &damage);
         }
@@ -192,7 +212,7 @@ static bool has_successor(const nadir_model *model, int64_t row, int64_t success
 static void look_at_rank_one(explanation *self, const double *b, const double *k)
 {
     const nadir_model *model = self->worst->model;
-    nadir_damage sides[2] = {{.from = -1, .to = -1}, {.from = -1, .to = -1}}; /* of b = 1 and b = -1 */
+    nadir_damage sides[2] = {no_change, no_change}; /* of b = 1 and b = -1 */
     for (int64_t t = 0; t < model->states; t++) {
         add_change(&sides[0], self->cost[t], t, 1, -k[t]);
         add_change(&sides[1], self->cost[t], t, 1, k[t]);

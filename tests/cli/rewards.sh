@@ -96,7 +96,7 @@ says="paid on landing; successors without a reward: min, -20"
 run info machine.npz --unseen min
 expect_out "$says"
 run solve "${model[@]}" --out best.csv --unseen min
-expect_out "$says"
+[[ $out != *"paid on landing"* ]] || complain "the nominal optimum rests on no new transition"
 run sweep "${model[@]}" --policy uniform --radius 0:0.02:2 --unseen min
 expect_out "$says"
 run radius "${model[@]}" --policy uniform --target -30 --unseen min
@@ -131,6 +131,44 @@ for other in --frozen-rewards "--unseen min"; do
 done
 run evaluate worst.MDP --policy uniform --radius 0 --json --quiet
 close nominal_return "$worst"
+
+# What new landings are assumed to pay is said beside the answer where the fit is off, and how to say it exactly; not where the
+# domain has no new transitions, or the fit is exact.
+cat >lift.csv <<'END'
+state,action,next_state,probability,reward
+new,run,new,0.7,10
+new,run,worn,0.3,10
+worn,run,worn,0.8,10
+worn,run,stuck,0.1,-15
+worn,run,crash,0.1,-200
+worn,mend,new,0.9,2
+worn,mend,crash,0.1,-200
+stuck,mend,worn,0.9,-10
+stuck,mend,crash,0.1,-200
+END
+at=(lift.csv --discount 0.95 --initial new --policy uniform --radius 0.1)
+run evaluate "${at[@]}" --json --explain
+read -r to paid < <(awk '/"state_name"/ { state = $2 } /"assumed_to_name"/ && state ~ /new/ { to = $2 } /"assumed_reward"/ && state ~ /new/ { print to, $2; exit }' stdout.txt | tr -d ',"')
+[[ $to == crash ]] || complain "new, run lands on crash, not '$to'"
+error=$(number unseen_error)
+awk -v paid="$paid" -v error="$error" 'BEGIN { exit !(error > 0 && paid > -200 && paid < -150) }' || complain "fit $paid, error $error"
+run evaluate "${at[@]}"
+expect_out "Assumed      new, run → crash pays $(printf '%.5g' "$paid"): a fit, up to "
+expect_out "lines of probability 0 say what they pay, or --unseen"
+run optimize "${at[@]:0:5}" --radius 0.1
+expect_out "Assumed      "
+run sweep "${at[@]:0:7}" --radius 0:0.1:2
+expect_out "successors without a reward: additive, up to "
+for way in "--domain support" "--unseen=-200"; do
+    # shellcheck disable=SC2086
+    run evaluate "${at[@]}" $way
+    [[ $out != *Assumed* ]] || complain "$way: nothing is assumed"
+done
+[[ $(NADIR=$NADIR "$NADIR" evaluate "${at[@]}" --domain support --quiet) != *"without a reward"* ]] || complain "no new transitions"
+printf 'new,run,crash,0,-200\nworn,run,new,0,10\nworn,mend,stuck,0,-15\nworn,mend,worn,0,2\nstuck,mend,new,0,-10\nstuck,mend,stuck,0,-10\nnew,run,stuck,0,-15\nworn,mend,new,0,2\n' >>lift.csv
+run evaluate "${at[@]}"
+expect_status 0
+[[ $out != *Assumed* ]] || complain "all rewards are given"
 
 # Data: the mean that was seen with each transition.
 printf 'idstatefrom,idaction,idstateto,reward\n0,0,0,1\n0,0,1,3\n0,0,1,3\n1,0,0,1\n1,0,1,3\n' >log.csv

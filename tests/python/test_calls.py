@@ -305,12 +305,39 @@ def test_short_numbers():
     assert _verdict.short(float("inf")) == "inf" and _verdict.change(0.0, 0.0) == "loses 0"
 
 
+LIFT = """state,action,next_state,probability,reward
+new,run,new,0.7,10
+new,run,worn,0.3,10
+worn,run,worn,0.8,10
+worn,run,stuck,0.1,-15
+worn,run,crash,0.1,-200
+worn,mend,new,0.9,2
+worn,mend,crash,0.1,-200
+stuck,mend,worn,0.9,-10
+stuck,mend,crash,0.1,-200
+"""
+
+
+def test_answers_say_what_new_landings_pay(tmp_path):
+    (tmp_path / "lift.csv").write_text(LIFT)
+    lift = nadir.read(tmp_path / "lift.csv", discount=0.95, initial="new")
+    found = nadir.evaluate(lift, "uniform", radius=0.1)
+    new = next(one for one in found.explain(5) if lift.state_name(one.state) == "new")
+    assert lift.state_name(new.assumed_target) == "crash" and -200 < new.assumed_reward < -150
+    assert lift.unseen_error > 0 and "off rewards that are given" in str(lift)
+    assert f"Assumed      new, run → crash pays {_verdict.short(new.assumed_reward)}: a fit, up to" in str(found)
+    support = nadir.evaluate(lift, "uniform", radius=0.1, domain="support")
+    assert "Assumed" not in str(support) and "without a reward" not in str(support)
+    assert all(one.assumed == 0 and one.assumed_target == -1 and np.isnan(one.assumed_reward) for one in support.explain(5))
+
+
 def test_models_print_what_is_assumed():
     lake = nadir.Model(LAKE, discount=0.9, initial=0)
     text = str(lake)
     assert "initial      0" in text
     assert "paid on landing; successors without a reward: additive" in text
     assert "4 rows, known exactly; all of states 2, 3" in text
+    assert lake.unseen_error == 0
     opened = nadir.Model(lake.dense(), lake.rewards, 0.9)
     assert list(opened.open_ends()) == [2, 3] and not len(lake.open_ends())
     assert "states 2, 3 stay for ever without reward" in str(opened) and "open ends" not in text

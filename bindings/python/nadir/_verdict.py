@@ -64,7 +64,7 @@ def about(solver: Any, one: Any, radius: bool = True) -> Lines:
     if solver.policy.name:
         made.insert(0, ("policy", solver.policy.name))
     paid = solver.model.reward_words()
-    return [*made, ("rewards", paid)] if paid.startswith("paid on landing") else made
+    return [*made, ("rewards", paid)] if paid.startswith("paid on landing") and one.domain != "support" else made
 
 
 def robust(one: Any, certify: str) -> Lines:
@@ -93,6 +93,21 @@ def most(one: Any, damage: Any, model: Any) -> Lines:
     what = ("Most gain", "gain") if one.optimistic else ("Most damage", "loss")
     row = f"{model.state_name(damage.state)}, {model.action_name(damage.row)}"
     return [(what[0], f"{row}: {move(damage, model)}, {percent(damage.share)} of the {what[1]}")]
+
+
+def assumed(rows: Any, model: Any) -> Lines:
+    """What new landings are assumed to pay, where rows rely on it and the fit misses rewards that are given."""
+    rely = [one for one in rows if one.assumed > 1e-3 * one.mass]
+    if not rely or not model.unseen_error > 0:
+        return []
+    to = rely[0].assumed_target
+    paid = [one.assumed_reward for one in rely if one.assumed_target == to]
+    low, high = short(min(paid)), short(max(paid))
+    one, where = rely[0], model.state_name(to)
+    row = f"{model.state_name(one.state)}, {model.action_name(one.row)}"
+    what = f"{row} → {where} pays {low}" if low == high else f"new transitions to {where} pay {low} to {high}"
+    off = f"a fit, up to {short(model.unseen_error, 1)} off rewards that are given;"
+    return [("Assumed", f"{what}: {off}"), ("", "entries of R where P is 0 say what they pay, or unseen=")]
 
 
 def move(damage: Any, model: Any, size: str = "") -> str:

@@ -15,7 +15,7 @@ from ._context import Context, shared
 from ._keywords import keywords, nearest
 from ._library import NULL, encoded, ffi, filled, lib, place, result, text
 from ._types import Array, Certify, Domain, Layout, Names, Norm, Numbers, Path, PolicyLike, Progress, Sets, Unseen
-from ._verdict import percent
+from ._verdict import percent, short
 from .errors import PolicyError, UsageError
 from .results import Comparison, Facts, _card, _fields
 
@@ -489,7 +489,18 @@ class Model:
         if not self._view.transition_rewards:
             return "none" if self.rewards is None else "of states and actions: paid whatever the successor"
         unseen = self._unseen()
-        return "paid on landing; successors without a reward: " + (unseen if isinstance(unseen, str) else f"{unseen:g}")
+        error = self.unseen_error
+        return (
+            "paid on landing; successors without a reward: "
+            + (unseen if isinstance(unseen, str) else f"{unseen:g}")
+            + (f", up to {short(error, 1)} off rewards that are given" if error > 0 else "")
+        )
+
+    @property
+    def unseen_error(self) -> float:
+        """How far the fit that says what new transitions pay (`unseen="additive"`) is from a reward that is given, at
+        most; 0: it is exact, or not used."""
+        return float(lib.nadir_model_unseen_error(self._handle))
 
     def to_pandas(self) -> Any:
         """A frame with a line for each transition, which `nadir.Model` reads again: state, action, next, probability,

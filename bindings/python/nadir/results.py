@@ -306,7 +306,9 @@ class Damage:
     * `target`, `gained`: the successor that gains most, and what it gains in all; `is_new`: the nominal row does not have
       `target`;
     * `moved`: what goes from `origin` to `target`, the smaller of both: the row's largest move. Successors that lose hand
-      it, in the order of how much, to those that gain; `moves`: how many moves that makes, but for tiny ones.
+      it, in the order of how much, to those that gain; `moves`: how many moves that makes, but for tiny ones;
+    * `assumed`: the probability that lands where the model gives no reward, though rewards are paid on landing;
+      `assumed_target`: where most of it lands (-1: there is none); `assumed_reward`: what that is assumed to pay.
     """
 
     state: int
@@ -322,6 +324,9 @@ class Damage:
     moved: float
     moves: int
     is_new: bool
+    assumed: float
+    assumed_target: int
+    assumed_reward: float
 
 
 class Explanation(list[Damage]):
@@ -335,7 +340,7 @@ class Explanation(list[Damage]):
         """A frame with the fields of `Damage`; states and successors by name, where they have names."""
         columns = {name: [getattr(one, name) for one in self] for name in Damage.__dataclass_fields__}
         names = self._model._state_labels()
-        for name in ("state", "origin", "target"):
+        for name in ("state", "origin", "target", "assumed_target"):
             columns[name] = [names[place] if place >= 0 else None for place in columns[name]]
         columns["action"] = [self._model._label(one.row) for one in self]
         return _frames.frame(columns)
@@ -505,7 +510,9 @@ class Evaluation(Result):
         made = _verdict.robust(self, self._certify)
         if self._worst is None or self.penalty == 0:
             return made
-        return made + [line for row in self.explain(1) if row.target >= 0 for line in _verdict.most(self, row, self.model)]
+        rows = self.explain(100)
+        most = [line for row in rows[:1] if row.target >= 0 for line in _verdict.most(self, row, self.model)]
+        return [*made, *most, *_verdict.assumed(rows, self.model)]
 
     def _block(self) -> Lines:
         bounds = ("bounds", f"{self.lower_bound:.12g} to {self.upper_bound:.12g}")
@@ -649,6 +656,7 @@ class Evaluation(Result):
             Damage(
                 *(one.state, one.row, one.action, one.penalty, one.share, one.mass),
                 *(getattr(one, "from"), one.to, one.lost, one.gained, one.moved, one.moves, bool(one.is_new)),
+                *(one.assumed, one.assumed_to, one.assumed_reward),
             )
             for one in made[0 : found[0]]
         ]
