@@ -94,7 +94,7 @@ nadir_status cli_compare_draw(cli_run *run, const cli_comparison *comparison)
             "set xlabel 'seconds since the nominal solution'\nset ylabel 'loss found, %%'\n"
             "set format x '%%g'\n"
             "set border 3 linewidth 2\nset xtics out nomirror\nset ytics out nomirror\n"
-            "set grid ytics linewidth 1 linecolor rgb '#dddddd'\n"
+            "set grid ytics linetype 1 linewidth 1 linecolor rgb '#cccccc'\n"
             "set key outside right center Left reverse samplen 2\n",
             first_time(comparison), 1.05 * last); /* with room for marks */
     write_title(comparison, &plot);

@@ -41,12 +41,14 @@ nadir_status cli_gnuplot_open(cli_run *run, const char *path, int width, int hei
         return cli_fail(run, NADIR_ERROR_IO, "%s: no temporary file: %s", path, strerror(errno));
     }
     if (format != NULL && strcmp(format, "svg") == 0) {
-        fprintf(plot->script, "set terminal svg size %d,%d font 'sans,%d' noenhanced background 'white'\n",
+        fprintf(plot->script,
+                "set terminal svg size %d,%d font 'sans,%d' dashlength 0.5 noenhanced background 'white'\n",
                 width, height, font);
     } else {
-        fprintf(plot->script,
-                "set terminal pngcairo size %d,%d font 'sans,%d' noenhanced background 'white'\n", width,
-                height, font);
+        fprintf(
+            plot->script,
+            "set terminal pngcairo size %d,%d font 'sans,%d' pointscale 2 noenhanced background 'white'\n",
+            width, height, font);
     }
     return NADIR_OK;
 }

@@ -1,8 +1,9 @@
 /*
  * sweep_plot.c: risk curves as a picture.
  *
- * Every curve has a colour and a dash pattern, named in the legend; its bounds are a band, as thin as the curve where
- * they meet. With one policy its nominal return is a line across. Breakdown and the valid radius of the free domain are lines from top to
+ * Every curve has a colour and a dash pattern, named in the legend, and a point at every radius that was computed. The worst
+ * case falls as the ball grows: between two radii it lies above the lower bound of the larger one and below the upper bound
+ * of the smaller one. That is the band, a step from point to point; lines merely join the points. With one policy its nominal return is a line across. Breakdown and the valid radius of the free domain are lines from top to
  * bottom with their numbers.
  */
 #include "gnuplot.h"
@@ -16,6 +17,11 @@
  * the free domain that fall to this many times what others do. */
 #define BAND_SHARE 0.5
 #define FALL       3
+/* How much of its colour a band has. */
+#define BAND_SHADE  0.25
+#define BANDS_SHADE 0.12 /* of several, whose lower edges are lines that tell them apart */
+/* Sweeps of more radii have small points. */
+enum { FEW = 60 };
 
 /* What is drawn where. */
 typedef struct frame {
@@ -88,22 +94,26 @@ static frame make_frame(const cli_sweep *sweep)
     };
 }
 
-/* Radius, return, and bounds within the frame. A single point gets a second one, so that there is a line. */
+/* Radius and return of each point, and the bounds between each two, within the frame. */
 static void write_data(const cli_sweep *sweep, const frame *in, FILE *script)
 {
     for (int c = 0; c < sweep->curves_count; c++) {
         const cli_curve *curve = &sweep->curves[c];
         fprintf(script, "$curve%d << EOD\n", c);
         for (int64_t i = 0; i < curve->count; i++) {
-            const nadir_robust *robust = &curve->results[i];
-            const bool both = isfinite(robust->lower_bound) && isfinite(robust->upper_bound);
-            fprintf(script, "%.17g %.17g ", robust->radius, robust->robust_return);
-            if (both) {
-                fprintf(script, "%.17g %.17g\n",
-                        fmax(robust->lower_bound, fmin(in->bottom, robust->robust_return)),
-                        fmin(robust->upper_bound, fmax(in->top, robust->robust_return)));
+            fprintf(script, "%.17g %.17g\n", curve->results[i].radius, curve->results[i].robust_return);
+        }
+        fprintf(script, "EOD\n$band%d << EOD\n", c);
+        for (int64_t i = 0; i + 1 < curve->count; i++) {
+            const nadir_robust *ends[2] = {&curve->results[i], &curve->results[i + 1]};
+            const double low = ends[!sweep->optimistic]->lower_bound;
+            const double high = ends[sweep->optimistic]->upper_bound;
+            if (isfinite(low) && isfinite(high)) {
+                fprintf(script, "%.17g %.17g %.17g\n%.17g %.17g %.17g\n", ends[0]->radius,
+                        fmax(low, in->bottom), fmin(high, in->top), ends[1]->radius, fmax(low, in->bottom),
+                        fmin(high, in->top));
             } else { /* no band without both ends */
-                fprintf(script, "%.17g %.17g\n", robust->robust_return, robust->robust_return);
+                fputc('\n', script);
             }
         }
         fputs("EOD\n", script);
@@ -185,20 +195,6 @@ static void write_name(const cli_sweep *sweep, const cli_curve *curve, const cli
     cli_gnuplot_text(plot, text);
 }
 
-/* Whether bounds are so far apart somewhere that the band is seen. */
-static bool has_band(const cli_sweep *sweep, const frame *in)
-{
-    for (int c = 0; c < sweep->curves_count; c++) {
-        for (int64_t i = 0; i < sweep->curves[c].count; i++) {
-            const nadir_robust *robust = &sweep->curves[c].results[i];
-            if (robust->upper_bound - robust->lower_bound > 0.004 * (in->top - in->bottom)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 static bool is_proven(const cli_sweep *sweep)
 {
     for (int c = 0; c < sweep->curves_count; c++) {
@@ -228,16 +224,44 @@ static void write_title(const cli_sweep *sweep, const cli_gnuplot *plot)
     fputs("set xlabel 'radius: how far the kernel may be from the nominal one'\n", plot->script);
 }
 
-static void write_curves(const cli_sweep *sweep, const frame *in, const cli_gnuplot *plot)
+/* How a curve looks: dark enough to be told from white, and of different greys. */
+typedef struct look {
+    const char *colour, *dash;
+} look;
+
+static look look_of(const cli_sweep *sweep, int curve)
 {
-    /* dark enough to be told from white, and of different greys */
     static const char *const colours[] = {"#d55e00", "#0072b2", "#009e73", "#000000", "#8b4789",
                                           "#5a3a00", "#444444", "#c03060", "#2f4f8f"};
     static const char *const dashes[] = {"(14,6)",        "solid", "(3,4)",      "(16,5,3,5)", "(28,6)",
                                          "(8,3,2,3,2,3)", "(2,2)", "(20,4,8,4)", "(12,3,2,3)"};
     enum { LOOKS = sizeof colours / sizeof *colours };
+    const int begin = sweep->curves_count == 1 ? 1 : 0; /* one curve: solid */
+    return (look){colours[(curve + begin) % LOOKS], dashes[(curve + begin + curve / LOOKS) % LOOKS]};
+}
+
+static double shade_of(const cli_sweep *sweep)
+{
+    return sweep->curves_count == 1 ? BAND_SHADE : BANDS_SHADE;
+}
+
+/* The sample of the last line of the legend, which is the band: the colours of all curves. */
+static void write_band_sample(const cli_sweep *sweep, const cli_gnuplot *plot)
+{
+    const double left = 0.094;
+    const double each = 0.054 / sweep->curves_count;
+    for (int c = 0; c < sweep->curves_count; c++) {
+        fprintf(plot->script,
+                "set object rectangle from screen %.4g, screen %.4g to screen %.4g, screen %.4g fc rgb '%s' "
+                "fs transparent solid %g noborder\n",
+                left + each * c, 18.0 / plot->height, left + each * (c + 1), 32.0 / plot->height,
+                look_of(sweep, c).colour, shade_of(sweep));
+    }
+}
+
+static void write_curves(const cli_sweep *sweep, const cli_gnuplot *plot)
+{
     FILE *script = plot->script;
-    const int begin = find_common(sweep).policy && sweep->curves_count == 1 ? 1 : 0; /* one curve: solid */
     fprintf(script, "plot NaN notitle");
     if (find_common(sweep).policy) {
         const double nominal = cli_sweep_any_answer(sweep)->nominal_return;
@@ -245,27 +269,36 @@ static void write_curves(const cli_sweep *sweep, const frame *in, const cli_gnup
                 nominal);
     }
     for (int c = 0; c < sweep->curves_count; c++) {
-        if (sweep->curves[c].count > 0) {
-            fprintf(script,
-                    ", \\\n  $curve%d using 1:3:4 with filledcurves fs transparent solid 0.25 noborder "
-                    "lc rgb '%s' notitle",
-                    c, colours[(c + begin) % LOOKS]);
+        if (sweep->curves[c].count > 1) {
+            fprintf(
+                script,
+                ", \\\n  $band%d using 1:2:3 with filledcurves fs transparent solid %g noborder lc rgb '%s' "
+                "notitle",
+                c, shade_of(sweep), look_of(sweep, c).colour);
+        }
+        if (sweep->curves[c].count > 1 && sweep->curves_count > 1) {
+            fprintf(script, ", \\\n  $band%d using 1:%d with lines lw 1.2 dt 1 lc rgb '%s' notitle", c,
+                    sweep->optimistic ? 3 : 2, look_of(sweep, c).colour);
+        }
+    }
+    for (int c = 0; c < sweep->curves_count; c++) {
+        if (sweep->curves[c].count > 0) { /* curves that coincide are seen: the first ones are wider */
+            const double width = 3.5 + 1.5 * fmin(sweep->curves_count - 1 - c, 2);
+            fprintf(script, ", \\\n  $curve%d using 1:2 with %s lw %g dt %s lc rgb '%s' title ", c,
+                    sweep->curves[c].count > 1 ? "lines" : "points pt 7", width, look_of(sweep, c).dash,
+                    look_of(sweep, c).colour);
+            write_name(sweep, &sweep->curves[c], plot);
         }
     }
     for (int c = 0; c < sweep->curves_count; c++) {
         if (sweep->curves[c].count > 0) {
-            fprintf(script, ", \\\n  $curve%d using 1:2 with %s lw 4 dt %s lc rgb '%s' title ", c,
-                    sweep->curves[c].count > 1 ? "lines" : "points pt 7",
-                    dashes[(c + begin + c / LOOKS) % LOOKS], colours[(c + begin) % LOOKS]);
-            write_name(sweep, &sweep->curves[c], plot);
+            fprintf(script, ", \\\n  $curve%d using 1:2 with points pt 7 ps %g lc rgb '%s' notitle", c,
+                    sweep->radii.count <= FEW ? 0.5 : 0.3, look_of(sweep, c).colour);
         }
     }
-    if (has_band(sweep, in)) {
-        fprintf(script,
-                ", \\\n  NaN with boxes fs solid 0.25 noborder lc rgb '#444444' title "
-                "'band: where the %s case is proven to lie'",
-                sweep->optimistic ? "best" : "worst");
-    }
+    fprintf(script,
+            ", \\\n  NaN with lines lw 0 lc rgb '#ffffff' title 'band: where the %s case is proven to lie'",
+            sweep->optimistic ? "best" : "worst");
     fputc('\n', script);
 }
 
@@ -283,15 +316,15 @@ nadir_status cli_sweep_draw(cli_run *run, const cli_sweep *sweep)
     }
     fprintf(plot.script,
             "set border 3 lw 2\n"
-            "set tics nomirror out\nset grid ytics lw 1 lc rgb '#e4e4e4'\nset rmargin 3\n"
+            "set tics nomirror out\nset grid ytics lt 1 lw 1 lc rgb '#cccccc'\nset rmargin 3\n"
             "set ylabel '%s return'\nset format '%%g'\n"
             "set xrange [%.17g:%.17g]\nset yrange [%.17g:%.17g]\n",
             sweep->optimistic ? "best" : "worst", in.left, in.right, in.bottom, in.top);
-    const bool band = has_band(sweep, &in);
     write_title(sweep, &plot);
-    cli_gnuplot_key(&plot, sweep->curves_count + (find_common(sweep).policy ? 1 : 0) + (band ? 1 : 0));
+    cli_gnuplot_key(&plot, sweep->curves_count + (find_common(sweep).policy ? 1 : 0) + 1);
     write_data(sweep, &in, plot.script);
     write_marks(sweep, &in, plot.script);
-    write_curves(sweep, &in, &plot);
+    write_band_sample(sweep, &plot);
+    write_curves(sweep, &plot);
     return cli_gnuplot_close(run, &plot);
 }

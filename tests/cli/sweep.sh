@@ -95,6 +95,27 @@ expect_err "gnuplot-nox"
 expect_out "worst case"
 [[ ! -e missing.svg ]] || complain "there is a picture"
 
+# What is drawn between two radii is proven for all of them: the lower bound of the larger, the upper bound of the smaller one.
+printf '#!/bin/sh\ncat >script.txt\necho drawn\n' >bare/gnuplot
+chmod +x bare/gnuplot
+ordinary=(env "PATH=$PWD/bare:$PATH")
+for side in "" --optimistic; do
+    # shellcheck disable=SC2086
+    run sweep machine.npz --policy optimal --radius 0:0.3:4 --csv bounds.csv --plot steps.svg $side
+    ordinary=()
+    expect_status 0
+    awk -F '[ ,]' -v best="$side" '
+        FNR == NR { if ($3 ~ /^[0-9]/) { n++; radius[n] = $3; low[n] = $6; high[n] = $7 } next }
+        /^.band0/ { inside = 1; next }
+        /^EOD/ { inside = 0 }
+        inside { k = int(seen / 2) + 1; at = k + seen % 2; seen++
+            if ($1 != radius[at] || $3 != (best == "" ? high[k] : high[k + 1])) bad = 1
+            if ($2 != (best == "" ? low[k + 1] : low[k])) bad = 1 }
+        END { exit bad || seen != 6 }' bounds.csv script.txt || complain "steps of ${side:-the worst case}"
+    ordinary=(env "PATH=$PWD/bare:$PATH")
+done
+ordinary=()
+
 # One that draws nothing, as it does with a script cut short, and calls it a success.
 printf '#!/bin/sh\nexit 0\n' >bare/gnuplot
 chmod +x bare/gnuplot

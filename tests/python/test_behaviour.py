@@ -512,6 +512,21 @@ def test_picture_of_a_gridworld():
     matplotlib.pyplot.close(axes.figure)
 
 
+def test_bands_hold_between_radii():
+    """The band between two radii has the worst case of any radius between them."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    machine = nadir.generate("machine")
+    for optimistic in (False, True):
+        axes = machine.sweep("uniform", radius=[0.3, 0, 0.1], optimistic=optimistic).plot()
+        band = axes.collections[0].get_paths()[0]
+        for radius in (0.01, 0.05, 0.09, 0.2, 0.29):
+            inside = machine.evaluate("uniform", radius=radius, optimistic=optimistic)
+            assert band.contains_point((radius, inside.robust_return))
+        assert not band.contains_point((0.2, machine.evaluate("uniform", radius=1, optimistic=optimistic).robust_return))
+        matplotlib.pyplot.close(axes.figure)
+
+
 def test_two_curves_in_one_picture(model):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")

@@ -74,13 +74,16 @@ def curve(sweep: Any, ax: Any, **options: Any) -> Any:
     mine.nominal = sweep.nominal_return
     options.setdefault("lw", 2.5)
     mine.line = ax.plot(sweep.radius, sweep.robust_return, **options)[0]
-    mine.band = ax.fill_between(sweep.radius, sweep.lower_bound, sweep.upper_bound, alpha=0.25, lw=0)
+    mine.points = ax.plot(sweep.radius, sweep.robust_return, "o", ms=4 if len(sweep) <= 60 else 2.5)[0]
+    radii, low, high = _steps(sweep)
+    mine.band = ax.fill_between(radii, low, high, lw=0)
+    mine.edge = ax.plot(radii, high if sweep.optimistic else low, lw=0.8)[0]
     ax._nadir_curves = curves = [*before, mine]
     _looks(ax, curves)
     case = "best" if sweep.optimistic else "worst"
     ax.set_xlabel("radius: how far the kernel may be from the nominal one")
     ax.set_ylabel(f"{case} return")
-    ax.grid(axis="y", color="#e4e4e4")
+    ax.grid(axis="y", color="#cccccc")
     _frame(ax)
     names = {one.names for one in curves}
     models = {name.split(", policy ")[0] for name in names}
@@ -88,6 +91,15 @@ def curve(sweep: Any, ax: Any, **options: Any) -> Any:
     _title(ax, name, f"{case} case within each radius", _ball(first, radius=False))
     _curve_legend(ax, case)
     return ax
+
+
+def _steps(sweep: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Radii, and the bounds between each two of them: the worst case falls as the ball grows (the best case rises)."""
+    order = np.argsort(sweep.radius, kind="stable")
+    order = order[np.isfinite(sweep.lower_bound[order]) & np.isfinite(sweep.upper_bound[order])]
+    low, high = sweep.lower_bound[order], sweep.upper_bound[order]
+    low, high = (low[:-1], high[1:]) if sweep.optimistic else (low[1:], high[:-1])
+    return np.repeat(sweep.radius[order], 2)[1:-1], np.repeat(low, 2), np.repeat(high, 2)
 
 
 @dataclass
@@ -103,7 +115,14 @@ class _Curve:
     own_label: bool = False
     nominal: float = 0.0
     line: Any = None
+    points: Any = None
     band: Any = None
+    edge: Any = None
+
+
+def _shade(curves: list[_Curve]) -> float:
+    """Of bands: several have edges that tell them apart."""
+    return 0.25 if len(curves) == 1 else 0.12
 
 
 def _looks(ax: Any, curves: list[_Curve]) -> None:
@@ -116,6 +135,10 @@ def _looks(ax: Any, curves: list[_Curve]) -> None:
         if not one.own_dash:
             one.line.set_linestyle(DASHES[(place + begin + place // len(COLOURS)) % len(DASHES)])
         one.band.set_color(one.line.get_color())
+        one.band.set_alpha(_shade(curves))
+        one.points.set_color(one.line.get_color())
+        one.edge.set_color(one.line.get_color())
+        one.edge.set_visible(len(curves) > 1)
         if not one.own_label:
             words = [f"policy {one.policy}" if one.policy else ""]
             words += [getattr(one, kind) for kind in ("set", "domain") if len({getattr(c, kind) for c in curves}) > 1]
@@ -131,12 +154,15 @@ def _looks(ax: Any, curves: list[_Curve]) -> None:
 
 
 def _curve_legend(ax: Any, case: str) -> None:
+    from matplotlib.legend_handler import HandlerTuple
     from matplotlib.patches import Patch
 
     handles, _ = ax.get_legend_handles_labels()
     handles.sort(key=lambda line: line is not ax._nadir_nominal)
-    band = Patch(color="#444444", alpha=0.25, lw=0, label=f"band: where the {case} case is proven to lie")
-    ax.legend(handles=[*handles, band], frameon=False, fontsize="small")
+    colours = [one.line.get_color() for one in ax._nadir_curves]
+    band = tuple(Patch(color=colour, alpha=_shade(ax._nadir_curves), lw=0) for colour in colours)
+    labels = [line.get_label() for line in handles] + [f"band: where the {case} case is proven to lie"]
+    ax.legend([*handles, band], labels, frameon=False, fontsize="small", handler_map={tuple: HandlerTuple(None, pad=0)})
 
 
 def damages(evaluation: Any, rows: Any, ax: Any) -> Any:
@@ -167,7 +193,7 @@ def _bars(evaluation: Any, rows: Any, ax: Any) -> Any:
     ax.invert_yaxis()
     ax.set_xlabel(f"share of the {'gain' if evaluation.optimistic else 'loss'}, %")
     ax.set_ylabel("state, action")
-    ax.grid(axis="x", color="#e4e4e4")
+    ax.grid(axis="x", color="#cccccc")
     ax.set_axisbelow(True)
     _frame(ax)
     across = ax.get_yaxis_transform()
