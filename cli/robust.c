@@ -79,21 +79,19 @@ nadir_status cli_worst_write(cli_run *run, nadir_worst *worst, const char *model
 }
 
 /* Columns of the table are as wide as what is in them. */
-enum { COLUMNS = 6 };
+enum { COLUMNS = 5 };
 
 typedef const char *(*print_number)(double value, char text[32]);
 
-static void fill_line(const cli_evaluated *from, bool verbose, char line[COLUMNS][32])
+/* What is guaranteed comes first, then what was found. */
+static void fill_line(const cli_evaluated *from, bool verbose, bool optimistic, char line[COLUMNS][32])
 {
-    static const print_number rounded[4] = {cli_short_down, cli_short, cli_short_up, cli_short};
     const nadir_robust *robust = &from->robust;
-    const double numbers[] = {robust->lower_bound, robust->robust_return, robust->upper_bound,
-                              robust->nominal_return};
-    for (int i = 0; i < 4; i++) {
-        const print_number brief = robust->certified ? cli_short : rounded[i];
-        (void)(verbose ? cli_number : brief)(numbers[i], line[i + 1]);
-    }
-    (void)snprintf(line[5], sizeof line[5], "%s",
+    const print_number bound = robust->certified ? cli_short : optimistic ? cli_short_up : cli_short_down;
+    (void)(verbose ? cli_number : bound)(optimistic ? robust->upper_bound : robust->lower_bound, line[1]);
+    (void)(verbose ? cli_number : cli_short)(robust->robust_return, line[2]);
+    (void)(verbose ? cli_number : cli_short)(robust->nominal_return, line[3]);
+    (void)snprintf(line[4], sizeof line[4], "%s",
                    !robust->certified              ? "no"
                    : robust->certificate[0] == 'r' ? "yes"
                                                    : "yes, if iterations converged");
@@ -156,14 +154,13 @@ void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evalu
 {
     const nadir_robust *first = &evaluated[0].robust;
     const cli_evaluated *best = find_best(count, evaluated, optimistic);
-    char head[COLUMNS][32] = {"", "at least", "", "at most", "nominal", "proven"};
+    char head[COLUMNS][32] = {"", "guaranteed", "found", "nominal", "proven"};
     char line[COLUMNS][32];
     char text[160];
     int width[COLUMNS] = {0};
-    (void)snprintf(head[2], sizeof head[2], "%s case", optimistic ? "best" : "worst");
     widen(width, "policy", head);
     for (int i = 0; i < count; i++) {
-        fill_line(&evaluated[i], run->verbose, line);
+        fill_line(&evaluated[i], run->verbose, optimistic, line);
         widen(width, evaluated[i].policy, line);
     }
     cli_verdict_line(
@@ -177,7 +174,7 @@ void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evalu
     putchar('\n');
     print_line(width, "policy", head);
     for (int i = 0; i < count; i++) {
-        fill_line(&evaluated[i], run->verbose, line);
+        fill_line(&evaluated[i], run->verbose, optimistic, line);
         print_line(width, evaluated[i].policy, line);
     }
 }

@@ -106,8 +106,8 @@ static const char *print_guaranteed(const cli_sweep *sweep, const nadir_robust *
 
 static void print_table(const cli_sweep *sweep, const cli_curve *curve)
 {
-    printf("  %-10s  %12s  %12s\n", "radius", sweep->optimistic ? "best case" : "worst case",
-           sweep->optimistic ? "gains" : "loses");
+    printf("  %-10s  %12s  %13s  %12s\n", "radius", "guaranteed",
+           sweep->optimistic ? "gains at most" : "loses at most", "found");
     for (int64_t i = 0; i < curve->count; i++) {
         const nadir_robust *robust = &curve->results[i];
         const double guaranteed = get_guaranteed(sweep, robust);
@@ -115,14 +115,11 @@ static void print_table(const cli_sweep *sweep, const cli_curve *curve)
         char change[64];
         char proven[96];
         (void)cli_change(robust->nominal_return, guaranteed, change);
-        printf("  %-10s  %12s  %12s  %s", cli_short(robust->radius, number[0]),
+        printf("  %-10s  %12s  %13s  %12s  %s\n", cli_short(robust->radius, number[0]),
                print_guaranteed(sweep, robust, guaranteed, number[1]),
                isfinite(guaranteed) ? change + strlen("loses ") : "?",
+               cli_short(robust->robust_return, number[2]),
                cli_proven(robust->certified, robust->certificate, proven));
-        if (!robust->certified) {
-            printf(", found %s", cli_short(robust->robust_return, number[2]));
-        }
-        putchar('\n');
     }
 }
 
@@ -148,10 +145,11 @@ static void print_verdict(const cli_sweep *sweep, const cli_curve *curve)
     const double guaranteed = get_guaranteed(sweep, last);
     const char *label = sweep->optimistic ? "Best case" : "Worst case";
     cli_verdict_line(last->certified ? label : "Guaranteed",
-                     "%s at radius %s   nominal %s, %s   %" PRId64 " of %" PRId64 " radii proven",
+                     "%s at radius %s   nominal %s, %s%s   %" PRId64 " of %" PRId64 " radii proven",
                      print_guaranteed(sweep, last, guaranteed, number[0]), cli_short(last->radius, number[1]),
                      cli_short(last->nominal_return, number[2]),
-                     cli_change(last->nominal_return, guaranteed, change), count_proven(curve), curve->count);
+                     cli_change(last->nominal_return, guaranteed, change), last->certified ? "" : " at most",
+                     count_proven(curve), curve->count);
 }
 
 void cli_sweep_print_text(const cli_run *run, const cli_sweep *sweep)

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 enum { DIGITS = 5, LABEL_WIDTH = 13 };
+/* A share below this is rounding. */
+#define NOISE 1e-11
 
 /* ------------------------------------------------------------------------------------------- words */
 
@@ -55,7 +57,7 @@ const char *cli_short_up(double value, char text[32])
 
 const char *cli_percent(double share, char text[32])
 {
-    const double percent = 100 * share;
+    const double percent = fabs(share) < NOISE ? 0 : 100 * share;
     (void)snprintf(text, 32, fabs(percent) >= 99.5 ? "%.0f %%" : "%.2g %%", percent);
     return text;
 }

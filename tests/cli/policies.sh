@@ -37,11 +37,12 @@ run evaluate river.npz --policy uniform --radius 0.01 --json
 run evaluate river.npz --policy best.csv --policy uniform --radius 0 --quiet
 expect_status 0
 expect_out "Worst case   best.csv does best: 10578"
-expect_out "  policy    at least  worst case  at most  nominal  proven"
-expect_out "  best.csv     10578       10578    10578    10578  yes"
-expect_out "  uniform     536.03"
+expect_out "  policy    guaranteed   found  nominal  proven"
+expect_out "  best.csv       10578   10578    10578  yes"
+expect_out "  uniform       536.03"
 run evaluate river.npz --policy best.csv --policy uniform --radius 0.01 --optimistic --quiet
-expect_out "best case"
+expect_out "Best case  "
+expect_out "  policy    guaranteed   found  nominal  proven"
 
 # The difference, certified here; worse than nominal, better than worst and best apart.
 run evaluate river.npz --policy best.csv --policy uniform --radius 0.01 --difference --kernel k.npz --json

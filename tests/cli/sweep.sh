@@ -45,7 +45,7 @@ expect_status 0
 [[ $(head -n 1 out.csv) == set,domain,radius,nominal_return,robust_return,lower_bound,upper_bound,certified ]] ||
     complain "the header is $(head -n 1 out.csv)"
 run sweep river.npz --policy uniform --radius 0.01:0.02:2 --optimistic
-expect_out "best case"
+expect_out "  radius        guaranteed  gains at most         found"
 
 # Radii past breakdown are left out, with its number; where none is left the request is ill-posed.
 run sweep river.npz --policy uniform --radius 0:0.5:11 --domain free --json
@@ -92,7 +92,7 @@ run sweep river.npz --policy uniform --radius 0.1:0.2:3 --plot missing.svg
 ordinary=()
 expect_status 6
 expect_err "gnuplot-nox"
-expect_out "worst case"
+expect_out "  radius        guaranteed  loses at most         found"
 [[ ! -e missing.svg ]] || complain "there is a picture"
 
 # What is drawn between two radii is proven for all of them: the lower bound of the larger, the upper bound of the smaller one.

@@ -30,6 +30,7 @@ def short(value: float, side: int = 0) -> str:
 
 
 def percent(share: float) -> str:
+    share = 0.0 if abs(share) < 1e-11 else share  # below this it is rounding
     return f"{100 * share:.0f} %" if abs(share) >= 0.995 else f"{100 * share:.2g} %"
 
 

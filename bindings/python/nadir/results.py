@@ -747,8 +747,7 @@ class Sweep(Result):
             side = 0 if one.certified else 1 if self.optimistic else -1
             lost = _verdict.change(one.nominal_return, sure)[6:] if math.isfinite(sure) else "?"
             words = _verdict.proven(one.certified, one.certificate)
-            found = "" if one.certified else f", found {short(one.robust_return)}"
-            made.append([short(one.radius), short(sure, side), lost, words + found])
+            made.append([short(one.radius), short(sure, side), lost, short(one.robust_return), words])
         return made
 
     def _head(self) -> str:
@@ -759,7 +758,7 @@ class Sweep(Result):
         count = sum(one.certified for one in self.evaluations)
         return (
             f"{label:<13}{short(sure, side)} at radius {short(last.radius)}   nominal {short(last.nominal_return)}, "
-            f"{_verdict.change(last.nominal_return, sure)}   {count} of {len(self)} radii proven"
+            f"{_verdict.change(last.nominal_return, sure)}{'' if last.certified else ' at most'}   {count} of {len(self)} radii proven"
         )
 
     def _title(self) -> str:
@@ -768,10 +767,10 @@ class Sweep(Result):
 
     def _table(self, html: bool = False) -> str:
         first = self.evaluations[0]
-        case, what = ("best case", "gains") if self.optimistic else ("worst case", "loses")
+        what = "gains at most" if self.optimistic else "loses at most"
         block = _verdict.about(first._solver, first, radius=False)
         title = "\n".join([self._head(), *(f"  {label:<11}{words}" for label, words in block)])
-        return _grid(title, ["radius", case, what, "proven"], self._rows(), html)
+        return _grid(title, ["radius", "guaranteed", what, "found", "proven"], self._rows(), html)
 
     def __str__(self) -> str:
         return self._table()
