@@ -115,6 +115,9 @@ static void print_details(const nadir_robust *robust, bool optimistic)
            robust->seconds_robust, robust->seconds_certify);
 }
 
+/* A penalty below this share of the returns is rounding: nothing does it. */
+#define NOISE 1e-11
+
 static void print_text(const cli_run *run, const nadir_model *model, const evaluate_report *report,
                        const nadir_robust_settings *settings)
 {
@@ -122,7 +125,9 @@ static void print_text(const cli_run *run, const nadir_model *model, const evalu
     char text[160];
     char number[32];
     cli_verdict_robust(robust, settings, report->smaller);
-    cli_explain_most(model, &report->most);
+    if (fabs(robust->penalty) > NOISE * fmax(fabs(robust->nominal_return), fabs(robust->robust_return))) {
+        cli_explain_most(model, &report->most);
+    }
     cli_explain_assumed(model, &report->input.rewards, &report->most);
     cli_promise_text(&report->input.view, robust->radius, 1);
     const bool endless = robust->domain == NADIR_DOMAIN_FREE && !isnan(robust->duration); /* no optimize */

@@ -70,7 +70,10 @@ static void print_text(const cli_run *run, const nadir_model *model, const nadir
         (void)snprintf(further + used, sizeof further - used, " --horizon %" PRId64, report->horizon);
     }
     cli_verdict_line("Optimum", "%s   without uncertainty", cli_short(result->nominal_optimum, number));
-    cli_next(run, "evaluate", report->input.model_path, false, further);
+    if (report->input.view.discount < 1 ||
+        report->horizon > 0) { /* else a ball of this radius may hold kernels that never end */
+        cli_next(run, "evaluate", report->input.model_path, false, further);
+    }
     if (report->input.policy_name != NULL) {
         cli_block_line("policy", "written to %s", report->input.policy_name);
     } else {

@@ -207,8 +207,12 @@ void cli_optimize_text(const cli_run *run, const nadir_model *model, const nadir
         "ball", "%s",
         cli_ball_words(evaluation->radius, evaluation->norm, evaluation->set, evaluation->domain, text));
     cli_rewards_text(&report->input.rewards, evaluation->domain, "rewards   ");
-    cli_block_line("policy", "randomises in %" PRId64 " of %" PRId64 " states%s%s", result->stochastic_states,
-                   report->input.view.states, report->input.policy_name != NULL ? "; written to " : "",
+    char kind[64] = "deterministic";
+    if (result->stochastic_states > 0) {
+        (void)snprintf(kind, sizeof kind, "randomises in %" PRId64 " of %" PRId64 " states",
+                       result->stochastic_states, report->input.view.states);
+    }
+    cli_block_line("policy", "%s%s%s", kind, report->input.policy_name != NULL ? "; written to " : "",
                    report->input.policy_name != NULL ? report->input.policy_name : "");
     if (!result->certified) {
         cli_block_line("search", "%s", explain_stop(result->stop_reason));

@@ -143,7 +143,7 @@ static const char *winner(int count, const cli_evaluated *evaluated, const cli_e
     }
     (void)snprintf(text, 160,
                    equal == 1       ? "%.120s does best"
-                   : equal == count ? "no policy does better than another%.0s"
+                   : equal == count ? "all policies do equally well%.0s"
                                     : "%.120s does best, as well as others",
                    best->policy);
     return text;

@@ -180,7 +180,7 @@ static void print_advice(const nadir_robust *robust, const nadir_robust_settings
     if (isnan(smaller)) {
         (void)snprintf(radius, sizeof radius, "a smaller radius");
     } else {
-        (void)snprintf(radius, sizeof radius, "a smaller radius: at %s it is proven",
+        (void)snprintf(radius, sizeof radius, "a smaller radius: it is proven at %s at least",
                        cli_short(smaller, number));
     }
     if (settings->certify != NADIR_CERTIFY_OFF) {

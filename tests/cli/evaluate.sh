@@ -267,7 +267,7 @@ expect_out "Try  "
 # Where a smaller radius is proven it is named, and it is.
 run generate garnet small.npz --states 20 --seed 3 --quiet
 run evaluate small.npz --policy optimal --radius 0.5
-expect_out "a smaller radius: at 0.25 it is proven"
+expect_out "a smaller radius: it is proven at 0.25 at least"
 run evaluate small.npz --policy optimal --radius 0.25 --json
 expect_json certified true
 run evaluate small.npz --policy optimal --radius 0.5 --certify off

@@ -21,7 +21,7 @@ run evaluate same.csv --discount 0.9 --radius 0.1 --policy optimal --json
 [[ $(grep model_sha256 stdout.txt) == "$digest" ]] || complain "another model"
 
 run evaluate plan.csv --discount 0.9 --radius 0.1 --policy mine.csv --policy optimal
-expect_out "no policy does better than another: 9.9232"
+expect_out "all policies do equally well: 9.9232"
 run evaluate plan.csv --discount 0.9 --radius 0.1 --policy mine.csv --policy uniform
 expect_out "mine.csv does best: 9.9232"
 run optimize plan.csv --discount 0.9 --radius 0.1
@@ -51,6 +51,16 @@ expect_failure 3 "there is no action 2 (rest)" evaluate upkeep.csv --discount 0.
 printf 'state,action\nnew,run\nworn,sell\n' >wrong.csv
 expect_failure 3 '`action` is `sell`, which the model does not have; it has `run`, `service`, `rest`' \
     evaluate upkeep.csv --discount 0.95 --policy wrong.csv --radius 0.1
+
+# Nothing does a damage that is none, and no radius is suggested that may be refused.
+run evaluate upkeep.csv --discount 0.95 --policy optimal --radius 0
+expect_out "loses 0 %"
+[[ $out != *"Most damage"* ]] || complain "radius 0 does no damage"
+run solve upkeep.csv --discount 0.95 --quiet
+expect_out "Next         nadir evaluate"
+run solve upkeep.csv --goal broken --quiet
+expect_status 0
+[[ $out != *Next* ]] || complain "a ball of that radius may never end"
 
 # Ends have no lines of their own: that is no warning. A misspelt successor would be one more end, silently.
 sed 's/^broken.*//' upkeep.csv | grep . >ends.csv
