@@ -83,6 +83,7 @@ extern const cli_command cli_command_radius;
 extern const cli_command cli_command_gradient;
 extern const cli_command cli_command_norm;
 extern const cli_command cli_command_compare;
+extern const cli_command cli_command_report;
 extern const cli_command cli_command_reproduce; /* of paper/experiments/ */
 
 /* --json, --verbose, --quiet, --threads, --seed, --help, --help-all, filling in the run. Lives as long as `storage`. */

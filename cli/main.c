@@ -10,10 +10,10 @@
 #endif
 
 static const cli_command *const commands[] = {
-    &cli_command_info,   &cli_command_convert,   &cli_command_generate, &cli_command_fit,
-    &cli_command_solve,  &cli_command_evaluate,  &cli_command_sweep,    &cli_command_radius,
-    &cli_command_verify, &cli_command_gradient,  &cli_command_optimize, &cli_command_compare,
-    &cli_command_norm,   &cli_command_reproduce,
+    &cli_command_info,    &cli_command_convert,  &cli_command_generate,  &cli_command_fit,
+    &cli_command_solve,   &cli_command_evaluate, &cli_command_sweep,     &cli_command_radius,
+    &cli_command_verify,  &cli_command_gradient, &cli_command_optimize,  &cli_command_report,
+    &cli_command_compare, &cli_command_norm,     &cli_command_reproduce,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

@@ -6,7 +6,7 @@
  * numbered state after state, so the rows of state s are state_rows[s] .. state_rows[s + 1] - 1.
  *
  * Sections: status, context, engine, model, policy, files, generators, nominal solution, robust evaluation,
- * robust policy, from data to a ball, verification, methods by name, the norm over the nonnegative cone.
+ * robust policy, from data to a ball, verification, report, methods by name, the norm over the nonnegative cone.
  *
  * Everything that can fail returns a nadir_status, and nadir_context_error explains the failure. Outputs come
  * last. Handles are opaque and freed by the function that bears their name; freeing NULL is legal. Settings,
@@ -1242,6 +1242,63 @@ NADIR_API void nadir_numbers_free(nadir_context *context, double *numbers);
  * ending, of shape (states, actions) if all states have the same actions 0, 1, ..., else (rows). */
 NADIR_API nadir_status nadir_numbers_write(nadir_context *context, const nadir_model *model, const char *name,
                                            const double *numbers, const char *path);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Report: one page for people, HTML that needs nothing else, about one problem; see docs/report.md
+ *
+ * The worst return of a policy at many radii, beside that of the policy that does best in the worst case, who does
+ * the damage, where the two policies differ, rectangular sets, what is assumed, and what is proven.
+ */
+typedef struct nadir_report_settings {
+    size_t size;
+    const nadir_policy *policy; /* NULL: the nominal optimum */
+    const char *policy_name;    /* what the page calls it; NULL: "optimal" */
+    const char *title;          /* NULL: "model" */
+    int64_t radii_count;        /* of the curve, at most 101; 0: 11 radii, from 0 to twice that of the ball */
+    double radii_first, radii_last;
+    double time_limit; /* seconds, about; what is not found by then is left out, and the page says so; default 60 */
+    const nadir_fit_result *data; /* what nadir_fit_model said of the model and this policy; NULL: unsaid */
+    const nadir_fit_return_result *promise; /* what nadir_fit_return said of the policy; NULL: unsaid */
+    /* The commands that the page shows, as a shell takes them: how they call the model, the policy, the options of model
+       and ball (but for the radius), and what makes those files, line by line. NULL: "model.npz", the name of the
+       policy, as the ball says, nothing. */
+    const char *model_words, *policy_words, *options, *preparation;
+} nadir_report_settings;
+
+NADIR_API void nadir_report_settings_fill(nadir_report_settings *settings, size_t size);
+static inline void nadir_report_settings_default(nadir_report_settings *settings)
+{
+    nadir_report_settings_fill(settings, sizeof *settings);
+}
+
+/* The numbers of its verdict. */
+typedef struct nadir_report_result {
+    size_t size;
+    double radius;         /* that is marked: the largest of the ball */
+    double nominal_return; /* of the policy */
+    double robust_return;  /* its worst return found; NaN: left out */
+    double lower_bound;    /* its worst return is not below */
+    bool certified;
+    /* Of the policy that does best in the worst case; NaN: left out. */
+    double optimum_nominal_return;
+    double optimum_robust_return;
+    double optimum_lower_bound;
+    double optimality_upper_bound;
+    bool optimum_certified;
+    int64_t radii;    /* of the curve, the marked one included */
+    int64_t proven;   /* those whose worst return, for the policy, is certified */
+    int64_t left_out; /* things that were not found within the time, or have no answer */
+    bool time_ran_out;
+    int64_t bytes;
+    double seconds;
+} nadir_report_result;
+
+/* The ball as in nadir_solver_robust; without a radius, also of the model, 0.1, and the page says that this is no
+ * estimate. settings may be NULL for the defaults; result->size must be set. NADIR_ERROR_INTERRUPTED: no page is
+ * written. */
+NADIR_API nadir_status nadir_report_write(nadir_context *context, nadir_model *model, const nadir_ball *ball,
+                                          const nadir_report_settings *settings, const char *path,
+                                          nadir_report_result *result);
 
 /* ---------------------------------------------------------------------------------------------------------
  * Methods by name: nadir's own, the paper's, and those that it compares with; see docs/methods.md
