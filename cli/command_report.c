@@ -30,7 +30,7 @@ typedef struct report_run {
     const char *policy;
     const char *radii_text;
     nadir_report_settings settings;
-    char words[3][CLI_WORDS_LENGTH]; /* of the settings: model, policy, options */
+    char words[3][2 * CLI_WORDS_LENGTH]; /* of the settings: model with its options, policy, ball */
     nadir_report_result result;
 } report_run;
 
@@ -133,7 +133,7 @@ static const char *name_of(const char *path)
 /* What the commands on the page call things. false: too long, and the page does with its own words. */
 static bool take_words(const cli_run *run, const cli_ball *ball, report_run *report)
 {
-    char(*words)[CLI_WORDS_LENGTH] = report->words;
+    char(*words)[2 * CLI_WORDS_LENGTH] = report->words;
     for (int i = 0; i < 3; i++) {
         words[i][0] = '\0';
     }
@@ -141,7 +141,8 @@ static bool take_words(const cli_run *run, const cli_ball *ball, report_run *rep
         !cli_words_add(words[1], report->policy)) {
         return false;
     }
-    memcpy(words[2], run->words.of_model, sizeof run->words.of_model);
+    const size_t used = strlen(words[0]);
+    (void)snprintf(words[0] + used, sizeof words[0] - used, "%s", run->words.of_model);
     char norm[32];
     if (!isnan(ball->norm) &&
         (!cli_words_add(words[2], "--norm") || !cli_words_add(words[2], cli_number(ball->norm, norm)))) {
@@ -157,13 +158,17 @@ static bool take_words(const cli_run *run, const cli_ball *ball, report_run *rep
          !cli_words_add(words[2], nadir_domain_name((nadir_domain)(NADIR_DOMAIN_SIMPLEX + ball->domain))))) {
         return false;
     }
+    if (ball->radii != NULL &&
+        (!cli_words_add(words[2], "--radius") || !cli_words_add(words[2], ball->radius_text))) {
+        return false;
+    }
     if (ball->scales_path != NULL &&
         (!cli_words_add(words[2], "--scales") || !cli_words_add(words[2], ball->scales_path))) {
         return false;
     }
     report->settings.model_words = words[0] + 1; /* after a space */
     report->settings.policy_words = words[1] + 1;
-    report->settings.options = words[2];
+    report->settings.ball_words = words[2];
     return true;
 }
 

@@ -1259,10 +1259,10 @@ typedef struct nadir_report_settings {
     double time_limit; /* seconds, about; what is not found by then is left out, and the page says so; default 60 */
     const nadir_fit_result *data; /* what nadir_fit_model said of the model and this policy; NULL: unsaid */
     const nadir_fit_return_result *promise; /* what nadir_fit_return said of the policy; NULL: unsaid */
-    /* The commands that the page shows, as a shell takes them: how they call the model, the policy, the options of model
-       and ball (but for the radius), and what makes those files, line by line. NULL: "model.npz", the name of the
-       policy, as the ball says, nothing. */
-    const char *model_words, *policy_words, *options, *preparation;
+    /* The commands that the page shows, as a shell takes them: how they call the model with its options, the policy, the
+       options of the ball (but for a radius that is a number), and what makes those files, line by line. NULL:
+       "model.npz", the name of the policy, as the ball says, nothing. */
+    const char *model_words, *policy_words, *ball_words, *preparation;
 } nadir_report_settings;
 
 NADIR_API void nadir_report_settings_fill(nadir_report_settings *settings, size_t size);

@@ -99,7 +99,7 @@ nadir_status nadir_report_write(nadir_context *context, nadir_model *model, cons
     fill_words(&report.settings);
     NADIR_CHECK(nadir_report_find(&report));
     fill_options(&report, options);
-    report.settings.options = report.settings.options != NULL ? report.settings.options : options;
+    report.settings.ball_words = report.settings.ball_words != NULL ? report.settings.ball_words : options;
     NADIR_CHECK(write_page(&report, path, &made.bytes));
     fill_result(&report, &made);
     made.seconds = nadir_clock_seconds() - begun;

@@ -887,13 +887,14 @@ static void put_proof(const page *self)
 
 /* --------------------------------------------------------------------------------------------- commands */
 
-static void put_command(const page *self, const char *says, const char *command, const char *policy,
-                        const char *more, double radius)
+/* radius: NaN: the command names none; ball: it takes the options of the ball. */
+static void put_command(const page *self, const char *says, const char *command, bool ball,
+                        const char *policy, const char *more, double radius)
 {
     const nadir_report_settings *settings = &self->report->settings;
     nadir_output_format(self->out, "<dt>%s</dt><dd><code>nadir %s ", says, command);
     nadir_report_text(self->out, settings->model_words, INT64_MAX);
-    nadir_report_text(self->out, settings->options, INT64_MAX);
+    nadir_report_text(self->out, ball ? settings->ball_words : "", INT64_MAX);
     if (policy != NULL) {
         put(self, " --policy ");
         nadir_report_text(self->out, policy, INT64_MAX);
@@ -921,14 +922,14 @@ static void put_commands(const page *self)
         nadir_report_text(self->out, settings->preparation, INT64_MAX);
         put(self, "</code></dd>");
     }
-    put_command(self, "the policy, and who harms it", "evaluate", settings->policy_words, " --explain",
+    put_command(self, "the policy, and who harms it", "evaluate", true, settings->policy_words, " --explain",
                 radius);
-    put_command(self, "the robust policy", "optimize", NULL, " --out robust.csv", radius);
-    put_command(self, "and who harms it", "evaluate", "robust.csv", " --explain", radius);
+    put_command(self, "the robust policy", "optimize", true, NULL, " --out robust.csv", radius);
+    put_command(self, "and who harms it", "evaluate", true, "robust.csv", " --explain", radius);
     if (alone) {
         nadir_output_format(self->out, "<dt>the curves</dt><dd><code>nadir sweep ");
         nadir_report_text(self->out, settings->model_words, INT64_MAX);
-        nadir_report_text(self->out, settings->options, INT64_MAX);
+        nadir_report_text(self->out, settings->ball_words, INT64_MAX);
         put(self, " --policy ");
         nadir_report_text(self->out, settings->policy_words, INT64_MAX);
         put(self, " --policy robust.csv --radius ");
@@ -937,9 +938,10 @@ static void put_commands(const page *self)
         nadir_output_double(self->out, settings->radii_last);
         nadir_output_format(self->out, ":%" PRId64 "</code></dd>", settings->radii_count);
     }
-    put_command(self, "the proof checked by other code", "evaluate", settings->policy_words,
+    put_command(self, "the proof checked by other code", "evaluate", true, settings->policy_words,
                 " --kernel worst.npz --witness worst.json", radius);
-    put_command(self, "", "verify", settings->policy_words, " --kernel worst.npz --witness worst.json", NAN);
+    put_command(self, "", "verify", false, settings->policy_words, " --kernel worst.npz --witness worst.json",
+                NAN);
     put(self, "</dl></section>\n");
 }
 
