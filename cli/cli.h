@@ -151,6 +151,11 @@ bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc,
                              const cli_option *own, cli_ball *ball, int wanted,
                              const char *positionals[CLI_POSITIONALS], const char *about,
                              nadir_read_settings *reading, int *exit);
+/* The same with options for a log in the place of a model; of_log: NULL: none. */
+bool cli_parse_model_and_log(cli_run *run, const cli_command *command, int argc, char **argv,
+                             const cli_option *own, const cli_option *of_log, cli_ball *ball, int wanted,
+                             const char *positionals[CLI_POSITIONALS], const char *about,
+                             nadir_read_settings *reading, int *exit);
 
 /* How rewards are paid: options, and what is printed of them. */
 enum { CLI_REWARDS_OPTIONS = 2 };
@@ -182,6 +187,8 @@ cli_option cli_engine_options_option(cli_run *run);
 /* Whether this is the process that prints and writes. */
 bool cli_speaks(const cli_run *run);
 
+/* A context like that of the run: its random stream is at the start. */
+nadir_status cli_context_create(cli_run *run, nadir_context **context);
 /* Makes the context, with messages and progress going to stderr, and opens the engine, if one was asked for:
  * then only its first process prints. */
 nadir_status cli_open(cli_run *run);

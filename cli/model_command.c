@@ -92,6 +92,15 @@ bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc,
                              const char *positionals[CLI_POSITIONALS], const char *about,
                              nadir_read_settings *reading, int *exit)
 {
+    return cli_parse_model_and_log(run, command, argc, argv, own, NULL, ball, wanted, positionals, about,
+                                   reading, exit);
+}
+
+bool cli_parse_model_and_log(cli_run *run, const cli_command *command, int argc, char **argv,
+                             const cli_option *own, const cli_option *of_log, cli_ball *ball, int wanted,
+                             const char *positionals[CLI_POSITIONALS], const char *about,
+                             nadir_read_settings *reading, int *exit)
+{
     int layout = NADIR_LAYOUT_AUTO;
     cli_option common[CLI_COMMON_OPTIONS];
     cli_option of_ball[CLI_BALL_OPTIONS];
@@ -131,12 +140,15 @@ bool cli_parse_model_command(cli_run *run, const cli_command *command, int argc,
         of_rewards[1],
         {0},
     };
-    cli_option_group groups[5] = {{.title = "Options", .options = own}};
+    cli_option_group groups[6] = {{.title = "Options", .options = own}};
     int count = 1;
     if (ball != NULL) {
         groups[count++] = cli_ball_options(ball, of_ball);
     }
     groups[count++] = (cli_option_group){"How to read the model", of_model, CLI_ABOUT_MODEL};
+    if (of_log != NULL) {
+        groups[count++] = (cli_option_group){"How to read a log", of_log, CLI_ABOUT_MODEL};
+    }
     groups[count] = cli_common_options(run, common);
     const bool good = cli_parse(run, command, argc, argv, groups, wanted, positionals, about, exit);
     reading->layout = (nadir_layout)layout;

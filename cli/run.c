@@ -167,7 +167,7 @@ static nadir_status open_engine(cli_run *run)
     return status;
 }
 
-nadir_status cli_open(cli_run *run)
+nadir_status cli_context_create(cli_run *run, nadir_context **context)
 {
     nadir_context_settings settings;
     nadir_context_settings_default(&settings);
@@ -177,8 +177,13 @@ nadir_status cli_open(cli_run *run)
     settings.progress_user = run;
     settings.seed = run->seed;
     settings.threads = (int32_t)run->threads;
+    return nadir_context_create(&settings, context);
+}
+
+nadir_status cli_open(cli_run *run)
+{
     cli_catch_interrupts();
-    const nadir_status status = nadir_context_create(&settings, &run->context);
+    const nadir_status status = cli_context_create(run, &run->context);
     const bool wanted = run->engine_name != NULL && strcmp(run->engine_name, "none") != 0;
     return status == NADIR_OK && wanted ? open_engine(run) : status;
 }

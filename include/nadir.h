@@ -1252,7 +1252,7 @@ NADIR_API nadir_status nadir_numbers_write(nadir_context *context, const nadir_m
 typedef struct nadir_report_settings {
     size_t size;
     const nadir_policy *policy; /* NULL: the nominal optimum */
-    const char *policy_name;    /* what the page calls it; NULL: "optimal" */
+    const char *policy_name;    /* what the page calls it; NULL: "the nominal optimum" */
     const char *title;          /* NULL: "model" */
     int64_t radii_count;        /* of the curve, at most 101; 0: 11 radii, from 0 to twice that of the ball */
     double radii_first, radii_last;
@@ -1261,7 +1261,7 @@ typedef struct nadir_report_settings {
     const nadir_fit_return_result *promise; /* what nadir_fit_return said of the policy; NULL: unsaid */
     /* The commands that the page shows, as a shell takes them: how they call the model with its options, the policy, the
        options of the ball (but for a radius that is a number), and what makes those files, line by line. NULL:
-       "model.npz", the name of the policy, as the ball says, nothing. */
+       "model.npz", the name of the policy or "optimal", as the ball says, nothing. */
     const char *model_words, *policy_words, *ball_words, *preparation;
 } nadir_report_settings;
 

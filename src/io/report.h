@@ -74,6 +74,8 @@ void nadir_report_chart(const nadir_report *report, double width, nadir_output *
 
 /* Text from elsewhere, made harmless: at most `limit` characters, then an ellipsis. */
 void nadir_report_text(nadir_output *output, const char *text, int64_t limit);
+/* All of its first bytes. */
+void nadir_report_line(nadir_output *output, const char *text, int64_t bytes);
 /* As a string of JSON within a page. */
 void nadir_report_json_text(nadir_output *output, const char *text);
 /* Five significant digits: the nearest (side 0), not below (1) or not above the value (-1). */

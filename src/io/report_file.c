@@ -14,8 +14,10 @@ void nadir_report_settings_fill(nadir_report_settings *settings, size_t size)
 /* What the caller leaves to the page. */
 static void fill_words(nadir_report_settings *settings)
 {
-    settings->policy_name = settings->policy_name != NULL ? settings->policy_name : "optimal";
-    settings->policy_words = settings->policy_words != NULL ? settings->policy_words : settings->policy_name;
+    settings->policy_words = settings->policy_words != NULL  ? settings->policy_words
+                             : settings->policy_name != NULL ? settings->policy_name
+                                                             : "optimal";
+    settings->policy_name = settings->policy_name != NULL ? settings->policy_name : "the nominal optimum";
     settings->title = settings->title != NULL ? settings->title : "model";
     settings->model_words = settings->model_words != NULL ? settings->model_words : "model.npz";
     settings->preparation = settings->preparation != NULL ? settings->preparation : "";

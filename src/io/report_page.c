@@ -133,24 +133,26 @@ static void put_first(const page *self)
     const nadir_robust *robust = &get_mark(self)->policy.robust;
     const nadir_fit_result *data = report->settings.data;
     char text[32];
-    put(self, "<p class=\"lead\">The ");
+    put(self, report->settings.promise != NULL ? "<p>The " : "<p class=\"lead\">The ");
     put(self, what(self));
     put(self, " of ");
     nadir_report_policy_name(report, self->out);
     put(self, " is ");
     put_number(self, report->nominal.nominal_return, 0);
-    put(self, " if the transition probabilities are right");
+    put(self, data != NULL ? " if the estimated probabilities are right"
+                           : " if the transition probabilities are right");
     if (!has(robust)) {
         put(self, "; what it is in the worst case was not found in the time given.</p>");
         return;
     }
     put(self, ", and ");
     put_floor(self, robust);
-    put(self, " if they are off by at most ");
-    put_plain(self, robust->radius);
     if (data != NULL) {
-        nadir_output_format(self->out, ", which the data support with confidence %s",
+        nadir_output_format(self->out, " for all probabilities that the data admit with confidence %s",
                             nadir_report_percent(data->confidence, text));
+    } else {
+        put(self, " if they are off by at most ");
+        put_plain(self, robust->radius);
     }
     put(self, ".</p>");
 }
@@ -243,7 +245,8 @@ static void put_tiles(const page *self)
         const nadir_robust *robust = &mark->best.robust;
         put_tile(self, "two", robust->certified ? robust->robust_return : robust->lower_bound,
                  robust->certified ? 0 : -1, "guaranteed by the robust policy");
-        put_tile(self, "", mark->optimum.nominal_return, 0, "robust policy, if they are right");
+        put_tile(self, "", promise == NULL ? mark->optimum.nominal_return : NAN, 0,
+                 "robust policy, if they are right");
     }
     put(self, "</div>");
 }
@@ -458,7 +461,7 @@ static void put_attacks(const page *self)
 
 typedef struct difference {
     int64_t state;
-    double visits, distance;
+    double visits;
 } difference;
 
 static int compare(const void *a, const void *b)
@@ -471,8 +474,10 @@ static int compare(const void *a, const void *b)
     return one->state < two->state ? -1 : one->state > two->state;
 }
 
-/* The states where two policies differ, most visited first; *count of them. NULL: no memory, and *count 0. */
-static difference *find_differences(const page *self, const double *one, const double *two, int64_t *count)
+/* The states where two policies differ by more than `least`, most visited first; *count of them. NULL: no memory, and
+ * *count 0. */
+static difference *find_differences(const page *self, const double *one, const double *two, double least,
+                                    int64_t *count)
 {
     const nadir_report *report = self->report;
     difference *made = nadir_allocate(report->context, (size_t)report->view.states, sizeof *made);
@@ -482,8 +487,8 @@ static difference *find_differences(const page *self, const double *one, const d
         for (int64_t row = report->view.state_rows[s]; row < report->view.state_rows[s + 1]; row++) {
             distance += fabs(one[row] - two[row]) / 2;
         }
-        if (distance > POLICY_DIFFERENCE) {
-            made[(*count)++] = (difference){s, report->visits[s], distance};
+        if (distance > least) {
+            made[(*count)++] = (difference){s, report->visits[s]};
         }
     }
     if (made != NULL) {
@@ -517,40 +522,65 @@ static void put_actions(const page *self, int64_t state, const double *policy)
     put(self, "</td>");
 }
 
-static void put_difference(const page *self, const nadir_report_point *point)
+/* What two policies do in the first states of a list. */
+static void put_states(const page *self, const char *name, const difference *states, int64_t count,
+                       const double *one, const double *two)
 {
-    int64_t count;
     char text[32];
-    const double *one = nadir_policy_probabilities(self->report->policy);
-    const double *two = nadir_policy_probabilities(point->best_policy);
-    difference *found = find_differences(self, one, two, &count);
-    if (count == 0) {
-        put(self, "<p>Both policies do the same everywhere.</p>");
-        nadir_release(self->report->context, found);
-        return;
-    }
-    put(self, "<p>They differ in ");
-    put_count(self, count, "state");
-    nadir_output_format(self->out, " of %" PRId64 ".", self->report->view.states);
-    if (count > NADIR_REPORT_STATES) {
-        nadir_output_format(self->out, " Here are the %d where the process is most of the time.",
-                            NADIR_REPORT_STATES);
-    }
-    put(self, "</p><div class=\"wide\"><table class=\"csv\" data-name=\"policies\"><thead><tr><th>state</th>"
-              "<th class=\"n\">time spent there</th><th><i class=\"key one\"></i>");
+    nadir_output_format(self->out,
+                        "<div class=\"wide\"><table class=\"csv\" data-name=\"%s\"><thead><tr><th>state</th>"
+                        "<th class=\"n\">time spent there</th><th><i class=\"key one\"></i>",
+                        name);
     nadir_report_policy_name(self->report, self->out);
     put(self, "</th><th><i class=\"key two\"></i>robust policy</th></tr></thead><tbody>");
     for (int64_t i = 0; i < count && i < NADIR_REPORT_STATES; i++) {
         put(self, "<tr><td>");
-        nadir_report_state(self->report, found[i].state, self->out);
+        nadir_report_state(self->report, states[i].state, self->out);
         put(self, "</td><td class=\"n\" data-v=\"");
-        nadir_output_double(self->out, found[i].visits);
-        nadir_output_format(self->out, "\">%s</td>", nadir_report_percent(found[i].visits, text));
-        put_actions(self, found[i].state, one);
-        put_actions(self, found[i].state, two);
+        nadir_output_double(self->out, states[i].visits);
+        nadir_output_format(self->out, "\">%s</td>", nadir_report_percent(states[i].visits, text));
+        put_actions(self, states[i].state, one);
+        put_actions(self, states[i].state, two);
         put(self, "</tr>");
     }
     put(self, "</tbody></table></div>");
+}
+
+static void put_difference(const page *self, const nadir_report_point *point)
+{
+    int64_t count;
+    const double *one = nadir_policy_probabilities(self->report->policy);
+    const double *two = nadir_policy_probabilities(point->best_policy);
+    difference *found = find_differences(self, one, two, POLICY_DIFFERENCE, &count);
+    if (count == 0) {
+        put(self, "<p>Both policies do the same everywhere.</p>");
+    } else {
+        put(self, "<p>They differ in ");
+        put_count(self, count, "state");
+        nadir_output_format(self->out, " of %" PRId64 ".", self->report->view.states);
+        if (count > NADIR_REPORT_STATES) {
+            nadir_output_format(self->out, " Here are the %d where the process is most of the time.",
+                                NADIR_REPORT_STATES);
+        }
+        put(self, "</p>");
+        put_states(self, "differences", found, count, one, two);
+    }
+    nadir_release(self->report->context, found);
+}
+
+/* Both policies of the verdict, state by state. */
+static void put_whole(const page *self)
+{
+    int64_t count;
+    const double *one = nadir_policy_probabilities(self->report->policy);
+    const double *two = nadir_policy_probabilities(get_mark(self)->best_policy);
+    difference *found = find_differences(self, one, two, -1, &count);
+    put(self, "<details><summary>Both policies at radius ");
+    put_plain(self, get_mark(self)->radius);
+    put(self, count > NADIR_REPORT_STATES ? ", in the states that are visited most" : ", in every state");
+    put(self, "</summary>");
+    put_states(self, "policies", found, count, one, two);
+    put(self, "</details>");
     nadir_release(self->report->context, found);
 }
 
@@ -574,6 +604,9 @@ static void put_policies(const page *self)
             put(self, "<p>Not known at this radius.</p>");
         }
         put(self, "</div>");
+    }
+    if (get_mark(self)->best_policy != NULL) {
+        put_whole(self);
     }
     put(self, "</section>\n");
 }
@@ -614,9 +647,8 @@ static void put_sets(const page *self)
     put(self, "<section id=\"sets\"><h2>One budget, or one for each state</h2><p>");
     put(self,
         data != NULL
-            ? "The same data make three sets of kernels, each with the same confidence. The guarantees of "
-              "the "
-              "policy may be compared; the largest is the one to use."
+            ? "The same data make three sets of kernels. Each of them holds the true one with the same "
+              "confidence, on its own."
             : "At the same radius the sets with many budgets hold the one with a single budget and much "
               "more, so that their worst case is never better. Data usually allow them a smaller radius.");
     put(self, "</p><div class=\"wide\"><table class=\"csv\" data-name=\"sets\"><thead><tr><th>set</th>");
@@ -917,10 +949,13 @@ static void put_commands(const page *self)
               "numbers of "
               "this page, with all "
               "digits by <code>--verbose</code> or <code>--json</code>.</p><dl class=\"commands\">");
-    if (*settings->preparation != '\0') {
-        put(self, "<dt>first, the files</dt><dd><code>");
-        nadir_report_text(self->out, settings->preparation, INT64_MAX);
+    for (const char *line = settings->preparation; *line != '\0';) {
+        const int64_t length = (int64_t)strcspn(line, "\n");
+        put(self,
+            line == settings->preparation ? "<dt>first, the files</dt><dd><code>" : "<dt></dt><dd><code>");
+        nadir_report_line(self->out, line, length);
         put(self, "</code></dd>");
+        line += line[length] == '\n' ? length + 1 : length;
     }
     put_command(self, "the policy, and who harms it", "evaluate", true, settings->policy_words, " --explain",
                 radius);
@@ -982,6 +1017,9 @@ static void put_json(const page *self)
     nadir_output_format(self->out, ",\"states\":%" PRId64 ",\"mark\":%" PRId64 ",", report->view.states,
                         report->mark);
     put_json_number(self, "nominal_return", report->nominal.nominal_return);
+    put(self, ",");
+    put_json_number(self, "promise",
+                    report->settings.promise != NULL ? report->settings.promise->guaranteed : NAN);
     put(self, ",\"points\":[");
     for (int64_t i = 0; i < report->count; i++) {
         const nadir_report_point *point = &report->points[i];
@@ -1027,8 +1065,7 @@ static void put_head(const page *self)
     nadir_report_text(self->out, report->settings.title, 80);
     put(self, "</bdi></h1><p>");
     put_count(self, report->view.states, "state");
-    nadir_output_format(self->out, ", %" PRId64 " pairs of a state and an action, policy ",
-                        report->view.rows);
+    nadir_output_format(self->out, ", %" PRId64 " pairs of a state and an action; ", report->view.rows);
     nadir_report_policy_name(report, self->out);
     put(self, "</p></header>\n");
 }

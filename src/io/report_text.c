@@ -27,23 +27,32 @@ static const char *take(const char **text, size_t *length)
     return at;
 }
 
+/* The next character of *text, escaped. */
+static void put_next(nadir_output *output, const char **text)
+{
+    size_t length;
+    const char *at = take(text, &length);
+    const char *escaped = length > 1   ? NULL
+                          : *at == '&' ? "&amp;"
+                          : *at == '<' ? "&lt;"
+                          : *at == '>' ? "&gt;"
+                          : *at == '"' ? "&quot;"
+                                       : NULL;
+    nadir_output_write(output, escaped != NULL ? escaped : at, escaped != NULL ? strlen(escaped) : length);
+}
+
 void nadir_report_text(nadir_output *output, const char *text, int64_t limit)
 {
-    for (int64_t i = 0; *text != '\0'; i++) {
-        size_t length;
-        const char *at = take(&text, &length);
-        const char *escaped = length > 1   ? NULL
-                              : *at == '&' ? "&amp;"
-                              : *at == '<' ? "&lt;"
-                              : *at == '>' ? "&gt;"
-                              : *at == '"' ? "&quot;"
-                                           : NULL;
-        if (i == limit) {
-            nadir_output_text(output, "…");
-            return;
-        }
-        nadir_output_write(output, escaped != NULL ? escaped : at,
-                           escaped != NULL ? strlen(escaped) : length);
+    for (int64_t i = 0; *text != '\0' && i < limit; i++) {
+        put_next(output, &text);
+    }
+    nadir_output_text(output, *text != '\0' ? "…" : "");
+}
+
+void nadir_report_line(nadir_output *output, const char *text, int64_t bytes)
+{
+    for (const char *end = text + bytes; text < end;) {
+        put_next(output, &text);
     }
 }
 

@@ -89,6 +89,30 @@ grep -qF '&lt;/script&gt;&lt;script&gt;alert(1)' names.html || complain "the nam
 grep -qF "$long" names.html && complain "a long name is cut"
 grep -qF 'xxx…' names.html || complain "with an ellipsis"
 
+# A log: what the data promise of the policy chosen on them is what nadir fit says; the ball is that of the kernel.
+data=$(dirname "$0")/../../examples/data
+cp "$data"/river-*.csv "$data"/clinic-log.csv .
+run report river-log.csv --discount 0.95 --successors river-neighbours.csv --out log.html --json
+expect_status 0
+guaranteed=$(of_json guaranteed) radius=$(of_json radius) lower=$(of_json lower_bound)
+run fit river-log.csv --discount 0.95 --successors river-neighbours.csv --policy-out chosen.csv --json
+[[ -n $guaranteed && $(of_json guaranteed) == "$guaranteed" ]] || complain "the promise of the data is not $guaranteed"
+run fit river-log.csv --discount 0.95 --successors river-neighbours.csv --guarantee kernel --policy chosen.csv --out kernel.npz --json
+[[ $(of_json radius) == "$radius" ]] || complain "the radius that the data support is not $radius"
+run evaluate kernel.npz --policy chosen.csv --json
+[[ $(of_json lower_bound) == "$lower" ]] || complain "the worst case is not $lower"
+grep -qF 'radius that the data support' log.html || complain "the radius is marked as that of the data"
+run report clinic-log.csv --columns state=condition,action=treatment,next_state=outcome,reward=score,episode=patient,time=day \
+    --discount 0.95 --out clinic.html
+expect_status 0
+expect_out "Guaranteed   136.89 with confidence 0.95   estimated 152.73"
+expect_failure 2 "--radius: of a log the data tell" report river-log.csv --discount 0.95 --radius 1 --out log.html
+expect_failure 2 "--discount GAMMA is needed: a log has none" report river-log.csv --out log.html
+expect_failure 2 "--policy optimal is made from the same data" report river-log.csv --discount 0.95 --policy optimal --out log.html
+expect_failure 2 "are for a log; machine.npz is a model" report machine.npz --confidence 0.9 --out log.html
+printf 'neither,model\nnor,log\n' >nothing.csv
+expect_failure 3 "missing column" report nothing.csv --discount 0.9 --out log.html
+
 # What is not found in time is left out, and said so.
 run generate garnet large.npz --states 20000 --branch 4 --quiet
 run report large.npz --time 1 --out large.html
