@@ -64,7 +64,7 @@ def newest(folder: Path, pattern: str) -> float:
 def from_tree(folder: Path) -> Path:
     """The library of the source tree; built in `folder` if it is not there or older than its sources."""
     made = TREE / "build" / "libnadir.so"
-    sources = max(newest(TREE / folder, "*.[ch]") for folder in ("include", "src", "paper"))
+    sources = max(newest(TREE / folder, "*.[chj]*") for folder in ("include", "src", "paper"))
     if made.is_file() and made.stat().st_mtime >= sources:
         return made.resolve()
     if not (TREE / "CMakeLists.txt").is_file():

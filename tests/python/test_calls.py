@@ -2,6 +2,8 @@
 
 import inspect
 import itertools
+import json
+import pickle
 import re
 import subprocess
 
@@ -398,3 +400,64 @@ def test_colours_are_those_of_the_command(machine, tmp_path):
     third = machine.sweep("uniform", radius=[0, 0.1]).plot(axes, color="red", label="mine")
     assert third._nadir_curves[2].line.get_color() == "red" and third._nadir_curves[2].line.get_label() == "mine"
     matplotlib.pyplot.close("all")
+
+
+# ----------------------------------------------------------------------------------------------- reports
+
+
+def numbers_of(page):
+    text = re.search(r'id="numbers">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)[1]
+    return json.loads(text)
+
+
+def marked(page):
+    numbers = numbers_of(page)
+    return numbers["points"][numbers["mark"]]
+
+
+def test_a_report_is_that_of_the_command(tmp_path, machine):
+    """The same page, but for the words of the commands; an answer writes that of its question."""
+    page, other = tmp_path / "page.html", tmp_path / "other.html"
+    made = nadir.report(machine, radius=0.2, norm=1, domain="support", path=page)
+    machine.write(tmp_path / "model.npz")
+    words = ["report", "model.npz", "--radius", "0.2", "--norm", "1", "--domain", "support", "--out", other]
+    subprocess.run([COMMAND, *words], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    assert numbers_of(page) == numbers_of(other)
+    assert made.bytes == page.stat().st_size and made.left_out == 0 and not made.time_ran_out
+    assert "nadir evaluate model.npz --norm 1 --domain support --policy optimal --radius 0.2" in page.read_text()
+    found = nadir.evaluate(machine, "optimal", radius=0.2, norm=1, domain="support")
+    assert found.report(other).lower_bound == found.lower_bound == made.lower_bound
+    assert marked(other)["evaluate"]["robust_return"] == found.robust_return
+    best = nadir.optimize(machine, radius=0.2, norm=1, domain="support")
+    assert best.report(other).optimum_robust_return == best.robust_return == made.optimum_robust_return
+
+
+def test_a_report_of_arrays_and_of_a_policy(tmp_path, arrays):
+    P, R, _ = arrays
+    page = tmp_path / "page.html"
+    made = nadir.report(P, R, "uniform", discount=0.9, radius=0.1, radii=(0, 0.2, 3), path=page, title="<mine>")
+    text = page.read_text()
+    assert made.radii == 3 and "<h1><bdi>&lt;mine&gt;</bdi></h1>" in text and "the uniform policy" in text
+    assert made.robust_return == nadir.evaluate(P, R, "uniform", discount=0.9, radius=0.1).robust_return
+    with pytest.raises(nadir.UsageError, match="expected .first, last, how many."):
+        nadir.report(P, R, discount=0.9, radius=0.1, radii=5, path=page)
+    with pytest.raises(nadir.UsageError, match="best one"):
+        nadir.evaluate(P, R, "uniform", discount=0.9, radius=0.1, optimistic=True).report(page)
+    with pytest.warns(nadir.NadirWarning, match="the time was up"):
+        nadir.report(nadir.generate("garnet", states=3000), radius=0.1, time_limit=0, path=page)
+
+
+def test_a_report_of_data(tmp_path):
+    """The promise stands first; the radius is the one that the data support."""
+    data = str(TREE / "examples" / "data" / "river-log.csv")
+    words = {"discount": 0.95, "successors": str(TREE / "examples" / "data" / "river-neighbours.csv")}
+    promise = nadir.fit_return(data, **words)
+    fitted = nadir.fit(data, policy=promise.policy, **words)
+    page = tmp_path / "page.html"
+    made = fitted.report(page, promise=promise)
+    assert made.radius == fitted.radius and made.lower_bound == pytest.approx(fitted.guaranteed, rel=1e-9)
+    assert numbers_of(page)["promise"] == promise.guaranteed
+    assert "radius that the data support" in page.read_text()
+    with pytest.raises(nadir.UsageError, match="same policy"):
+        nadir.fit(data, **words).report(page, promise=promise)
+    assert pickle.loads(pickle.dumps(fitted.guarantees)) == fitted.guarantees

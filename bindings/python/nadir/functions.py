@@ -15,6 +15,7 @@ from ._context import Context, shared, watch_step
 from ._frames import columns_of, is_frame, write_table
 from ._keywords import keywords, plain, spoken_of
 from ._library import NULL, encoded, ffi, filled, lib, place, result
+from ._report import write_page
 from ._types import Certify, Domain, Layout, Norm, Numbers, Path, PolicyLike, Progress, Sets, Unseen
 from .errors import UsageError
 from .model import LAYOUTS, SETS, Model, Policy, brings_rewards, choice, doubles, norm_number, take_unseen
@@ -31,6 +32,7 @@ from .results import (
     Optimization,
     Optimum,
     Radius,
+    Report,
     Step,
     Sweep,
     Verification,
@@ -477,7 +479,9 @@ def _optimize(
         evaluation = None
         if robust.stop_reason:
             holder = _Holder(model, best, context)
-            evaluation = Evaluation(**_fields(robust, "nadir_robust"), _solver=holder, _worst=kernel, _certify=certify)
+            evaluation = Evaluation(
+                **_fields(robust, "nadir_robust"), _solver=holder, _worst=kernel, _certify=certify, _ball=ball
+            )
         made = Optimization(best, evaluation, history, **_fields(found, "nadir_robust_optimum_result"))
     context.check(status, made)
     return made  # type: ignore[return-value]
@@ -539,6 +543,56 @@ def verify(
             made = Verification(checks=checks, **_fields(found, "nadir_verify_result"))
         context.check(status, made)
     return made  # type: ignore[return-value]
+
+
+@keywords
+def report(
+    P: Any,
+    R: Any = None,
+    policy: PolicyLike | None = None,
+    *,
+    path: Path,
+    discount: float | None = None,
+    initial: Numbers | None = None,
+    radius: Numbers | None = None,
+    radii: tuple[float, float, int] | None = None,
+    norm: Norm | None = None,
+    sets: Sets | None = None,
+    domain: Domain | None = None,
+    scales: Numbers | None = None,
+    time_limit: float | None = None,
+    title: str | None = None,
+    layout: Layout | None = None,
+    state_rows: ArrayLike | None = None,
+    costs: bool = False,
+    frozen_rewards: bool = False,
+    unseen: Unseen | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Report:
+    """One page for people about a model, as HTML in one file that fetches nothing: what `nadir report` writes.
+
+    The worst return of `policy` (default: the nominal optimum) as the model gets worse, beside that of the policy that does
+    best in the worst case; who does the damage, where the two differ, rectangular sets, what is assumed and what is proven.
+    `radius` is the one in question (default: the model's own, else 0.1 as an example), `radii=(first, last, count)` those
+    of the curve (default: 11 from 0 to twice the radius). What is not found within `time_limit` seconds (60) is left out, with a
+    warning, and named on the page. The other keywords are those of `nadir.evaluate`. `Evaluation.report` and
+    `Optimization.report` write the page of their question, `Fit.report` that of logged data.
+
+    >>> import nadir, os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = nadir.report(nadir.generate("machine"), radius=0.1, path=os.path.join(folder, "report.html"))
+    >>> round(page.robust_return, 3), round(page.optimum_robust_return, 3)
+    (-18.179, -17.844)
+    """
+    if policy is None and R is not None and (_is_policy(R) or brings_rewards(P)):
+        policy, R = R, None
+    model = _model(P, R, "nadir.report", discount, initial, layout, state_rows, costs, frozen_rewards, unseen)
+    chosen = None if policy is None else model.policy(policy, threads=threads)
+    ball = Ball(model, radius, norm, sets, domain, scales)
+    context = shared(threads, seed, progress)
+    return write_page(context, model, chosen, ball, path, radii=radii, time_limit=time_limit, title=title)
 
 
 @keywords
@@ -721,7 +775,7 @@ def fit(
     read = _Fit(data, policy, words, numbers, unseen, frozen_rewards, threads, seed, progress)
     found, made = result("fit_result"), place("model")
     read.call(lib.nadir_fit_model, read.given, found, made)
-    return fit_result(found, Model._from_handle(made[0]), read.nominal)
+    return fit_result(found, Model._from_handle(made[0]), read.nominal, read._policy)
 
 
 @keywords
@@ -775,7 +829,7 @@ def fit_return(
     read.call(lib.nadir_fit_describe, described)
     fields = _fields(found, "nadir_fit_return_result")
     ends = {"dropped": described.dropped, "terminal": bool(described.terminal)}
-    return FitReturn(own, Model._from_handle(made[0]), **fields, **ends, more=where)
+    return FitReturn(own, Model._from_handle(made[0]), **fields, **ends, more=where, _struct=found)
 
 
 @keywords
@@ -833,6 +887,7 @@ class _Fit:
     nominal: Model
     handle: Any
     given: Any
+    _policy: Policy | None
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from . import _frames, _plots, _verdict
 from ._library import NULL, encoded, ffi, lib, place, text
-from ._types import Array
+from ._types import Array, Path
 from ._verdict import Lines, short
 from .errors import UsageError
 
@@ -494,6 +494,7 @@ class Evaluation(Result):
     _solver: Any = field(default=None, compare=False)
     _worst: Any = field(default=None, compare=False)
     _kernel_model: Any = field(default=None, compare=False)  # of a horizon
+    _ball: Any = field(default=None, compare=False)
     _certify: str = field(default="auto", compare=False)
 
     _shown = (
@@ -520,7 +521,7 @@ class Evaluation(Result):
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle: without the kernel, which is the library's."""
-        return {**self.__dict__, "_solver": None, "_worst": None}
+        return {**self.__dict__, "_solver": None, "_worst": None, "_ball": None}
 
     @property
     def gap(self) -> float:
@@ -680,6 +681,25 @@ class Evaluation(Result):
         """The rows that carry most of the penalty, as bars with arrows from successor to successor; a map of a
         gridworld, whose states are called "r3c4" (matplotlib)."""
         return _plots.damages(self, self.explain(count), ax)
+
+    def report(
+        self,
+        path: Path,
+        *,
+        radii: tuple[float, float, int] | None = None,
+        time_limit: float | None = None,
+        title: str | None = None,
+    ) -> "Report":
+        """A page for people about this question, HTML in one file; see `nadir.report`."""
+        from ._report import write_page
+
+        solver, _ = self._kept()
+        if self.optimistic:
+            raise UsageError("a report is about the worst case; this evaluation is of the best one")
+        return write_page(
+            solver._context, solver.model, solver.policy, self._ball, path,
+            radii=radii, time_limit=time_limit, title=title
+        )  # fmt: skip
 
 
 @dataclass(repr=False, frozen=True)
@@ -1050,6 +1070,25 @@ class Optimization(Result):
             raise UsageError("the search has ended before the policy was evaluated")
         return self.evaluation.verify()
 
+    def report(
+        self,
+        path: Path,
+        *,
+        radii: tuple[float, float, int] | None = None,
+        time_limit: float | None = None,
+        title: str | None = None,
+    ) -> "Report":
+        """A page for people, HTML in one file: the nominal optimum beside this policy; see `nadir.report`."""
+        from ._report import write_page
+
+        if self.evaluation is None:
+            raise UsageError("the search has ended before the policy was evaluated")
+        solver, _ = self.evaluation._kept()
+        return write_page(
+            solver._context, solver.model, None, self.evaluation._ball, path,
+            radii=radii, time_limit=time_limit, title=title
+        )  # fmt: skip
+
     def plot(self, ax: Any = None) -> Any:
         """The worst return over the evaluations of the search, below its upper bound (matplotlib)."""
         return _plots.history(self, ax)
@@ -1139,6 +1178,8 @@ class Fit(Result):
     dropped: int  #: lines of the data whose next state is not known
     terminal: bool  #: the last state is that of all lines that are done
     seconds: dict[str, float]
+    _struct: Any = field(default=None, compare=False)
+    _policy: Any = field(default=None, compare=False)
 
     _shown = ("data_kind", "states", "rows_visited", "observations", "method", "confidence", "nominal_return")
 
@@ -1176,6 +1217,36 @@ class Fit(Result):
         sure = [one for one in self.guarantees if math.isfinite(one.lower_bound)]
         promised = [(f"set {one.set}", f"at least {_number(one.lower_bound)}") for one in sure]
         return self._lines() + [("radius", _number(self.radius))] + promised
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_struct": None, "_policy": None}
+
+    def report(
+        self,
+        path: Path,
+        *,
+        promise: "FitReturn | None" = None,
+        radii: tuple[float, float, int] | None = None,
+        time_limit: float | None = None,
+        title: str | None = None,
+    ) -> "Report":
+        """A page for people, HTML in one file, with the radius that the data support; see `nadir.report`.
+
+        `promise` is what `fit_return` said of the same policy: its guarantee stands first on the page."""
+        from ._context import shared
+        from ._report import write_page
+        from .solver import Ball
+
+        policy = None if self._policy is None else self.model.policy(self._policy.probabilities)
+        if promise is not None and self._policy is None:
+            raise UsageError("fit(..., policy=promise.policy) is needed, so that both are about the same policy")
+        if policy is not None:
+            policy.name = self._policy.name or "the policy chosen on the data"
+        given = None if promise is None else promise._struct
+        return write_page(
+            shared(), self.model, policy, Ball(self.model, None, None, None, None, None), path, data=self._struct,
+            promise=given, radii=radii, time_limit=time_limit, title=title or "data"
+        )  # fmt: skip
 
 
 @dataclass(repr=False, frozen=True)
@@ -1227,6 +1298,7 @@ class FitReturn(Result):
     dropped: int  #: lines of the data whose next state is not known
     terminal: bool  #: the last state is that of all lines that are done
     more: "MoreData | None"  #: where more data help, if that was asked for
+    _struct: Any = field(default=None, compare=False)
 
     _shown = ("guaranteed", "confidence", "guarantee", "posterior_bound", "nominal_return", "behaviour_return")
 
@@ -1247,6 +1319,9 @@ class FitReturn(Result):
 
     def _block(self) -> Lines:
         return [line for line in self._lines() if line[0] not in ("guaranteed", "confidence")]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_struct": None}
 
 
 @dataclass(repr=False, frozen=True)
@@ -1272,7 +1347,32 @@ class FitComparison(Result):
     _shown = ("confidence", "best", "decided", "guaranteed", "together", "behaviour_return")
 
 
-def fit_result(found: Any, model: "Model", nominal: "Model") -> Fit:
+@dataclass(repr=False, frozen=True)
+class Report(Result):
+    """A page that was written: where, and the numbers of its verdict."""
+
+    path: str
+    radius: float  #: that is marked
+    nominal_return: float
+    robust_return: float  #: the worst return of the policy that was found; NaN: left out
+    lower_bound: float
+    certified: bool
+    optimum_nominal_return: float  #: of the policy that does best in the worst case, as all below; NaN: left out
+    optimum_robust_return: float
+    optimum_lower_bound: float
+    optimality_upper_bound: float
+    optimum_certified: bool
+    radii: int  #: of the curve
+    proven: int  #: of them, for the policy
+    left_out: int  #: things that were not found within the time, or have no answer
+    time_ran_out: bool
+    bytes: int
+    seconds: float
+
+    _shown = ("path", "lower_bound", "robust_return", "optimum_robust_return", "left_out")
+
+
+def fit_result(found: Any, model: "Model", nominal: "Model", policy: "Policy | None" = None) -> Fit:
     """A Fit from the struct of C."""
     numbers = _fields(found, "nadir_fit_result")
     count = numbers.pop("candidates_count")
@@ -1281,7 +1381,7 @@ def fit_result(found: Any, model: "Model", nominal: "Model") -> Fit:
         for name in ("candidates", "guarantees")
     }
     lists["candidates"] = lists["candidates"][:count]
-    return Fit(model, nominal, **lists, **numbers)
+    return Fit(model, nominal, **lists, **numbers, _struct=found, _policy=policy)
 
 
 @dataclass(repr=False, frozen=True)

@@ -34,6 +34,7 @@ class Ball:
         ball.domain = choice("domain", domain, DOMAINS)
         ball.norm = norm_number(norm)
         self.struct = ball
+        self.scales_given = scales is not None
         self.kept: list[Any] = []
         if radius is not None:
             self.set_radius(_radii(model, radius, sets))
@@ -185,7 +186,7 @@ class Solver:
 
         def made() -> Evaluation | None:
             kernel = ffi.gc(worst[0], lib.nadir_worst_free) if worst[0] else None
-            return _evaluation(found, optimistic, certify, _solver=self, _worst=kernel)
+            return _evaluation(found, optimistic, certify, _solver=self, _worst=kernel, _ball=ball)
 
         return self._context.answer(
             lib.nadir_solver_robust, (self._handle, ball.struct, settings, found, worst), made
