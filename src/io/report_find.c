@@ -341,6 +341,29 @@ cleanup:
     return status;
 }
 
+/* Who does the damage at one radius; and a proof, as nadir evaluate finds it, where the sweep found none. */
+static nadir_status look_closer(nadir_report *report, clockwork *time, nadir_solver *const solvers[2],
+                                nadir_report_point *point)
+{
+    nadir_status status = NADIR_OK;
+    set_radius(report, point->radius);
+    for (int which = 0; which < 2 && status == NADIR_OK; which++) {
+        nadir_robust *known = which == 0 ? &point->policy.robust : &point->kept;
+        nadir_robust found = {.size = sizeof found};
+        if (known->stop_reason == NULL || (which == 1 && known->certified)) {
+            continue;
+        }
+        status = evaluate(report, solvers[which], known->certified ? NADIR_CERTIFY_OFF : NADIR_CERTIFY_AUTO,
+                          &found, which == 0 ? &point->policy : NULL);
+        if (settle(report, time, found.stop_reason, "who does the damage, and proofs, at all radii",
+                   &status) &&
+            found.certified) {
+            *known = found;
+        }
+    }
+    return status;
+}
+
 /* The worst returns of both policies at all radii, and how the adversary strikes the first. */
 static nadir_status find_curves(nadir_report *report, clockwork *time, nadir_solver *const solvers[2])
 {
@@ -361,15 +384,10 @@ static nadir_status find_curves(nadir_report *report, clockwork *time, nadir_sol
             report->points[i].kept = i == report->mark ? report->points[i].best.robust : results[i];
         }
     }
-    start_step(time, 0.3);
+    start_step(time, 0.5);
     for (int64_t i = 0; i < report->count && !time->late; i++) {
-        nadir_report_case *into = &report->points[i].policy;
-        nadir_robust searched = {.size = sizeof searched};
-        if (i != report->mark && into->robust.stop_reason != NULL && report->points[i].radius > 0) {
-            set_radius(report, report->points[i].radius);
-            status = evaluate(report, solvers[0], NADIR_CERTIFY_OFF, &searched, into);
-            (void)settle(report, time, searched.stop_reason, "who does the damage at all radii", &status);
-            NADIR_CHECK(status);
+        if (i != report->mark && report->points[i].radius > 0) {
+            NADIR_CHECK(look_closer(report, time, solvers, &report->points[i]));
         }
     }
 cleanup:

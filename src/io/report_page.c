@@ -134,8 +134,7 @@ static void put_first(const page *self)
     const nadir_fit_result *data = report->settings.data;
     char text[32];
     put(self, report->settings.promise != NULL ? "<p>The " : "<p class=\"lead\">The ");
-    put(self, what(self));
-    put(self, " of ");
+    put(self, report->model->reaches ? "probability to reach the goal under " : "return of ");
     nadir_report_policy_name(report, self->out);
     put(self, " is ");
     put_number(self, report->nominal.nominal_return, 0);
