@@ -1256,7 +1256,7 @@ typedef struct nadir_report_settings {
     const char *title;          /* NULL: "model" */
     int64_t radii_count;        /* of the curve, at most 101; 0: 11 radii, from 0 to twice that of the ball */
     double radii_first, radii_last;
-    double time_limit; /* seconds, about; what is not found by then is left out, and the page says so; default 60 */
+    double time_limit; /* seconds, about; what is not found by then is left out, and said so; default 60 */
     const nadir_fit_result *data; /* what nadir_fit_model said of the model and this policy; NULL: unsaid */
     const nadir_fit_return_result *promise; /* what nadir_fit_return said of the policy; NULL: unsaid */
     /* The commands that the page shows, as a shell takes them: how they call the model with its options, the policy, the
