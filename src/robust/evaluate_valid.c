@@ -287,10 +287,9 @@ cleanup:
 static int64_t brief_solves(const nadir_valid_run *run)
 {
     const nadir_problem *problem = run->problem;
-    const double entries = (double)problem->rows * (double)problem->states;
-    const double few = fmin(NADIR_PROOF_FEW, NADIR_PROOF_ENTRIES / entries);
+    const double few = nadir_proof_few(problem);
     const double many = run->solves_left != NULL
-                            ? NADIR_PROOF_SOLVES
+                            ? NADIR_PROOF_RADIUS * few
                             : NADIR_PROOF_TIMES * (double)run->evaluation->candidate.iterations;
     const double solves = fmin(fmax(few, many), NADIR_PROOF_SOLVES);
     const double left = run->solves_left != NULL ? (double)*run->solves_left : INFINITY;

@@ -10,6 +10,8 @@
 
 #include "robust/evaluate.h"
 
+#include <math.h>
+
 /* ------------------------------------------------------------------- domains simplex and support */
 
 /* Up to this many states columns of D are computed at once, unless certify is strict, which has no limit. On
@@ -34,12 +36,17 @@
 /* Auto solves at most TIMES as many for one worst case as the searches had kernels; or FEW, and no more than answer
  * this many entries of rows, if that is more; and none where these do not suffice for a round, so many for each state. FrozenLake
  * (16 states, 4 actions) takes 1000 at radius 0.1 and discount 0.99, 0.2 s of processor time. Many radii share MANY times
- * what one of them may take. */
+ * FEW, or the entries; one of them may take RADIUS times that. */
 #define NADIR_PROOF_TIMES        20
 #define NADIR_PROOF_FEW          1200
 #define NADIR_PROOF_ENTRIES      1.25e6
 #define NADIR_PROOF_SOLVES_STATE 4
 #define NADIR_PROOF_MANY         10
+#define NADIR_PROOF_RADIUS       3
+static inline double nadir_proof_few(const nadir_problem *problem)
+{
+    return fmin(NADIR_PROOF_FEW, NADIR_PROOF_ENTRIES / ((double)problem->rows * (double)problem->states));
+}
 /* And it does not go on where the bound by both ends of ranges has a gap above this share of the penalty at first.
  * FrozenLake has 0.23 and 0.39 (discount 0.99 and 0.95), garnets past their largest certified radius 0.8 and more. */
 #define NADIR_PROOF_NEAR 0.5

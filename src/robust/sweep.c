@@ -160,7 +160,7 @@ static nadir_status sweep_valid(nadir_context *context, const nadir_problem *pro
                   .settings = settings,
                   .count = count,
                   .path = {.problem = problem},
-                  .solves_left = NADIR_PROOF_MANY * NADIR_PROOF_FEW};
+                  .solves_left = (int64_t)(NADIR_PROOF_MANY * nadir_proof_few(problem))};
     NADIR_CHECK(nadir_evaluate_check_method(context, settings));
     NADIR_NEW_ZERO(context, self.runs, count);
     for (int64_t j = 0; j < count; j++) {
