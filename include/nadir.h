@@ -322,7 +322,7 @@ typedef struct nadir_model_facts {
     double reward_min, reward_max;    /* of rows, or of transitions where they pay; NaN: no rewards */
     double discount;                  /* NaN: unknown */
     double valid_radius;              /* nadir_model_valid_radius at norm 2 */
-    int64_t terminal_states;          /* one pinned row that stays, reward 0 */
+    int64_t terminal_states;          /* all rows pinned, stay and pay nothing */
     int64_t absorbing_states;         /* stay for ever under every action; includes terminal ones */
     int64_t unreachable_states;       /* no policy reaches them from the initial distribution */
     int64_t pinned_rows;              /* rows of scale 0 */

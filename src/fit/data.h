@@ -178,7 +178,7 @@ typedef struct nadir_data_row {
 /* The successor in the table of transitions that are done, until all lines are read. */
 #define NADIR_DATA_TERMINAL INT32_MAX
 
-enum { NADIR_WORDS_STATE, NADIR_WORDS_ACTION, NADIR_WORDS_EPISODE, NADIR_WORDS };
+enum { NADIR_WORDS_STATE, NADIR_WORDS_ACTION, NADIR_WORDS_EPISODE, NADIR_WORDS_END, NADIR_WORDS };
 
 /* One line of posterior samples. */
 typedef struct nadir_data_sample {
@@ -207,7 +207,7 @@ typedef struct nadir_data_collector {
     int64_t dropped; /* lines whose action has no known outcome: ends of episodes */
     int64_t done;    /* lines that lead to the terminal state */
     bool terminal;   /* there is one, the last of the states */
-    nadir_words words[NADIR_WORDS];
+    nadir_words words[NADIR_WORDS]; /* of ends: next states of lines that are done, two at most */
 
     nadir_data_sample *samples; /* [sample_count] */
     int64_t sample_count;

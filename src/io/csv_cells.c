@@ -354,7 +354,7 @@ static nadir_status look_up(table *from, const nadir_cursor *cells, int which, i
                            from->names[which]->count > 8 ? ", ..." : "");
 }
 
-/* Where the number of a line goes; -1: to another process. */
+/* Where the number of a line goes; -1: nowhere, or to another process. */
 static nadir_status find_place(const nadir_state_numbers *self, table *from, int64_t state, int64_t action,
                                int64_t *place)
 {
@@ -372,6 +372,9 @@ static nadir_status find_place(const nadir_state_numbers *self, table *from, int
         return NADIR_OK;
     }
     *place = self->by_row ? nadir_model_find_row(model, state, action) : state;
+    if (*place < 0 && self->failure == NADIR_ERROR_POLICY && nadir_model_is_end(model, state)) {
+        return NADIR_OK; /* nothing is decided there */
+    }
     if (*place < 0) {
         const char *name = nadir_names_get(&model->action_names, action);
         return nadir_state_numbers_fail(self, state, -1, text->line, "there is no action %lld%s%s%s",

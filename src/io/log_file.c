@@ -280,7 +280,20 @@ static nadir_status read_cell(nadir_data_collector *collector, nadir_text *text,
     }
 }
 
-/* The next state of a line that is done says nothing, and may be a state of which there is no other trace. */
+/* The next state of a line that is done may be a state of which there is no other trace: it says at most what the end is
+ * called. */
+static nadir_status read_end(nadir_data_collector *collector, nadir_cursor cell)
+{
+    nadir_words *words = &collector->words[NADIR_WORDS_END];
+    const size_t length = (size_t)(cell.end - cell.at);
+    double real;
+    int64_t number;
+    return length == 0 || words->names.count > 1 || nadir_cursor_is_double(cell, &real) ||
+                   !nadir_utf8_is_valid(cell.at, length)
+               ? NADIR_OK
+               : nadir_words_number(collector->context, words, cell.at, length, &number);
+}
+
 static nadir_status read_cells(nadir_data_collector *collector, nadir_text *text,
                                const nadir_csv_header *header, const nadir_cursor *cells, nadir_data_row *row)
 {
@@ -294,7 +307,11 @@ static nadir_status read_cells(nadir_data_collector *collector, nadir_text *text
     for (int k = 0; k < header->found; k++) {
         const int which = header->order[k];
         const bool empty = cells[which].at == cells[which].end;
-        if ((empty && NADIR_DATA_HAS(optional, which)) || (row->done != 0 && which == NADIR_DATA_SUCCESSOR)) {
+        if (row->done != 0 && which == NADIR_DATA_SUCCESSOR) {
+            NADIR_TRY(read_end(collector, cells[which]));
+            continue;
+        }
+        if (empty && NADIR_DATA_HAS(optional, which)) {
             continue;
         }
         row->there |= 1U << which;
@@ -343,17 +360,28 @@ static nadir_status refuse_model(nadir_context *context, const char *path)
                      path, format);
 }
 
-/* Names go from the collector to the data; the terminal state gets one of its own. */
+/* The terminal state is called as the log calls the next state of all lines that are done, if that is no other state. */
+static nadir_status name_terminal(nadir_data_collector *collector, nadir_words *states)
+{
+    const nadir_names *ends = &collector->words[NADIR_WORDS_END].names;
+    const char *said = ends->count == 1 ? nadir_names_get(ends, 0) : "";
+    char name[32] = "terminal";
+    int64_t number;
+    if (said[0] != '\0' && nadir_name_index_find(&states->index, &states->names, said, strlen(said)) < 0) {
+        return nadir_words_number(collector->context, states, said, strlen(said), &number);
+    }
+    for (int k = 2; nadir_name_index_find(&states->index, &states->names, name, strlen(name)) >= 0; k++) {
+        (void)snprintf(name, sizeof name, "terminal#%d", k);
+    }
+    return nadir_words_number(collector->context, states, name, strlen(name), &number);
+}
+
+/* Names go from the collector to the data. */
 static nadir_status take_names(nadir_data_collector *collector, nadir_data *data)
 {
     nadir_words *states = &collector->words[NADIR_WORDS_STATE];
-    char name[32] = "terminal";
-    int64_t number;
     if (states->named && collector->terminal && collector->settings.alike == NULL) {
-        for (int k = 2; nadir_name_index_find(&states->index, &states->names, name, strlen(name)) >= 0; k++) {
-            (void)snprintf(name, sizeof name, "terminal#%d", k);
-        }
-        NADIR_TRY(nadir_words_number(collector->context, states, name, strlen(name), &number));
+        NADIR_TRY(name_terminal(collector, states));
     }
     for (int k = 0; k < 2; k++) {
         nadir_words *words = &collector->words[k];

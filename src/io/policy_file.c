@@ -3,7 +3,8 @@
  *
  *     CSV    idstate,idaction,probability    columns in any order; states and actions by number or name;
  *                                            without the last column all probabilities are 1; a state may be
- *                                            left out if it has one action, an action if it is never taken
+ *                                            left out if it has one action or is never left (an end), an
+ *                                            action if it is never taken
  *     .npy   (S, A) probabilities            A: the largest action number + 1; zeros where there is no action
  *     .npy   (rows) probabilities            one for each row of the model
  *     .npy   (S) integers                    action numbers
@@ -30,6 +31,13 @@
 
 typedef nadir_state_numbers reader; /* by row */
 
+/* Whether nothing is decided in a state: it has one action, or is never left. */
+static bool is_free(const nadir_model *model, int64_t state)
+{
+    return model->state_rows[state + 1] - model->state_rows[state] == 1 || nadir_model_ends(model, state) ||
+           nadir_model_is_end(model, state);
+}
+
 /* Every state has a distribution; nadir_policy_create checks it too, but knows neither file nor line. */
 static nadir_status check(const reader *self)
 {
@@ -48,16 +56,18 @@ static nadir_status check(const reader *self)
             }
         }
         if (self->lines != NULL && line == 0) {
-            if (count > 1) {
+            if (!is_free(model, s)) {
                 return nadir_state_numbers_fail(self, s, -1, 0,
-                                                "is not in the file; only states with one action may be left "
-                                                "out, this one has %lld",
+                                                "is not in the file; only states with one action, and those "
+                                                "that are never left, may be left out; this one has %lld",
                                                 (long long)count);
             }
             self->numbers[first] = 1;
         }
         double sum = nadir_vector_sum(count, self->numbers + first);
-        if (sum == 0 && nadir_model_ends(model, s)) { /* nothing is done there */
+        if (!(fabs(sum - 1) <= NADIR_SUM_TOLERANCE) &&
+            (nadir_model_ends(model, s) || nadir_model_is_end(model, s))) {
+            memset(self->numbers + first, 0, (size_t)count * sizeof *self->numbers);
             self->numbers[first] = sum = 1;
         }
         if (!(fabs(sum - 1) <= NADIR_SUM_TOLERANCE)) {

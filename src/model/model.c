@@ -203,18 +203,23 @@ int64_t nadir_model_find_row(const nadir_model *model, int64_t state, int64_t ac
     return row < end && model->row_actions[row] == action ? row : -1;
 }
 
+bool nadir_model_is_end(const nadir_model *model, int64_t state)
+{
+    for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        const bool stays = entries.columns == NULL ? entries.values[state] == 1
+                                                   : entries.count == 1 && entries.columns[0] == state;
+        if (!stays || model->scales == NULL || model->scales[row] != 0 ||
+            (model->rewards != NULL && model->rewards[row] != 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool nadir_model_is_terminal(const nadir_model *model, int64_t state)
 {
-    const int64_t row = model->state_rows[state];
-    if (model->state_rows[state + 1] != row + 1 || model->scales == NULL || model->scales[row] != 0 ||
-        (model->rewards != NULL && model->rewards[row] != 0)) {
-        return false;
-    }
-    const nadir_row entries = nadir_model_row(model, row);
-    if (entries.columns == NULL) {
-        return entries.values[state] == 1;
-    }
-    return entries.count == 1 && entries.columns[0] == state;
+    return model->state_rows[state + 1] == model->state_rows[state] + 1 && nadir_model_is_end(model, state);
 }
 
 const char *nadir_model_label(const nadir_model *model, int64_t state, int64_t row,

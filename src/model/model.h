@@ -274,7 +274,10 @@ int64_t nadir_model_row_action(const nadir_model *model, int64_t state, int64_t 
 /* The row of (state, action number), or -1. */
 int64_t nadir_model_find_row(const nadir_model *model, int64_t state, int64_t action);
 
-/* A state without actions: one row that stays, reward 0, scale 0. */
+/* A state that is never left, whatever is done: all rows stay, reward 0, scale 0. */
+bool nadir_model_is_end(const nadir_model *model, int64_t state);
+
+/* A state without actions: such a state with one row. */
 bool nadir_model_is_terminal(const nadir_model *model, int64_t state);
 
 /* nadir_model_valid_radius with other scales: [rows], NULL: all one. */

@@ -119,7 +119,7 @@ nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model
         const int64_t actions = model->state_rows[s + 1] - model->state_rows[s];
         found.actions_min = actions < found.actions_min ? actions : found.actions_min;
         found.actions_max = actions > found.actions_max ? actions : found.actions_max;
-        found.terminal_states += nadir_model_ends(model, s) || nadir_model_is_terminal(model, s);
+        found.terminal_states += nadir_model_ends(model, s) || nadir_model_is_end(model, s);
         found.absorbing_states += is_absorbing(model, s);
     }
     for (int64_t row = 0; row < model->rows; row++) {

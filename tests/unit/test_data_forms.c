@@ -188,7 +188,7 @@ static void logs_have_names_and_ends(void **state)
                     (counts->initial[0] == 1 && counts->initial[1] == 1 && counts->initial[2] == 0));
         assert_string_equal(nadir_names_get(&data.names[0], 0), "b");
         assert_string_equal(nadir_names_get(&data.names[0], 1), "a");
-        assert_string_equal(nadir_names_get(&data.names[0], 2), "terminal");
+        assert_string_equal(nadir_names_get(&data.names[0], 2), k < 2 ? "terminal" : "nowhere");
         assert_string_equal(nadir_names_get(&data.names[1], 1), "down");
         const int32_t columns[] = {1, 2, 0}; /* (b, up), (b, down), (a, up) */
         const double sums[] = {1, 3, 6};
@@ -197,6 +197,31 @@ static void logs_have_names_and_ends(void **state)
             assert_int_equal(counts->columns[i], columns[i]);
             assert_true(counts->reward_sums[i] == sums[i]);
         }
+        nadir_data_clear(context, &data);
+    }
+}
+
+/* The name of the end, where the log has one for all ends and no other state has it. */
+static void ends_keep_their_name(void **state)
+{
+    nadir_context *context = *state;
+    const struct {
+        const char *lines, *name;
+    } logs[] = {
+        {"a,go,over,1\nb,go,over,1\nb,go,a,0\n", "over"},
+        {"a,go,,1\nb,go,over,1\nb,go,a,0\n", "over"},
+        {"a,go,won,1\nb,go,lost,1\nb,go,a,0\n", "terminal"},
+        {"a,go,b,1\nb,go,b,1\nb,go,a,0\n", "terminal"},
+        {"a,go,,1\nb,go,,1\nb,go,a,0\n", "terminal"},
+        {"a,go,7,1\nb,go,7,1\nb,go,a,0\n", "terminal"},
+        {"a,go,terminal,1\nterminal,go,terminal,1\n", "terminal#2"},
+    };
+    for (size_t k = 0; k < sizeof logs / sizeof *logs; k++) {
+        char text[256];
+        (void)snprintf(text, sizeof text, "state,action,next_state,done\n%s", logs[k].lines);
+        nadir_data data = read_table(context, text, NULL);
+        assert_int_equal(data.counts->states, 3);
+        assert_string_equal(nadir_names_get(&data.names[0], 2), logs[k].name);
         nadir_data_clear(context, &data);
     }
 }
@@ -385,6 +410,7 @@ int main(void)
         test_with_context(standard_input_is_read_as_text),
         test_with_context(long_files_are_cut_anywhere),
         test_with_context(logs_have_names_and_ends),
+        test_with_context(ends_keep_their_name),
         test_with_context(columns_may_be_named),
         cmocka_unit_test(spoilt_files_do_no_harm),
         cmocka_unit_test(memory_may_run_out_anywhere),

@@ -80,6 +80,51 @@ static void csv_without_probabilities(void **state)
     nadir_model_free(model);
 }
 
+/* State 1 has two actions and is never left: what is done there, or not said, or does not exist there, is all the same. */
+static void nothing_is_decided_at_an_end(void **state)
+{
+    nadir_context *context = *state;
+    const int64_t state_rows[] = {0, 2, 4};
+    const int32_t actions[] = {0, 1, 0, 1};
+    const double dense[] = {0.5, 0.5, 0.1, 0.9, 0, 1, 0, 1};
+    const double rewards[] = {1, 2, 0, 0};
+    double scales[] = {1, 1, 0, 0};
+    const char *const texts[] = {"idstate,idaction\n0,1\n", "idstate,idaction\n0,1\n1,7\n",
+                                 "idstate,idaction,probability\n0,1,1\n1,7,0.5\n1,0,0.5\n"};
+    const double taken[] = {0, 1, 1, 0};
+    nadir_model_data data;
+    nadir_model_facts facts;
+    nadir_model *model = NULL;
+    nadir_policy *policy = NULL;
+    nadir_model_data_default(&data);
+    data.states = 2;
+    data.rows = 4;
+    data.state_rows = state_rows;
+    data.row_actions = actions;
+    data.dense = dense;
+    data.rewards = rewards;
+    data.scales = scales;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_model_facts_default(&facts);
+    assert_ok(context, nadir_model_facts_compute(context, model, &facts));
+    assert_int_equal(facts.terminal_states, 1);
+    for (int k = 0; k < 3; k++) {
+        test_write_file("policy.csv", texts[k]);
+        assert_ok(context, nadir_policy_read(context, model, "policy.csv", &policy));
+        assert_memory_equal(nadir_policy_probabilities(policy), taken, sizeof taken);
+        nadir_policy_free(policy);
+    }
+    nadir_model_free(model);
+    scales[3] = 1; /* no end: the ball may let it go on */
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    for (int k = 0; k < 2; k++) {
+        test_write_file("policy.csv", texts[k]);
+        assert_fails(context, nadir_policy_read(context, model, "policy.csv", &policy), NADIR_ERROR_POLICY,
+                     k == 0 ? "this one has 2" : "there is no action 7");
+    }
+    nadir_model_free(model);
+}
+
 static void sums_within_the_tolerance_are_normalised(void **state)
 {
     nadir_context *context = *state;
@@ -113,9 +158,10 @@ static void csv_that_is_wrong(void **state)
                 "policy.csv:2: state 0 (start): there is no action 1");
     refuse_text("idstate,idaction,probability\n0,0,1\n2,0,1\n0,0,1\n", NADIR_ERROR_POLICY,
                 "policy.csv:4: state 0 (start), action 0 (stay): was given already in line 2");
-    refuse_text("idstate,idaction,probability\n0,0,1\n", NADIR_ERROR_POLICY,
-                "policy.csv: state 2 (lab): is not in the file; only states with one action may be left out, "
-                "this one has 3");
+    refuse_text(
+        "idstate,idaction,probability\n0,0,1\n", NADIR_ERROR_POLICY,
+        "policy.csv: state 2 (lab): is not in the file; only states with one action, and those that are "
+        "never left, may be left out; this one has 3");
     refuse_text("idstate,idaction,probability\n2,0,1\n0,0,0.5\n0,3,0.6\n", NADIR_ERROR_POLICY,
                 "policy.csv:3: state 0 (start): the probabilities of its actions sum to 1.1");
     refuse_text("idstate,idaction,probability\n2,0,1\n0,0,1\n1,1,0.5\n", NADIR_ERROR_POLICY,
@@ -310,6 +356,7 @@ int main(void)
         cmocka_unit_test(csv_as_it_should_be),
         cmocka_unit_test(csv_in_other_dialects),
         test_with_context(csv_without_probabilities),
+        test_with_context(nothing_is_decided_at_an_end),
         test_with_context(sums_within_the_tolerance_are_normalised),
         cmocka_unit_test(csv_that_is_wrong),
         test_with_context(arrays_as_they_should_be),
