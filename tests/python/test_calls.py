@@ -238,7 +238,7 @@ def test_policies_by_name(machine):
     assert machine.policy(dict(reversed(by_state.items()))).sha256 == best.sha256
     with pytest.raises(nadir.PolicyError, match="state age0: there is no action 'wat'; it has wait, repair"):
         machine.policy(["wat", *words[1:]])
-    with pytest.raises(nadir.UsageError, match="the states of the policy are"):
+    with pytest.raises(nadir.PolicyError, match="does not say what to do in 9 of 10 states: age1, age2"):
         machine.policy({"age0": "wait"})
     assert machine.replace(initial="age3").initial[3] == 1
     with pytest.raises(nadir.UsageError, match="initial is 'age33', which is no state; did you mean 'age3'"):

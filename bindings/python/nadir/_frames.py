@@ -34,6 +34,12 @@ ROLES = {
 _IN_FILES = {"next": "next_state"}
 
 
+class Table(dict[str, Any]):
+    """Columns by name, as a frame."""
+
+    columns = property(list)
+
+
 def is_frame(value: Any) -> bool:
     """A frame of pandas or polars, or what looks like one."""
     return hasattr(value, "columns") and hasattr(value, "__getitem__") and not isinstance(value, np.ndarray)
@@ -176,32 +182,34 @@ def as_file(roles: Mapping[str, NDArray[Any]], taken: Sequence[str]) -> Iterator
 # ------------------------------------------------------------------------------------------------ by label
 
 
-def numbers_of(labels: Any, count: int, names: Sequence[str] | None, what: str) -> NDArray[Any]:
-    """The states or actions that labels stand for: a permutation of 0, ..., count - 1; anything else is refused."""
+def numbers_of(labels: Any, count: int, names: Sequence[str] | None, what: str, some: bool = False) -> NDArray[Any]:
+    """The states or actions that labels stand for: a permutation of 0, ..., count - 1, or some of them; anything else is
+    refused."""
     given = [label.item() if isinstance(label, np.generic) else label for label in labels]
     places = None if not names else {name: place for place, name in enumerate(names)}
     if places is not None and all(isinstance(label, str) and label in places for label in given):
         found = [places[label] for label in given]
     else:
-        found = [_whole(label) for label in given]
-    if sorted(found) != list(range(count)):
+        found = [whole(label) for label in given]
+    known = [number for number in set(found) if 0 <= number < count]
+    if len(known) < len(found) or (len(known) < count and not some):
         shown = ", ".join(map(repr, given[:8])) + (", ..." if len(given) > 8 else "")
-        known = f", or {', '.join(map(repr, list(names)[:8]))}" if names else ""
-        raise UsageError(f"{what} are {shown}; expected 0 to {count - 1}, each once{known}")
+        called = f", or {', '.join(map(repr, list(names)[:8]))}" if names else ""
+        raise UsageError(f"{what} are {shown}; expected 0 to {count - 1}, each once{called}")
     return np.array(found, dtype=np.int64)
 
 
 def places(labels: Any, count: int, names: Sequence[str] | None, what: str) -> NDArray[Any]:
     """The number of each label, which may come several times."""
     known = {} if not names else {name: place for place, name in enumerate(names)}
-    found = [known[label] if isinstance(label, str) and label in known else _whole(label) for label in labels.tolist()]
+    found = [known[label] if isinstance(label, str) and label in known else whole(label) for label in labels.tolist()]
     for label, place in zip(labels.tolist(), found):
         if not 0 <= place < count:
             raise UsageError(f"{what} is {label!r}; expected 0 to {count - 1}" + (" or a name" if names else ""))
     return np.array(found, dtype=np.int64)
 
 
-def _whole(label: Any) -> int:
+def whole(label: Any) -> int:
     if isinstance(label, bool):
         return -1
     if isinstance(label, str) and re.fullmatch(r"\d{1,18}", label):

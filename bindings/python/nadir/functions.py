@@ -12,13 +12,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._context import Context, shared, watch_step
-from ._frames import columns_of, is_frame, write_table
+from ._frames import Table, columns_of, is_frame, write_table
 from ._keywords import keywords, plain, spoken_of
 from ._library import NULL, encoded, ffi, filled, lib, place, result
 from ._report import write_page
 from ._types import Certify, Domain, Layout, Norm, Numbers, Path, PolicyLike, Progress, Sets, Unseen
-from .errors import UsageError
-from .model import LAYOUTS, SETS, Model, Policy, brings_rewards, choice, doubles, norm_number, take_unseen
+from .errors import UnsupportedError, UsageError
+from .model import (
+    LAYOUTS,
+    SETS,
+    Model,
+    Policy,
+    brings_rewards,
+    choice,
+    doubles,
+    norm_number,
+    same_process,
+    take_unseen,
+)
 from .results import (
     Check,
     ConeNorm,
@@ -775,7 +786,7 @@ def fit(
     read = _Fit(data, policy, words, numbers, unseen, frozen_rewards, threads, seed, progress)
     found, made = result("fit_result"), place("model")
     read.call(lib.nadir_fit_model, read.given, found, made)
-    return fit_result(found, Model._from_handle(made[0]), read.nominal, read._policy)
+    return fit_result(found, Model._from_handle(made[0], read.added), read.nominal, read._policy)
 
 
 @keywords
@@ -819,17 +830,18 @@ def fit_return(
     if more is not None and target_penalty is not None:
         raise UsageError("more and target_penalty cannot both be given")
     read = _Fit(data, policy, words, numbers, unseen, frozen_rewards, threads, seed, progress)
+    if read.given != NULL and guarantee == "return":
+        read.check_elsewhere(policy, 'leave policy out, and one is chosen and its choice paid for, or take guarantee="posterior"')
     found, chosen, made = result("fit_return_result"), place("policy"), place("model")
     read.call(lib.nadir_fit_return, read.given, found, chosen, made)
-    own = Policy._from_handle(read.nominal, chosen[0])
+    own = Policy._from_handle(read.nominal, chosen[0], "" if read.own is None else read.own.name)
+    own._made_on = read.nominal if read.own is None else read.own._made_on
     where = None
     if more is not None or target_penalty is not None:
         where = _more(read, own, found, more, target_penalty)
-    described = result("fit_result")
-    read.call(lib.nadir_fit_describe, described)
     fields = _fields(found, "nadir_fit_return_result")
-    ends = {"dropped": described.dropped, "terminal": bool(described.terminal)}
-    return FitReturn(own, Model._from_handle(made[0]), **fields, **ends, more=where, _struct=found)
+    ends = {"dropped": read.described.dropped, "terminal": bool(read.described.terminal)}
+    return FitReturn(own, Model._from_handle(made[0], read.added), **fields, **ends, more=where, _struct=found)
 
 
 @keywords
@@ -867,7 +879,11 @@ def fit_compare(
     numbers: dict[str, Any] = {"confidence": confidence, "discount": discount, "prior": prior, "costs": costs, "ragged": ragged}
     numbers |= {"states": states, "actions": actions, "samples": samples}
     read = _Fit(data, None, words, numbers, unseen, frozen_rewards, threads, seed, progress)
-    own = [read.nominal.policy(policy, threads=threads) for policy in policies]
+    own = []
+    for policy in policies:
+        own.append(read.policy(policy))
+        read.check_elsewhere(policy, "nadir.fit_return chooses a policy and pays for its choice; to compare one that was "
+                             "chosen, choose it on some of the episodes and compare on the others")  # fmt: skip
     count = len(own)
     if count == 0:
         raise UsageError("no policies are given to compare")
@@ -885,6 +901,9 @@ class _Fit:
     """A fit of data, its nominal model and the handle of the policy, if one is given."""
 
     nominal: Model
+    added: int  #: its last states that the data do not have
+    described: Any
+    own: Policy | None
     handle: Any
     given: Any
     _policy: Policy | None
@@ -918,9 +937,30 @@ class _Fit:
         with _as_file(data) as path:
             self.context.call(lib.nadir_fit_read, encoded(path), settings, handle)
         self.handle = ffi.gc(handle[0], lib.nadir_fit_free)
-        self.nominal = Model._from_handle(lib.nadir_model_retain(lib.nadir_fit_nominal(self.handle)))
-        self._policy = None if policy is None else self.nominal.policy(policy, threads=threads)
-        self.given = NULL if self._policy is None else self._policy._handle
+        self.described = result("fit_result")
+        self.call(lib.nadir_fit_describe, self.described)
+        self.added = 1 if self.described.terminal else 0
+        self.nominal = Model._from_handle(lib.nadir_model_retain(lib.nadir_fit_nominal(self.handle)), self.added)
+        self._threads, self._columns = threads, columns
+        self.own = None if policy is None else self.policy(policy)
+        self.given = NULL if self.own is None else self.own._handle
+
+    def policy(self, policy: Any) -> Policy:
+        """A policy of the nominal model; the columns of a frame may be called as those of the data."""
+        if is_frame(policy) and isinstance(self._columns, Mapping):
+            called = {str(name): role for role, name in self._columns.items() if role in ("state", "action")}
+            columns = columns_of(policy)
+            if called.keys() <= columns.keys():
+                policy = Table({called.get(name, name): column for name, column in columns.items()})
+        return self.nominal.policy(policy, threads=self._threads)
+
+    def check_elsewhere(self, policy: Any, instead: str) -> None:
+        """Refuses a policy that was certainly made from these data: a bound for it would not pay for the choice."""
+        named = isinstance(policy, str) and policy == "optimal"
+        made_on = self.nominal if named else policy._made_on if isinstance(policy, Policy) else None
+        if made_on is not None and same_process(made_on, self.nominal):
+            which = "the policy 'optimal'" if named else "a policy that is given"
+            raise UnsupportedError(f"{which} is made from the same data: {instead}")
 
     def call(self, function: Any, *arguments: Any) -> None:
         self.context.call(function, self.handle, *arguments)

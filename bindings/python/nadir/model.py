@@ -290,9 +290,11 @@ class Model:
     _each: int | None
 
     @classmethod
-    def _from_handle(cls, handle: Any) -> "Model":
+    def _from_handle(cls, handle: Any, added: int = 0) -> "Model":
+        """added: how many of the last states are not the caller's."""
         made = cls.__new__(cls)
         made._adopt(handle, ())
+        made.states_given -= added
         return made
 
     def _adopt(self, handle: Any, lent: tuple[Any, ...], states_given: int | None = None) -> None:
@@ -309,6 +311,7 @@ class Model:
         self._row_actions = self._array(numbers.row_actions, self.rows, "<i4")
         self._each = None
         self._numbers: dict[str, int] | None = None
+        self._over: NDArray[Any] | None = None
         self.name = ""  #: as pictures call it; the file it was read from, or the kind that was generated
 
     @property
@@ -451,7 +454,7 @@ class Model:
                 return int(state)
             raise IndexError(f"there is no state {state}; states are 0 to {self.states - 1}")
         if self._numbers is None:
-            self._numbers = {name: s for s, name in reversed(list(enumerate(self.given_state_names() or ())))}
+            self._numbers = {name: s for s, name in reversed(list(enumerate(self._all_state_names() or ())))}
         if isinstance(state, str) and state in self._numbers:
             return self._numbers[state]
         if not isinstance(state, str):
@@ -611,6 +614,11 @@ class Model:
             "paid": (self._unseen(), False),
         }
         return kernel, data, others
+
+    def _kernel_numbers(self) -> list[NDArray[Any] | None]:
+        """The arrays of kernel and rewards."""
+        kernel, data, _ = self._parts()
+        return [kernel.dense, kernel.starts, kernel.columns, kernel.values, data["rewards"]]
 
     def _unseen(self) -> Any:
         kind = text(lib.nadir_unseen_name(self._view.unseen))
@@ -921,6 +929,24 @@ class Model:
             lines.append(("open ends", f"states {shown} stay for ever without reward, but a ball may let them go on: scale 0 pins"))
         return "Model", lines
 
+    def _ends(self) -> NDArray[Any]:
+        """Which states are never left, whatever is done: all rows are pinned, and stay without pay or have no successor."""
+        if self._over is None:
+            rows = np.flatnonzero(self.scales == 0)
+            states, unpaid = self.row_states[rows], self.rewards is None or self.rewards[rows] == 0
+            if self.is_dense:
+                empty, stays = ~self.P[rows].any(axis=1), self.P[rows, states] == 1
+            else:
+                starts = self._array(self._view.row_starts, self.rows + 1, "<i8")
+                columns = self._array(self._view.columns, self.nonzeros, "<i4")
+                assert starts is not None and columns is not None
+                counts = starts[rows + 1] - starts[rows]
+                empty, stays = counts == 0, (counts == 1) & (columns[np.minimum(starts[rows], len(columns) - 1)] == states)
+            over = np.zeros(self.rows, bool)
+            over[rows[empty | (stays & unpaid)]] = True
+            self._over = np.logical_and.reduceat(over, self.state_rows[:-1])
+        return self._over
+
     def start_words(self) -> str:
         """The initial distribution in words."""
         states = np.flatnonzero(self.initial)
@@ -979,29 +1005,36 @@ class Policy:
     ) -> None:
         context = shared(threads)
         made = place("policy")
+        self._adopt(model, NULL)
         if isinstance(policy, Policy):
+            self.name, self._made_on = policy.name, policy._made_on
             policy = policy.probabilities
+        if isinstance(policy, (list, tuple)) and policy and all(isinstance(one, Mapping) for one in policy):
+            policy = dict(enumerate(policy))
         if isinstance(policy, (str, os.PathLike)):
             _named(context, model, policy, backend, made)
+            self.name = os.path.basename(os.fspath(policy))
+            self._made_on = model if policy == "optimal" else None
         elif isinstance(policy, np.ndarray) or not _frames.is_labelled(policy):
             _given(context, model, np.asarray(policy), made)
         else:
             _labelled(context, model, policy, made)
-        self._adopt(model, made[0])
-        if isinstance(policy, (str, os.PathLike)):
-            self.name = os.path.basename(os.fspath(policy))
+        self._handle = ffi.gc(made[0], lib.nadir_policy_free)
 
     @classmethod
     def _from_handle(cls, model: Model, handle: Any, name: str = "") -> "Policy":
         made = cls.__new__(cls)
-        made._adopt(model, handle)
+        made._adopt(model, ffi.gc(handle, lib.nadir_policy_free))
         made.name = name
+        made._made_on = model
         return made
 
+    model: Model
+    name: str  #: as pictures call it; "uniform", "optimal", "robust" or the file it was read from
+    _made_on: Model | None  # whose numbers it was chosen by, if it was
+
     def _adopt(self, model: Model, handle: Any) -> None:
-        self.model = model
-        self.name = ""  #: as pictures call it; "uniform", "optimal", "robust" or the file it was read from
-        self._handle = ffi.gc(handle, lib.nadir_policy_free)
+        self.model, self.name, self._made_on, self._handle = model, "", None, handle
 
     @property
     def probabilities(self) -> NDArray[Any]:
@@ -1032,10 +1065,10 @@ class Policy:
         return self.table.argmax(axis=1)
 
     def randomised_states(self) -> NDArray[Any]:
-        """The states with more than one action of positive probability."""
+        """The states with more than one action of positive probability; ends, which are never left, do not count."""
         model = self.model
         taken = np.add.reduceat(self.probabilities > 0, model.state_rows[:-1], dtype=np.int64)
-        return np.flatnonzero(taken[: model.states_given] > 1)
+        return np.flatnonzero(((taken > 1) & ~model._ends())[: model.states_given])
 
     def __len__(self) -> int:
         return self.model.states_given
@@ -1083,8 +1116,8 @@ class Policy:
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether every state has one action of probability one."""
-        return bool(np.isin(self.probabilities, (0.0, 1.0)).all())
+        """Whether every state has one action of probability one; what is done at ends does not count."""
+        return len(self.randomised_states()) == 0
 
     @property
     def sha256(self) -> str:
@@ -1099,7 +1132,7 @@ class Policy:
 
     def __reduce__(self) -> Any:
         """For pickle, and so for other processes."""
-        return Policy, (self.model, self.probabilities)
+        return Policy, (self.model, self.probabilities), {"name": self.name, "_made_on": self._made_on}
 
     def __array__(self, dtype: Any = None) -> NDArray[Any]:
         return self.table if dtype is None else self.table.astype(dtype)
@@ -1214,24 +1247,86 @@ def _labelled(context: Context, model: Model, policy: Any, made: Any) -> None:
         with _frames.as_file(roles, ("state", "action", "probability")) as path:
             context.call(lib.nadir_policy_read, model._handle, encoded(path), made)
         return
-    _given(context, model, np.asarray(_forms.unlabelled(policy, model, "the policy", "probability")), made)
+    context.call(lib.nadir_policy_create, model._handle, doubles(_by_state(model, policy)), made)
 
 
-def _by_name(model: Model, names: NDArray[Any]) -> NDArray[Any]:
-    """Action numbers of S names."""
-    made = []
-    for state, name in enumerate(names.tolist()):
-        rows = range(model.state_rows[state], model.state_rows[state + 1])
-        labels = {model.action_name(row): int(model.row_actions[row]) for row in rows}
-        if str(name) not in labels:
-            raise PolicyError(f"state {model.state_name(state)}: there is no action {name!r}; it has {', '.join(labels)}")
-        made.append(labels[str(name)])
-    return np.array(made, dtype=np.int64)
+def _by_state(model: Model, policy: Any) -> NDArray[Any]:
+    """The probability of each row from {state: action}, {state: {action: probability}}, or a frame with a line for each
+    state and a column for each action. Where nothing is decided a state may be left out."""
+    if _frames.is_frame(policy):
+        names = model.known_action_names()
+        actions = _frames.numbers_of(policy.columns, _forms.widest(model), names, "the columns of the policy", some=True)
+        labels = policy.index if hasattr(policy, "index") and not callable(policy.index) else range(len(policy))
+        table = np.asarray(policy, dtype=np.float64).tolist()
+        said = [(state, dict(zip(actions.tolist(), chances))) for state, chances in zip(labels, table)]
+    else:
+        said = list(policy.items())
+    rows, given = np.zeros(model.rows), np.zeros(model.states, bool)
+    starts, ends = model.state_rows, model._ends()
+    for label, chosen in said:
+        state = _state_of(model, label)
+        if given[state]:
+            raise PolicyError(f"the policy has state {model.state_name(state)} twice")
+        given[state] = True
+        chances = dict(chosen.items()) if isinstance(chosen, Mapping) or _frames.is_series(chosen) else {chosen: 1.0}
+        for action, chance in () if ends[state] else chances.items():
+            if chance != 0:
+                rows[_row_of(model, range(starts[state], starts[state + 1]), state, action)] += chance
+    alone = np.diff(starts) == 1
+    missing = np.flatnonzero(~(given | ends | alone))
+    if len(missing):
+        names = [model.state_name(int(state)) for state in missing[:9]]
+        raise PolicyError(
+            f"the policy does not say what to do in {len(missing)} of {model.states_given} states: {_few(names)}; only states "
+            "with one action, and ends, which are never left, may be left out"
+        )
+    rows[starts[:-1][ends | (alone & ~given)]] = 1
+    return rows
+
+
+def _state_of(model: Model, label: Any) -> int:
+    """The number of a state, as policies call it."""
+    label = label.item() if isinstance(label, np.generic) else label
+    try:
+        return model.state_number(label)
+    except (KeyError, IndexError, TypeError):
+        number = _frames.whole(label)
+    if 0 <= number < model.states:
+        return number
+    names = model._all_state_names()
+    meant = nearest(label, names) if names and isinstance(label, str) else None
+    hint = f"did you mean {meant!r}?" if meant else f"it has {_few(names) if names else f'0 to {model.states - 1}'}"
+    raise PolicyError(f"the policy has a state {label!r}, which the model does not have; {hint}")
+
+
+def _row_of(model: Model, rows: range, state: int, action: Any) -> int:
+    """The one of the rows of a state that has an action, given by name or number."""
+    action = action.item() if isinstance(action, np.generic) else action
+    labels = {model._label(row): row for row in rows}
+    if isinstance(action, (str, int)) and not isinstance(action, bool):
+        if action in labels:
+            return labels[action]
+        number = _frames.whole(action)
+        for place, row in enumerate(rows):
+            if number == (place if model._row_actions is None else int(model._row_actions[row])):
+                return row
+    has = ", ".join(map(str, labels))
+    raise PolicyError(f"state {model.state_name(state)}: there is no action {action!r}; it has {has}")
+
+
+def _few(names: Sequence[Any]) -> str:
+    return ", ".join(map(str, names[:8])) + (", ..." if len(names) > 8 else "")
 
 
 def _given(context: Context, model: Model, array: NDArray[Any], made: Any) -> None:
-    if array.dtype.kind in "OU" and array.shape == (model.states_given,):
-        array = _by_name(model, array)
+    if model.states_given < model.states == len(array) and array.shape != (model.rows,):
+        array = array[: model.states_given]  # nothing is decided in a state that was added
+    if array.dtype.kind in "OU" and array.ndim == 1:
+        if len(array) != model.states_given:
+            raise UsageError(f"the policy has {len(array)} names of actions; expected {model.states_given}, one for each state")
+        rows = _by_state(model, dict(enumerate(array.tolist())))
+        context.call(lib.nadir_policy_create, model._handle, doubles(rows), made)
+        return
     if array.dtype.kind in "iu" and array.shape == (model.states_given,):
         added = np.zeros(model.states - model.states_given, dtype=np.int64)
         actions = np.concatenate([array.astype(np.int64), added])
@@ -1256,6 +1351,16 @@ def _alike(policies: Any) -> bool:
         return False
     arrays = [np.asarray(one) for one in policies]
     return len({(array.shape, array.dtype.kind) for array in arrays}) == 1
+
+
+def same_process(one: Model, other: Model) -> bool:
+    """Whether two models have the same kernel and rewards, to the bit."""
+    if one is other:
+        return True
+    if (one.states, one.rows, one.nonzeros, one.is_dense) != (other.states, other.rows, other.nonzeros, other.is_dense):
+        return False
+    mine, theirs = (one._kernel_numbers(), other._kernel_numbers())
+    return all(a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in zip(mine, theirs))
 
 
 def _many(model: Model, policies: Any) -> NDArray[Any]:

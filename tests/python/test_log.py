@@ -1,0 +1,174 @@
+"""A log as people have it, with names of its own and an end: policies by name, what is refused, and what is printed."""
+
+import pickle
+
+import numpy as np
+import pytest
+from test_forms import LAKE
+
+import nadir
+
+pandas = pytest.importorskip("pandas")
+
+STATES, ACTIONS, END = ["new", "engaged", "lapsing"], ["nothing", "email", "discount"], "churned"
+COLUMNS = {"state": "segment", "action": "offer", "next": "after", "reward": "profit", "episode": "customer", "done": "ended"}
+ASKED = {"discount": 0.95, "columns": COLUMNS, "samples": 2000, "threads": 1}
+MINE = {"new": "email", "engaged": "nothing", "lapsing": "nothing"}
+RICH = {"new": "discount", "engaged": "discount", "lapsing": "discount"}
+
+
+def simulate(length, seed):
+    """Customers and what they were offered, with a chance to go after every week."""
+    rng = np.random.default_rng(seed)
+    chances = rng.dirichlet([4, 4, 4, 0.7], size=(3, 3))
+    lines, customer = [], 0
+    while len(lines) < length:
+        state, customer = int(rng.choice(3, p=[0.7, 0.2, 0.1])), customer + 1
+        for _ in range(15):
+            action = int(rng.integers(3))
+            after = int(rng.choice(4, p=chances[state, action]))
+            profit = 3 * state - action + rng.normal()
+            names = (STATES[state], ACTIONS[action], (STATES + [END])[after])
+            lines.append((f"c{customer:05d}", *names, round(profit, 2), after == 3))
+            state = after
+            if after == 3:
+                break
+    return pandas.DataFrame(lines, columns=["customer", "segment", "offer", "after", "profit", "ended"])
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return simulate(1500, 5)
+
+
+@pytest.fixture(scope="module")
+def found(frame):
+    return nadir.fit_return(frame, **ASKED)
+
+
+# ----------------------------------------------------------------------------------------------- the end
+
+
+def test_the_end_keeps_its_name(frame, found):
+    model = found.model
+    assert model._all_state_names() == [model.state_name(s) for s in range(4)] and model.state_name(3) == END
+    assert (model.states, model.states_given) == (4, 3) and sorted(model.given_state_names()) == sorted(STATES)
+    assert found.policy.table.shape == (3, 3) and END not in str(found.policy) and len(found.policy) == 3
+    assert model.facts().terminal_states == 1
+    assert found.policy[END] == found.policy[3] and len(found.policy[END]) == 1
+    several = frame.assign(after=frame["after"].mask(frame.index == frame.index[frame["ended"]][0], "lost"))
+    assert nadir.fit_return(several, **ASKED).model.state_name(3) == "terminal"
+
+
+def test_policies_need_not_say_what_is_done_at_the_end(frame, found):
+    names = found.model.given_state_names()
+    actions = found.model.known_action_names()
+    wide = pandas.DataFrame({action: [float(RICH[s] == action) for s in STATES] for action in ACTIONS}, index=STATES)
+    long = pandas.DataFrame({"segment": STATES, "offer": [RICH[s] for s in STATES], "p": 1.0})
+    table = np.array([[float(RICH[s] == a) for a in actions] for s in names])
+    forms = {
+        "dictionary": RICH,
+        "with the end": {**RICH, END: "email"},
+        "chances": {s: {RICH[s]: 1.0} for s in STATES},
+        "mixed": {**RICH, "new": {"discount": 0.25 + 0.75}},
+        "series": pandas.Series(RICH),
+        "wide": wide[::-1],
+        "wide, no zeros": wide[["discount"]],
+        "long": long,
+        "long, common names": long.set_axis(["state", "action", "probability"], axis=1),
+        "names": [RICH[s] for s in names],
+        "with its name": [*(RICH[s] for s in names), "email"],
+        "table": table,
+        "table and end": np.vstack([table, [1, 0, 0]]),
+        "numbers": [actions.index(RICH[s]) for s in names],
+        "policy": found.model.policy(RICH),
+    }
+    wanted = nadir.fit_return(frame, policy=RICH, **ASKED)
+    for form, policy in forms.items():
+        alone = nadir.fit_return(frame, policy=policy, **ASKED)
+        assert alone.guaranteed == wanted.guaranteed, form
+        assert alone.policy.sha256 == wanted.policy.sha256, form
+    compared = nadir.fit_compare(frame, [RICH, MINE, wide], **ASKED)
+    assert compared.guaranteed[0] == compared.guaranteed[2] == wanted.guaranteed
+
+
+def test_the_same_as_the_command(frame, command, tmp_path):
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    pandas.DataFrame(RICH.items(), columns=["segment", "offer"]).to_csv(tmp_path / "rich.csv", index=False)
+    columns = ",".join(f"{role}={name}" for role, name in COLUMNS.items())
+    asked = ["--discount", 0.95, "--columns", columns, "--samples", 2000, "--threads", 1]
+    printed = command("fit", tmp_path / "log.csv", *asked, "--policy", tmp_path / "rich.csv")
+    assert printed["guaranteed"] == nadir.fit_return(frame, policy=RICH, **ASKED).guaranteed
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        ({"new": "email", "engaged": "email"}, "does not say what to do in 1 of 3 states: lapsing; only states"),
+        (pandas.Series({"new": "email"}), "in 2 of 3 states: .*engaged.*; only states with one action"),
+        ({**RICH, "lapsed": "email"}, "a state 'lapsed', which the model does not have; did you mean 'lapsing'"),
+        ({**RICH, "new": "gift"}, "state new: there is no action 'gift'; it has "),
+        ({**RICH, "new": {"email": 0.5}}, "sum to 0.5"),
+        ({**RICH, 7: "email"}, "a state 7, which the model does not have"),
+        (["email", "email"], "2 names of actions; expected 3, one for each state"),
+        (pandas.DataFrame({"gift": [1.0] * 3}, index=STATES), "the columns of the policy are 'gift'"),
+        (pandas.DataFrame({"email": [1.0] * 4}, index=[*STATES, "new"]), "state new twice"),
+    ],
+)
+def test_what_is_wrong_with_a_policy_is_named(frame, policy, words):
+    with pytest.raises(nadir.NadirError, match=words):
+        nadir.fit_return(frame, policy=policy, **ASKED)
+
+
+def test_ends_of_dictionaries_need_no_action():
+    lake = nadir.Model(LAKE, discount=0.95, initial=0)
+    ends = [s for s in range(lake.states) if all(t[0][1] == s and t[0][2] == 0 for t in LAKE[s].values())]
+    live = [s for s in range(lake.states) if s not in ends]
+    assert ends and lake.facts().terminal_states == len(ends) and lake._ends().nonzero()[0].tolist() == ends
+    policy = lake.policy({s: 1 for s in live})
+    assert policy.sha256 == lake.policy([1 if s in live else 0 for s in range(lake.states)]).sha256
+    for s in ends:
+        assert policy[s] == {0: 1.0}
+    with pytest.raises(nadir.PolicyError, match=f"in 1 of {lake.states} states: {live[1]}; only"):
+        lake.policy({s: 1 for s in live if s != live[1]})
+    table = policy.table.copy()
+    table[ends] = 1 / table.shape[1]  # what is done at an end is no decision
+    mixed = lake.policy(table)
+    assert len(mixed.randomised_states()) == 0 and mixed.is_deterministic and mixed.actions[live].tolist() == [1] * len(live)
+
+
+def test_chances_by_state_make_the_same_policy_again(found):
+    policy = found.model.policy({"new": {"email": 0.3, "discount": 0.7}, "engaged": "nothing", "lapsing": {"email": 1}})
+    for again in ({name: policy[name] for name in STATES}, {s: policy[s] for s in range(3)}, list(policy)):
+        assert found.model.policy(again).sha256 == policy.sha256
+
+
+# ----------------------------------------------------------------------- policies that the data have made
+
+
+def test_policies_from_the_same_data_are_refused(frame, found):
+    words = "is made from the same data: leave policy out"
+    robust = nadir.optimize(found.model).policy
+    made = ["optimal", found.policy, pickle.loads(pickle.dumps(found.policy)), robust, nadir.solve(found.model).policy]
+    for policy in made:
+        with pytest.raises(nadir.UnsupportedError, match=words):
+            nadir.fit_return(frame, policy=policy, **ASKED)
+        with pytest.raises(nadir.UnsupportedError, match="on some of the episodes"):
+            nadir.fit_compare(frame, [RICH, policy], **ASKED)
+        assert nadir.fit_return(frame, policy=policy, guarantee="posterior", **ASKED).guarantee == "posterior"
+    other = nadir.fit_return(simulate(700, 6), **ASKED).policy  # made elsewhere
+    by_name = {name: other[name] for name in STATES}
+    nadir.fit_return(frame, policy=by_name, **ASKED)
+    nadir.fit_compare(frame, [RICH, found.model.policy(RICH)], **ASKED)  # the user's own, whatever carries it
+
+
+def test_the_command_refuses_the_same(frame, tmp_path):
+    import subprocess
+
+    from conftest import COMMAND
+
+    frame.drop(columns="customer").to_csv(tmp_path / "log.csv", index=False)
+    columns = "state=segment,action=offer,next=after,reward=profit,done=ended"
+    words = [COMMAND, "fit", tmp_path / "log.csv", "--discount", "0.95", "--columns", columns, "--policy", "optimal"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode != 0 and "is made from the same data: leave it out" in done.stderr
