@@ -202,7 +202,7 @@ def test_arguments_that_are_refused(model):
         (lambda: found.gradient("x"), "formula is 'x'"),
         (lambda: found.explain(-1), "count is -1"),
         (lambda: model.sweep(radius=[0.1])[0].kernel(), "not kept its kernel"),
-        (lambda: model.sweep(radius=[0.1, np.inf]), "the radius is inf"),
+        (lambda: model.sweep(radius=[0.1, np.inf]), "radius must be >= 0 and finite; it has inf"),
         (lambda: nadir.Solver(model, threads=-1), "threads is -1"),
     ):
         with pytest.raises(nadir.UsageError, match=words):

@@ -239,7 +239,7 @@ def test_data_as_frames(shop):
     assert list(fitted.to_pandas()["set"]) == ["nonrect", "s", "sa"]
     assert str(fitted).startswith("Guaranteed   at least ") and fitted.guaranteed == fitted.guarantees[0].lower_bound
     found = nadir.fit_return(log, discount=0.9, more=50)
-    assert str(found).startswith("Guaranteed   at least ") and "first order, measured, no theorem" in str(found)
+    assert str(found).startswith("Guaranteed   ") and "first order, measured in simulations, no theorem" in str(found)
     more = found.more.to_pandas()
     assert list(more.columns) == ["state", "action", "visits", "share"] and set(more["state"]) == set(STATES)
     assert more["visits"].sum() == pytest.approx(50) and more["visits"].is_monotonic_decreasing

@@ -172,3 +172,102 @@ def test_the_command_refuses_the_same(frame, tmp_path):
     words = [COMMAND, "fit", tmp_path / "log.csv", "--discount", "0.95", "--columns", columns, "--policy", "optimal"]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode != 0 and "is made from the same data: leave it out" in done.stderr
+
+
+# ------------------------------------------------------------------------------------------ what is printed
+
+
+def test_the_ball_of_a_return_says_what_it_is_for(frame, found, tmp_path):
+    """As the command does, with the ball of the model alone; also from a file, and after pickling."""
+    words = "it does not hold the true kernel"
+    model = found.model
+    assert (model.promise, model.confidence) == ("return", 0.95)
+    model.write(tmp_path / "model.npz")
+    for one in (model, nadir.read(tmp_path / "model.npz"), pickle.loads(pickle.dumps(model))):
+        for answer in (nadir.evaluate(one, "uniform"), nadir.optimize(one), nadir.sweep(one, "uniform", radius=[0, found.radius])):
+            assert str(answer).count(words) == 1 and words in answer._repr_html_()
+        assert words not in str(nadir.evaluate(one, "uniform", radius=0.5 * found.radius))
+        assert words not in str(nadir.evaluate(one.replace(discount=0.5), "uniform"))
+    kernel = nadir.fit(frame, **{**ASKED, "samples": 500})
+    assert "this ball holds the true kernel with confidence 0.95" in str(nadir.optimize(kernel.model))
+    assert kernel.model.replace(initial="new").promise == "kernel" and kernel.nominal.promise is None
+    assert kernel.model.replace(scales=np.ones(kernel.model.rows)).promise is None
+    assert nadir.generate("machine").promise is None
+
+
+def test_chances_in_words():
+    from nadir import _verdict
+
+    shown = {0.5: "50 %", 0.9937: "99 %", 0.9977: "99.77 %", 0.99999: "99.999 %", 1 / 3: "33 %", 2e-5: "0.002 %", 1 - 1e-12: "100 %"}
+    for share, words in shown.items():
+        assert _verdict.chance(share) == words, share
+    policy = nadir.generate("machine").policy(np.tile([0.9977, 0.0023], (10, 1)))
+    assert "wait (99.77 %), repair (0.23 %)" in str(policy) and "e+" not in str(policy)
+    assert "wait (99.77 %), repair (0.23 %)" in str(policy.compare("uniform"))
+
+
+@pytest.mark.parametrize("radii", [[-1, 0], [-1, 0.1], [0.1, np.nan], [np.inf], [0, -1e-300]])
+def test_wrong_radii_of_a_curve_are_named(radii):
+    with pytest.raises(nadir.UsageError, match="radius must be >= 0 and finite; it has (-1|nan|inf|-1e-300)$"):
+        nadir.sweep(nadir.generate("machine"), "uniform", radius=radii)
+
+
+def test_the_print_of_a_return(frame, found, command, tmp_path):
+    """The lines of the command, but for what it calls its options."""
+    import subprocess
+
+    from conftest import COMMAND
+
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    columns = ",".join(f"{role}={name}" for role, name in COLUMNS.items())
+    asked = [COMMAND, "fit", tmp_path / "log.csv", "--discount", "0.95", "--columns", columns, "--samples", "2000", "--threads", "1"]
+    printed = subprocess.run([*asked, "--more", "500"], capture_output=True, text=True, check=True).stdout.splitlines()
+    more = nadir.fit_return(frame, more=500, **ASKED)
+    lines = str(more).splitlines()
+    assert lines[:2] == printed[:2] and lines[0].startswith("Guaranteed   ")
+    for label in ("policy", "posterior", "choosing", "caution", "behaviour", "draws"):
+        theirs = [line.split(None, 1) for line in printed if line.startswith(f"  {label} ")]
+        assert [line.split(None, 1) for line in lines if line.startswith(f"  {label} ")] == theirs, label
+    assert more.to_dict()["grounds"] == command(*asked[1:])["grounds"]
+    predicted = next(line for line in printed if "visits more" in line)
+    assert predicted in str(more) and str(more.more).startswith(predicted) and "more=N" in str(found)
+    table = printed[printed.index(predicted) + 2 :]
+    for mine, theirs in zip(str(more.more).splitlines()[2:], table):  # more, of the variance, state, action
+        assert mine.split() == theirs.replace(",", "").split()
+    assert len(table) >= 2 and "decided" not in str(more) and "0x" not in str(more)
+    assert "penalty" in nadir.fit_return(frame, target_penalty=1e6, **ASKED).more.__str__()
+
+
+def test_the_print_of_a_comparison(frame, command, tmp_path):
+    import subprocess
+
+    from conftest import COMMAND
+
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    for name, policy in (("mine.csv", MINE), ("rich.csv", RICH)):
+        pandas.DataFrame(policy.items(), columns=["segment", "offer"]).to_csv(tmp_path / name, index=False)
+    columns = ",".join(f"{role}={name}" for role, name in COLUMNS.items())
+    asked = ["fit", "log.csv", "--discount", "0.95", "--columns", columns, "--samples", "2000", "--threads", "1"]
+    asked += ["--policy", "mine.csv", "--policy", "rich.csv"]
+    printed = subprocess.run([COMMAND, *asked], capture_output=True, text=True, check=True, cwd=tmp_path).stdout.splitlines()
+    compared = nadir.fit_compare(frame, {"mine.csv": MINE, "rich.csv": RICH}, **ASKED)
+    lines = str(compared).splitlines()
+    assert lines[:2] == printed[:2]
+    tables = [[line.split() for line in text if line.startswith(("  policy ", "  mine.csv ", "  rich.csv "))] for text in (lines, printed)]
+    assert tables[0] == tables[1] and len(tables[0]) == 3
+    for label in ("difference", "bounds", "grounds", "behaviour", "draws"):
+        assert [" ".join(line.split()) for line in lines if line.startswith(f"  {label} ")] == [
+            " ".join(line.split()) for line in printed if line.startswith(f"  {label} ")
+        ]
+    as_json = subprocess.run([COMMAND, *asked, "--json"], capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    import json
+
+    theirs, mine = json.loads(as_json), compared.to_dict()
+    assert mine["policies"] == theirs["policies"] and mine["best"] == theirs["best"]
+    assert mine["guaranteed"] == [one["guaranteed"] for one in theirs["policies"]]
+    assert compared.to_pandas().to_dict("records") == theirs["policies"]
+    assert compared.names == ["mine.csv", "rich.csv"] and "mine.csv" in repr(compared) and "Better" in compared._repr_html_()
+    assert nadir.fit_compare(frame, [MINE, "uniform"], **ASKED).names == ["policy 0", "uniform"]
+    alone = nadir.fit_compare(frame, [MINE], **ASKED)
+    assert "difference" not in str(alone) and "of policy 0" in str(alone)
+    json.dumps(mine)

@@ -34,6 +34,19 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if abs(share) >= 0.995 else f"{100 * share:.2g} %"
 
 
+def chance(share: float) -> str:
+    """Of an action: as `percent`, with the digits that tell it from 1."""
+    if not 0.995 <= share < 1:
+        return percent(share)
+    digits = min(max(1 - math.floor(math.log10(100 * (1 - share))), 0), 6)
+    return f"{100 * share:.{digits}f}".rstrip("0").rstrip(".") + " %"
+
+
+def chances(of: dict[Any, float]) -> str:
+    """ "wait (71 %), repair (29 %)", or the one action."""
+    return ", ".join(f"{action}" + (f" ({chance(share)})" if share < 1 else "") for action, share in of.items())
+
+
 def change(start: float, value: float) -> str:
     """ "loses 34 %", "gains 1.2": how far `value` is from `start`."""
     moved = value - start
@@ -66,6 +79,16 @@ def about(solver: Any, one: Any, radius: bool = True) -> Lines:
         made.insert(0, ("policy", solver.policy.name))
     paid = solver.model.reward_words()
     return [*made, ("rewards", paid)] if paid.startswith("paid on landing") and one.domain != "support" else made
+
+
+def promise(model: Any, radius: float) -> Lines:
+    """What the ball of a fitted model is for, where it is the one that was asked about."""
+    radii = model._array(model._view.radius, model._view.radius_count)
+    if model.promise is None or radii is None or radius != radii.max():
+        return []
+    if model.promise == "kernel":
+        return [("Note", f"this ball holds the true kernel with confidence {model.confidence:g}")]
+    return [("Note", "this ball explains the guarantee that nadir.fit_return gave for one policy; it does not hold the true kernel")]
 
 
 def robust(one: Any, certify: str) -> Lines:

@@ -834,20 +834,26 @@ def fit_return(
         read.check_elsewhere(policy, 'leave policy out, and one is chosen and its choice paid for, or take guarantee="posterior"')
     found, chosen, made = result("fit_return_result"), place("policy"), place("model")
     read.call(lib.nadir_fit_return, read.given, found, chosen, made)
-    own = Policy._from_handle(read.nominal, chosen[0], "" if read.own is None else read.own.name)
-    own._made_on = read.nominal if read.own is None else read.own._made_on
+    own = Policy._from_handle(read.nominal, chosen[0], "" if read._policy is None else read._policy.name)
+    own._made_on = read.nominal if read._policy is None else read._policy._made_on
     where = None
     if more is not None or target_penalty is not None:
         where = _more(read, own, found, more, target_penalty)
     fields = _fields(found, "nadir_fit_return_result")
     ends = {"dropped": read.described.dropped, "terminal": bool(read.described.terminal)}
-    return FitReturn(own, Model._from_handle(made[0], read.added), **fields, **ends, more=where, _struct=found)
+    tied = np.zeros(read.nominal.rows, np.uint8)
+    if fields["ties"]:
+        read.call(lib.nadir_fit_ties, own._handle, fields["weight"], ffi.from_buffer("unsigned char[]", tied))
+    return FitReturn(
+        own, Model._from_handle(made[0], read.added), **fields, **ends, tied_rows=tied.astype(bool), data=read.facts(),
+        more=where, _read=read, _struct=found
+    )  # fmt: skip
 
 
 @keywords
 def fit_compare(
     data: Any,
-    policies: Iterable[PolicyLike],
+    policies: Iterable[PolicyLike] | Mapping[str, PolicyLike],
     *,
     discount: float,
     confidence: float | None = None,
@@ -869,7 +875,7 @@ def fit_compare(
 ) -> FitComparison:
     """What logged data promise of several policies made elsewhere, and of their differences.
 
-    `policies` is a list, each as for `nadir.evaluate`. All are evaluated under the same kernels of the posterior. `guaranteed`
+    `policies` is {name: policy} or a list, each as for `nadir.evaluate`. All are evaluated under the same kernels of the posterior. `guaranteed`
     are lower bounds on their true returns, each with the given confidence (0.95); `together` hold all at once; `lower[i, j]`
     is a lower bound on the return of policy i less that of policy j. `decided` says whether, with the confidence, no other
     policy earns more than `best`. The bounds hold if the prior is right. The other arguments are those of `nadir.fit`.
@@ -880,7 +886,8 @@ def fit_compare(
     numbers |= {"states": states, "actions": actions, "samples": samples}
     read = _Fit(data, None, words, numbers, unseen, frozen_rewards, threads, seed, progress)
     own = []
-    for policy in policies:
+    named = policies if isinstance(policies, Mapping) else None
+    for policy in policies if named is None else named.values():
         own.append(read.policy(policy))
         read.check_elsewhere(policy, "nadir.fit_return chooses a policy and pays for its choice; to compare one that was "
                              "chosen, choose it on some of the episodes and compare on the others")  # fmt: skip
@@ -894,7 +901,9 @@ def fit_compare(
     handles = ffi.new("const nadir_policy *[]", [policy._handle for policy in own])
     arrays = [doubles(vector) for vector in (*vectors.values(), lower, returns)]
     read.call(lib.nadir_fit_compare, count, handles, found, *arrays)
-    return FitComparison(own, **vectors, lower=lower, returns=returns, **_fields(found, "nadir_fit_comparison"))
+    names = [policy.name or f"policy {i}" for i, policy in enumerate(own)] if named is None else [str(name) for name in named]
+    fields = _fields(found, "nadir_fit_comparison")
+    return FitComparison(own, names, **vectors, lower=lower, returns=returns, **fields, data=read.facts())
 
 
 class _Fit:
@@ -903,10 +912,9 @@ class _Fit:
     nominal: Model
     added: int  #: its last states that the data do not have
     described: Any
-    own: Policy | None
+    _policy: Policy | None
     handle: Any
     given: Any
-    _policy: Policy | None
 
     def __init__(
         self,
@@ -941,9 +949,9 @@ class _Fit:
         self.call(lib.nadir_fit_describe, self.described)
         self.added = 1 if self.described.terminal else 0
         self.nominal = Model._from_handle(lib.nadir_model_retain(lib.nadir_fit_nominal(self.handle)), self.added)
-        self._threads, self._columns = threads, columns
-        self.own = None if policy is None else self.policy(policy)
-        self.given = NULL if self.own is None else self.own._handle
+        self._threads, self._columns, self._told = threads, columns, words
+        self._policy = None if policy is None else self.policy(policy)
+        self.given = NULL if self._policy is None else self._policy._handle
 
     def policy(self, policy: Any) -> Policy:
         """A policy of the nominal model; the columns of a frame may be called as those of the data."""
@@ -953,6 +961,13 @@ class _Fit:
             if called.keys() <= columns.keys():
                 policy = Table({called.get(name, name): column for name, column in columns.items()})
         return self.nominal.policy(policy, threads=self._threads)
+
+    def facts(self) -> dict[str, Any]:
+        """What the data have."""
+        facts = _fields(self.described, "nadir_fit_result")
+        names = ("data_kind", "observations", "total_count", "episodes", "states", "rows", "rows_visited", "visits_median")
+        made = {name: facts[name] for name in (*names, "visits_min", "dropped", "terminal")}
+        return {**made, "starts_seen": bool(facts["episodes"]) and self._told["initial"] is None, "unvisited": self._told["unvisited"]}
 
     def check_elsewhere(self, policy: Any, instead: str) -> None:
         """Refuses a policy that was certainly made from these data: a bound for it would not pay for the choice."""

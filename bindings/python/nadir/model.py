@@ -15,7 +15,7 @@ from ._context import Context, shared
 from ._keywords import keywords, nearest
 from ._library import NULL, encoded, ffi, filled, lib, place, result, text
 from ._types import Array, Certify, Domain, Layout, Names, Norm, Numbers, Path, PolicyLike, Progress, Sets, Unseen
-from ._verdict import percent, short
+from ._verdict import chances, percent, short
 from .errors import PolicyError, UsageError
 from .results import Comparison, Facts, _card, _fields
 
@@ -242,8 +242,10 @@ class Model:
         action_names: Sequence[str] | None,
         paid: tuple[Any, bool],
         copy: bool,
+        promise: tuple[int, float] = (0, float("nan")),
     ) -> None:
         given = filled("model_data")
+        given.promise, given.confidence = promise
         kept: list[Any] = []
 
         def lend(name: str, kind: Any, array: NDArray[Any] | None) -> None:
@@ -570,6 +572,8 @@ class Model:
         A model does not keep what it was given for successors of probability 0 of rows that it pins: where other
         `scales` let such rows change, give `R` again."""
         kernel, data, others = self._parts()
+        if scales is not None or self.promise == "return":  # the promise is of this ball, or of this return
+            others["promise"] = (0, float("nan"))
         if R is not None:
             data["rewards"], data["transition_rewards"] = _forms.rewards(R, kernel)
         if initial is not None:
@@ -603,6 +607,7 @@ class Model:
             "initial": self.initial,
             "scales": self._array(numbers.scales, self.rows),
             "radius": self._array(numbers.radius, numbers.radius_count),
+            "unobserved": self._array(numbers.unobserved, self.rows),
         }
         others = {
             "discount": self.discount,
@@ -612,6 +617,7 @@ class Model:
             "state_names": kernel.names,
             "action_names": kernel.action_names,
             "paid": (self._unseen(), False),
+            "promise": (int(numbers.promise), numbers.confidence),
         }
         return kernel, data, others
 
@@ -947,6 +953,23 @@ class Model:
             self._over = np.logical_and.reduceat(over, self.state_rows[:-1])
         return self._over
 
+    @property
+    def promise(self) -> str | None:
+        """What the ball of a fitted model is for: "kernel", it holds the true one; "return", it explains the guarantee of one
+        policy and does not hold the true kernel; None: no more is said."""
+        return text(lib.nadir_ball_promise_name(self._view.promise)) or None
+
+    @property
+    def confidence(self) -> float | None:
+        """Of the `promise`."""
+        value: float = self._view.confidence
+        return value if value == value and self.promise else None
+
+    def untried_rows(self) -> NDArray[Any]:
+        """The rows of a fitted model that the data have never visited."""
+        unobserved = self._array(self._view.unobserved, self.rows)
+        return np.flatnonzero(unobserved >= 1) if unobserved is not None else np.empty(0, dtype=np.int64)
+
     def start_words(self) -> str:
         """The initial distribution in words."""
         states = np.flatnonzero(self.initial)
@@ -1147,7 +1170,7 @@ class Policy:
 
     def _lines(self) -> list[tuple[str, str]]:
         shown = len(self) if len(self) <= 12 else 10
-        lines = [(self.model.state_name(s), _words(self[s])) for s in range(shown)]
+        lines = [(self.model.state_name(s), chances(self[s])) for s in range(shown)]
         return lines + ([("...", f"{len(self) - shown} more states; to_pandas() has all")] if shown < len(self) else [])
 
     def __str__(self) -> str:
@@ -1162,10 +1185,6 @@ def _acts(chances: dict[Any, float]) -> str:
     if len(chances) == 1:
         return str(next(iter(chances)))
     return "{" + ", ".join(f"{action}: {chance:.4g}" for action, chance in chances.items()) + "}"
-
-
-def _words(chances: dict[Any, float]) -> str:
-    return ", ".join(f"{action}" + (f" {100 * chance:.2g} %" if chance < 1 else "") for action, chance in chances.items())
 
 
 def check_name(policy: Any) -> None:

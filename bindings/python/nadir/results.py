@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _frames, _plots, _verdict
+from . import _fit_words, _frames, _plots, _verdict
 from ._library import NULL, encoded, ffi, lib, place, text
 from ._types import Array, Path
 from ._verdict import Lines, short
@@ -129,6 +129,11 @@ def _card(title: str, lines: list[tuple[str, str]], html: bool = False) -> str:
     return f"<table><caption>{_html.escape(title)}</caption><tbody>{body}</tbody></table>"
 
 
+def _indented(block: Lines) -> list[str]:
+    wide = max([11, *(len(label) + 2 for label, _ in block)])
+    return [f"  {label:<{wide}}{words}" for label, words in block]
+
+
 def _grid(title: str, head: list[str], rows: list[list[str]], html: bool = False) -> str:
     if html:
         top = "".join(f"<th>{_html.escape(cell)}</th>" for cell in head)
@@ -181,10 +186,7 @@ class Result:
         heads = self._heads()
         if not heads:
             return _card(self._title(), self._lines())
-        block = self._block()
-        wide = max([11, *(len(label) + 2 for label, _ in block)])
-        lines = [f"{label:<13}{words}" for label, words in heads]
-        return "\n".join(lines + [f"  {label:<{wide}}{words}" for label, words in block])
+        return "\n".join([f"{label:<13}{words}" for label, words in heads] + _indented(self._block()))
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._shown)
@@ -436,8 +438,7 @@ class Comparison(Result):
         return _frames.frame({"state": self.names, **both, "distance": self.distance})
 
     def _table(self, html: bool = False) -> str:
-        words = [[" ".join(f"{a} {100 * p:.2g} %" if p < 1 else str(a) for a, p in one.items()) for one in pair]
-                 for pair in self.actions]  # fmt: skip
+        words = [[_verdict.chances(one) for one in pair] for pair in self.actions]
         rows = [[name, *pair, f"{moved:.3g}"] for name, pair, moved in zip(self.names, words, self.distance)]
         return _grid(f"They differ in {len(self)} of {self.of} states", ["state", *self.policies, "distance"], rows, html)
 
@@ -510,10 +511,14 @@ class Evaluation(Result):
     def _heads(self) -> Lines:
         made = _verdict.robust(self, self._certify)
         if self._worst is None or self.penalty == 0:
-            return made
+            return made + self._note()
         rows = self.explain(100)
         most = [line for row in rows[:1] if row.target >= 0 for line in _verdict.most(self, row, self.model)]
-        return [*made, *most, *_verdict.assumed(rows, self.model)]
+        return [*made, *most, *_verdict.assumed(rows, self.model), *self._note()]
+
+    def _note(self) -> Lines:
+        """What the ball is for, where the data that it is made from say so."""
+        return _verdict.promise(self._solver.model, self.radius) if self._solver is not None else []
 
     def _block(self) -> Lines:
         bounds = ("bounds", f"{self.lower_bound:.12g} to {self.upper_bound:.12g}")
@@ -789,6 +794,7 @@ class Sweep(Result):
         first = self.evaluations[0]
         what = "gains at most" if self.optimistic else "loses at most"
         block = _verdict.about(first._solver, first, radius=False)
+        block += [line for one in self.evaluations for line in one._note()][:1]
         title = "\n".join([self._head(), *(f"  {label:<11}{words}" for label, words in block)])
         return _grid(title, ["radius", "guaranteed", what, "found", "proven"], self._rows(), html)
 
@@ -1042,8 +1048,9 @@ class Optimization(Result):
 
     def _heads(self) -> Lines:
         words = _verdict.proven(self.certified, self.certificate)
+        note = self.evaluation._note() if self.evaluation is not None else []
         if self.certified:
-            return [("Worst case", f"{short(self.robust_return)}   no policy guarantees more   {words}")]
+            return [("Worst case", f"{short(self.robust_return)}   no policy guarantees more   {words}"), *note]
         sure = f"at least {short(self.lower_bound, -1)}" if math.isfinite(self.lower_bound) else "nothing"
         above = self.optimality_upper_bound - self.robust_return
         scale = max(abs(self.nominal_optimum), abs(self.robust_return))
@@ -1053,6 +1060,7 @@ class Optimization(Result):
         return [
             ("Guaranteed", f"{sure}   no policy guarantees more than {short(self.optimality_upper_bound, 1)}"),
             ("Found", f"{short(self.robust_return)} in the worst case   best policy {words}: {why}"),
+            *note,
         ]
 
     def _block(self) -> Lines:
@@ -1214,9 +1222,15 @@ class Fit(Result):
                  f"{self.confidence:g} that the ball holds the true kernel")]  # fmt: skip
 
     def _block(self) -> Lines:
-        sure = [one for one in self.guarantees if math.isfinite(one.lower_bound)]
-        promised = [(f"set {one.set}", f"at least {_number(one.lower_bound)}") for one in sure]
-        return self._lines() + [("radius", _number(self.radius))] + promised
+        facts = {**self.to_dict(), "starts_seen": self.episodes > 0, "unvisited": "uniform"}
+        kind = {"nonrect": "one ball", "s": "a ball for each state", "sa": "a ball for each row"}
+        made = [("radius", f"{short(self.radius)}, norm {short(self.norm)}, scales {self.scales}, by {self.method}")]
+        if math.isfinite(self.nominal_return):
+            made.append(("nominal", f"{short(self.nominal_return)}, the return that is estimated"))
+        for one in self.guarantees:
+            if math.isfinite(one.lower_bound):
+                made.append((kind.get(one.set, one.set), f"at least {short(one.lower_bound, -1)}"))
+        return made + (_fit_words.data(facts, self.nominal, []) if self.data_kind != "samples" else [])
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_struct": None, "_policy": None}
@@ -1264,6 +1278,17 @@ class MoreData(Result):
 
     _shown = ("visits", "penalty", "penalty_told", "penalty_even", "penalty_as_before")
 
+    def _table(self, html: bool = False) -> str:
+        rows = _fit_words.more_rows(self)
+        words = f"{_fit_words.more_words(self)} (penalty: estimated return less guarantee)"
+        return _grid(words, ["more", "of the variance", "state", "action"], rows, html) if rows else words
+
+    def __str__(self) -> str:
+        return self._table()
+
+    def _repr_html_(self) -> str:
+        return self._table(html=True)
+
     def to_pandas(self) -> Any:
         """A frame with a line for each state and action, most visits first: state, action, visits, share."""
         model, order = self._policy.model, np.argsort(-self.rows, kind="stable")
@@ -1295,9 +1320,12 @@ class FitReturn(Result):
     radius_lower_bound: float
     radius_certified: bool
     seconds: dict[str, float]
+    tied_rows: NDArray[Any]  #: [rows] whether a row is not told apart from the one that the policy takes
     dropped: int  #: lines of the data whose next state is not known
     terminal: bool  #: the last state is that of all lines that are done
+    data: dict[str, Any]  #: what the data have: kind, episodes, visits, ...
     more: "MoreData | None"  #: where more data help, if that was asked for
+    _read: Any = field(default=None, compare=False)
     _struct: Any = field(default=None, compare=False)
 
     _shown = ("guaranteed", "confidence", "guarantee", "posterior_bound", "nominal_return", "behaviour_return")
@@ -1305,23 +1333,20 @@ class FitReturn(Result):
     @property
     def grounds(self) -> str:
         """What the guarantee rests on, in the words of the command."""
-        if self.guarantee == "posterior":
-            return "if the prior is right: rows independent, Dirichlet"
-        if math.isnan(self.weight):
-            return "of a policy made elsewhere: if the prior is right; measured for fixed truths"
-        return "of a policy chosen on these data: first order, measured, no theorem"
+        return _fit_words.grounds(self.guarantee, not math.isnan(self.weight))
 
     def to_dict(self) -> dict[str, Any]:
-        return {"guaranteed": self.guaranteed, **super().to_dict()}
+        return {"guaranteed": self.guaranteed, **super().to_dict(), "grounds": self.grounds}
 
     def _heads(self) -> Lines:
-        return [("Guaranteed", f"at least {short(self.guaranteed, -1)} with confidence {self.confidence:g}   {self.grounds}")]
+        return _fit_words.returned(self)[0]
 
     def _block(self) -> Lines:
-        return [line for line in self._lines() if line[0] not in ("guaranteed", "confidence")]
+        return _fit_words.returned(self)[1]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_struct": None}
+        """For pickle: without the data."""
+        return {**self.__dict__, "_read": None, "_struct": None}
 
 
 @dataclass(repr=False, frozen=True)
@@ -1329,6 +1354,7 @@ class FitComparison(Result):
     """What data promise of several policies made elsewhere, and of their differences; see docs/fit.md."""
 
     policies: "list[Policy]"
+    names: list[str]  #: what they are called
     nominal: NDArray[Any]  #: [policies] returns on the posterior mean
     guaranteed: NDArray[Any]  #: [policies] lower bounds, each with the confidence
     together: NDArray[Any]  #: [policies] lower bounds that all hold at once
@@ -1343,8 +1369,52 @@ class FitComparison(Result):
     behaviour_return: float
     reward_deviation: float
     seconds: dict[str, float]
+    data: dict[str, Any]  #: what the data have: kind, episodes, visits, ...
 
-    _shown = ("confidence", "best", "decided", "guaranteed", "together", "behaviour_return")
+    def _columns(self) -> dict[str, list[Any]]:
+        """A line for each policy, by the names that the command's JSON has."""
+        return {
+            "policy": list(self.names),
+            "nominal_return": self.nominal.tolist(),
+            "guaranteed": self.guaranteed.tolist(),
+            "guaranteed_together": self.together.tolist(),
+            "difference": (self.nominal - self.nominal[0]).tolist(),
+            "difference_lower": self.lower[:, 0].tolist(),
+            "difference_upper": (0 - self.lower[0]).tolist(),
+            "best_lead": self.lead.tolist(),
+        }
+
+    def to_pandas(self) -> Any:
+        """A frame with a line for each policy: policy, nominal_return, guaranteed, guaranteed_together, its difference to
+        the first (difference, between difference_lower and difference_upper), and best_lead."""
+        return _frames.frame(self._columns())
+
+    def to_dict(self) -> dict[str, Any]:
+        columns = self._columns()
+        lines = [dict(zip(columns, values)) for values in zip(*columns.values())]
+        first = {"guaranteed": columns["guaranteed"], "best": self.names[self.best]}
+        return {**super().to_dict(), **first, "policies": lines}
+
+    def _table(self, html: bool = False) -> str:
+        head = ["policy", "estimated", "guaranteed", "difference", "at least", "at most"]
+        heads, block = _fit_words.decision(self), _fit_words.comparison_block(self)
+        rows = _fit_words.comparison_rows(self)
+        if len(rows) == 1:
+            head, rows = head[:3], [rows[0][:3]]
+        if html:
+            return _card("", heads, html=True) + _grid("", head, rows, html=True) + _card("", block, html=True)
+        title = "\n".join(f"{label:<13}{words}" for label, words in heads)
+        return "\n".join([_grid(title, head, rows), *_indented(block)])
+
+    def __str__(self) -> str:
+        return self._table()
+
+    def __repr__(self) -> str:
+        sure = ", ".join(f"{name}: {short(bound, -1)}" for name, bound in zip(self.names, self.guaranteed))
+        return f"FitComparison(best={self.names[self.best]!r}, decided={self.decided}, guaranteed={{{sure}}})"
+
+    def _repr_html_(self) -> str:
+        return self._table(html=True)
 
 
 @dataclass(repr=False, frozen=True)

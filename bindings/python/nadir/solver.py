@@ -212,6 +212,9 @@ class Solver:
         wanted = np.ascontiguousarray(radius, dtype=np.float64)
         if wanted.ndim != 1 or wanted.size == 0:
             raise UsageError(f"radius has the shape {wanted.shape}; expected a list of numbers")
+        wrong = wanted[~((wanted >= 0) & np.isfinite(wanted))]
+        if wrong.size:
+            raise UsageError(f"radius must be >= 0 and finite; it has {wrong[0]:g}")
         largest = float(wanted.max())
         factors = wanted / largest if 0 < largest < np.inf else np.ones_like(wanted)
         ball = Ball(self.model, largest, norm, sets, domain, scales)
