@@ -48,6 +48,13 @@ nadir_status nadir_data_collector_start(nadir_context *context, const char *path
             "%lld states and %lld actions: expected numbers from 1 to %d, or 0 for those in the data",
             (long long)states, (long long)actions, NADIR_STATES_LIMIT);
     }
+    for (int k = 0; k < 2; k++) {
+        for (int64_t i = 0; i < collector->settings.names_count[k]; i++) {
+            const char *name = collector->settings.names[k][i];
+            int64_t number;
+            NADIR_TRY(nadir_words_number(context, &collector->words[k], name, strlen(name), &number));
+        }
+    }
     const nadir_data *alike = collector->settings.alike;
     for (int k = 0; k < 2 && alike != NULL; k++) {
         int64_t number;
@@ -389,7 +396,12 @@ static nadir_status settle_terminal(nadir_data_collector *collector)
         return nadir_fail(collector->context, NADIR_ERROR_FORMAT,
                           "%s has lines that are done; the data have none", collector->path);
     }
-    collector->states = settings->states > 0 ? settings->states : collector->states;
+    const int64_t named = alike ? 0 : collector->words[NADIR_WORDS_STATE].names.count;
+    collector->states = settings->states > 0        ? settings->states
+                        : named > collector->states ? named
+                                                    : collector->states;
+    const int64_t actions = alike ? 0 : collector->words[NADIR_WORDS_ACTION].names.count;
+    collector->actions = actions > collector->actions ? actions : collector->actions;
     collector->states += !alike && collector->done > 0 ? 1 : 0;
     collector->terminal = collector->terminal || collector->done > 0;
     if (collector->states > NADIR_STATES_LIMIT) {

@@ -86,6 +86,8 @@ typedef struct nadir_data_settings {
     int64_t actions;     /* of every state; 0: one more than the largest seen in any state */
     bool ragged;         /* actions of a state: one more than the largest seen there, at least one */
     const char *columns; /* "state=NAME,action=NAME,...": what columns are called; NULL: by common names */
+    const char *const *names[2]; /* [names_count] of states and of actions, which are numbered first; or NULL */
+    int64_t names_count[2];
     const struct nadir_data
         *alike; /* names of states and actions, and the terminal state, are those of these data */
 } nadir_data_settings;

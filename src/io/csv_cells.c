@@ -267,7 +267,7 @@ nadir_status nadir_csv_label(nadir_text *text, const nadir_csv_header *header, c
     }
     if (words->first == 0) {
         words->first = text->line;
-        words->named = words->closed ? words->named : !whole;
+        words->named = words->closed ? words->named : words->names.count > 0 || !whole;
     }
     if (whole == words->named) {
         return nadir_text_fail(

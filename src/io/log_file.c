@@ -411,6 +411,10 @@ nadir_status nadir_data_read(nadir_context *context, const char *path, const nad
         NADIR_CHECK(nadir_npy_recognises(context, path, &array));
         NADIR_CHECK(refuse_model(context, path));
     }
+    if (array && (collector.settings.names_count[0] > 0 || collector.settings.names_count[1] > 0)) {
+        NADIR_CHECK(nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                               "%s: an array has numbers for states and actions; names are of tables", path));
+    }
     NADIR_CHECK(array ? nadir_log_read_array(&collector) : read_csv(&collector, standard));
     NADIR_CHECK(nadir_data_collect_end(&collector));
     data->kind = collector.kind;
@@ -473,8 +477,12 @@ nadir_status nadir_fit_read(nadir_context *context, const char *path, const nadi
     }
     /* what is wrong with any data is said before they are read */
     NADIR_CHECK(nadir_fit_check_settings(context, &use, NADIR_DATA_TRANSITIONS, &options));
-    const nadir_data_settings reading = {
-        .states = use.states, .actions = use.actions, .ragged = use.ragged, .columns = use.columns};
+    const nadir_data_settings reading = {.states = use.states,
+                                         .actions = use.actions,
+                                         .ragged = use.ragged,
+                                         .columns = use.columns,
+                                         .names = {use.state_names, use.action_names},
+                                         .names_count = {use.state_names_count, use.action_names_count}};
     NADIR_CHECK(nadir_data_read(context, path, &reading, &data));
     NADIR_CHECK(nadir_fit_check_settings(context, &use, data.kind, &options));
     if (nadir_fit_names_file(&use)) {

@@ -226,6 +226,36 @@ static void ends_keep_their_name(void **state)
     }
 }
 
+/* Names that are given come first, in their order, whether the data have them or not. */
+static void names_may_be_given_an_order(void **state)
+{
+    nadir_context *context = *state;
+    const char *const states[] = {"c", "b", "a"};
+    const char *const actions[] = {"stop", "go"};
+    const nadir_data_settings settings = {.names = {states, actions}, .names_count = {3, 2}};
+    nadir_data data =
+        read_table(context, "state,action,next_state,done\na,go,d,0\nd,go,b,0\nb,wait,over,1\n", &settings);
+    const char *const expected[] = {"c", "b", "a", "d", "over"};
+    assert_int_equal(data.counts->states, 5);
+    assert_int_equal(data.counts->rows, 4 * 3 + 1);
+    for (int s = 0; s < 5; s++) {
+        assert_string_equal(nadir_names_get(&data.names[0], s), expected[s]);
+    }
+    assert_string_equal(nadir_names_get(&data.names[1], 2), "wait");
+    assert_true(data.counts->row_starts[4] == 0 &&
+                data.counts->row_starts[6] == 1); /* c has no lines, b one */
+    nadir_data_clear(context, &data);
+    test_write_file("table.csv", "state,action,next_state\n0,0,0\n");
+    assert_fails(context, nadir_data_read(context, "table.csv", &settings, &data), NADIR_ERROR_FORMAT,
+                 "`0`, a number");
+    nadir_data_clear(context, &data);
+    const double numbers[] = {0, 0, 0, 0, 1, 0};
+    test_write_npy("table.npy", &(test_array)TEST_ARRAY("", "=f8", "(2, 3)", numbers));
+    assert_fails(context, nadir_data_read(context, "table.npy", &settings, &data), NADIR_ERROR_UNSUPPORTED,
+                 "names are of tables");
+    nadir_data_clear(context, &data);
+}
+
 /* Columns that were given are no others; those that nobody knows are then left out. */
 static void columns_may_be_named(void **state)
 {
@@ -411,6 +441,7 @@ int main(void)
         test_with_context(long_files_are_cut_anywhere),
         test_with_context(logs_have_names_and_ends),
         test_with_context(ends_keep_their_name),
+        test_with_context(names_may_be_given_an_order),
         test_with_context(columns_may_be_named),
         cmocka_unit_test(spoilt_files_do_no_harm),
         cmocka_unit_test(memory_may_run_out_anywhere),
