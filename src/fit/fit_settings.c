@@ -62,6 +62,10 @@ static nadir_status check_numbers(nadir_context *context, const nadir_fit_settin
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                           "the confidence is %g; expected more than 0 and less than 1", settings->confidence);
     }
+    if (!isnan(settings->discount) && !(settings->discount >= 0 && settings->discount < 1)) {
+        return nadir_fail(context, NADIR_ERROR_ILL_POSED,
+                          "the discount is %g; expected at least 0 and less than 1", settings->discount);
+    }
     if (!(settings->norm >= 1)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the norm is %g; expected 1 to infinity",
                           settings->norm);

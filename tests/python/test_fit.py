@@ -219,7 +219,7 @@ def test_frames_of_pandas(log):
         nadir.fit(numbers.set_axis(["state", "state", "action", "reward"], axis=1), gamma=0.9)
     with pytest.raises(nadir.FormatError, match="unknown field"):
         nadir.fit(numbers.set_axis(["one", "two", "three", "four"], axis=1), gamma=0.9)
-    with pytest.raises(nadir.FormatError, match="the frame, row 0: `state` is ``"):
+    with pytest.raises(nadir.FormatError, match="the frame, row 0: `state` is missing"):
         nadir.fit(texts.assign(state=texts["state"].mask(texts.index == texts.index[0])), gamma=0.9)
 
 

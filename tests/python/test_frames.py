@@ -93,9 +93,9 @@ def test_errors_speak_of_the_frame(caplog):
         nadir.Model(table.assign(probability=table["probability"].mask(table.index == 2)), discount=0.95)
     with pytest.raises(nadir.ModelError, match="the frame, row 0: state 0, action 0: probabilities sum to 0.2"):
         nadir.Model(table.drop(index=0), discount=0.95)
-    with pytest.raises(nadir.UsageError, match="expected some of 'state'"):
-        nadir.Model(table, discount=0.95, columns={"from": "state"})
-    with pytest.raises(nadir.UsageError, match="'state' is 'obs'; the frame has 'state'"):
+    with pytest.raises(nadir.UsageError, match="columns has 'stat'; expected .*; did you mean 'state'"):
+        nadir.Model(table, discount=0.95, columns={"stat": "x"})
+    with pytest.raises(nadir.UsageError, match="'state' is 'obs', which the frame does not have; it has 'state', 'action'"):
         nadir.Model(table, discount=0.95, columns={"state": "obs"})
     with pytest.raises(nadir.UsageError, match="columns of a frame"):
         nadir.Model(P, R, 0.95, columns={"state": "obs"})
@@ -250,3 +250,25 @@ def test_states_that_were_added_are_left_out():
     assert len(ride.policy("uniform").to_pandas()) == 4 and len(ride.solve().to_pandas()) == 4
     lake = nadir.evaluate(LAKE, "optimal", discount=0.9, radius=0.1)
     assert set(lake.changes().to_pandas()["state"]) <= {0, 1}
+
+
+def test_columns_go_both_ways():
+    """{role: name}, or {name: role} as pandas' rename takes it; roles that are not named keep their common names."""
+    table = long_frame()
+    wanted = nadir.Model(table, discount=0.95).sha256
+    called = {"state": "obs", "action": "act", "next": "then", "probability": "chance", "reward": "paid"}
+    mine = table.rename(columns=called)
+    for columns in (called, {name: role for role, name in called.items()}, {**called, "next": "then"}):
+        assert nadir.Model(mine, discount=0.95, columns=columns).sha256 == wanted
+    some = table.rename(columns={"state": "obs"})
+    for columns in ({"state": "obs"}, {"obs": "state"}):
+        assert nadir.Model(some, discount=0.95, columns=columns).sha256 == wanted
+    swapped = table.rename(columns={"state": "next", "next": "state"})
+    assert nadir.Model(swapped, discount=0.95, columns={"state": "next", "next": "state"}).sha256 == wanted
+    for columns, words in (
+        ({"state": "obss"}, "'state' is 'obss', which the frame does not have; did you mean 'obs'"),
+        ({"obs": "stat"}, "columns has 'obs'; expected {role: name}"),
+        ({"state": "obs", "s": "act"}, "twice what 'state' is"),
+    ):
+        with pytest.raises(nadir.UsageError, match=words):
+            nadir.Model(mine, discount=0.95, columns=columns)

@@ -143,6 +143,129 @@ def test_chances_by_state_make_the_same_policy_again(found):
         assert found.model.policy(again).sha256 == policy.sha256
 
 
+# -------------------------------------------------------------------------------------- how it is laid out
+
+
+def test_columns_in_both_directions(frame, found):
+    inverted = {name: role for role, name in COLUMNS.items()}
+    words = ",".join(f"{role}={name}" for role, name in COLUMNS.items())
+    for columns in (inverted, words, {**COLUMNS, "next_state": COLUMNS["next"]} | {}, {"terminated" if r == "done" else r: n for r, n in COLUMNS.items()}):
+        columns = {r: n for r, n in columns.items() if r != "next"} if isinstance(columns, dict) and "next_state" in columns else columns
+        assert nadir.fit_return(frame, **{**ASKED, "columns": columns}).guaranteed == found.guaranteed
+    some = {role: name for role, name in COLUMNS.items() if role != "reward"}
+    renamed = frame.rename(columns={"profit": "reward"})
+    assert nadir.fit_return(renamed, **{**ASKED, "columns": some}).guaranteed == found.guaranteed
+    for columns, said in (
+        ({**COLUMNS, "state": "segmnt"}, "'state' is 'segmnt', which the frame does not have; did you mean 'segment'"),
+        ({**COLUMNS, "rewrd": "profit"}, "columns has 'rewrd'; expected .* did you mean 'reward'"),
+        ({**COLUMNS, "obs": "after"}, "twice what 'state' is: 'segment' and 'after'"),
+        ("segment", "columns is 'segment'; expected"),
+    ):
+        with pytest.raises(nadir.UsageError, match=said):
+            nadir.fit_return(frame, **{**ASKED, "columns": columns})
+
+
+def test_roles_are_those_of_the_library(frame, tmp_path):
+    """Every word for a column that Python knows, the library knows, too."""
+    from nadir._frames import LOG_ROLES
+
+    frame.head(60).to_csv(tmp_path / "log.csv", index=False)
+    for role, words in LOG_ROLES.items():
+        for word in words:
+            path = tmp_path / "log.csv"
+            columns = {"state": "segment", "action": "offer", "next": "after", role: COLUMNS.get(role, "no such column")}
+            columns[word] = columns.pop(role)
+            if role in COLUMNS:
+                nadir.fit(path, columns=columns, samples=200)
+            else:
+                with pytest.raises(nadir.FormatError, match="no such column"):
+                    nadir.fit(path, columns=columns, samples=200)
+
+
+def test_categories_keep_their_order(frame, found):
+    typed = frame.assign(
+        segment=pandas.Categorical(frame["segment"], [*STATES, END]),
+        offer=pandas.Categorical(frame["offer"], ["never", *ACTIONS]),
+        after=pandas.Categorical(frame["after"], [*STATES, END]),
+    )
+    again = nadir.fit_return(typed, **ASKED)
+    assert again.model.given_state_names() == STATES and again.model.known_action_names() == ACTIONS
+    assert again.model.state_name(3) == END
+    assert again.guaranteed == pytest.approx(found.guaranteed, rel=0.02)  # other draws
+    text = typed.assign(offer=typed["offer"].astype(str))
+    assert nadir.fit(text, **{**ASKED, "samples": 200}).model.known_action_names() == found.model.known_action_names()
+
+
+def test_starts_are_distributions_too(frame):
+    chances = {"new": 0.5, "lapsing": 0.25, "engaged": 0.25}
+    names = nadir.fit_return(frame, **ASKED).model.given_state_names()
+    array = [chances[name] for name in names]
+    wanted = nadir.fit_return(frame, initial=chances, **ASKED)
+    assert [wanted.model.initial[wanted.model.state_number(name)] for name in names] == array
+    for initial in (pandas.Series(chances), array, np.array([*array, 0.0]), {i: chance for i, chance in enumerate(array)}):
+        assert nadir.fit_return(frame, initial=initial, **ASKED).guaranteed == wanted.guaranteed
+    assert nadir.fit_compare(frame, [RICH], initial=chances, **ASKED).policies[0].model.initial[0] == wanted.model.initial[0]
+    assert nadir.fit(frame, initial={"new": 1.0}, **{**ASKED, "samples": 200}).model.start_words() == "new"
+    for initial, words in (
+        ({"nwe": 1.0}, "initial, row 0: `state` is `nwe`, which the model does not have"),
+        ({"new": 0.5}, "initial: the initial distribution sums to 0.5"),
+        ([0.5, 0.5], "initial has 2 numbers; expected 3, one for each state"),
+        ([[1.0, 0, 0]], "initial has the shape"),
+        ("nwe", "initial distribution nwe"),
+    ):
+        with pytest.raises(nadir.NadirError, match=words):
+            nadir.fit_return(frame, initial=initial, **ASKED)
+
+
+def test_a_state_without_lines_is_named(frame):
+    """What the data say nothing of is told, with what it is taken to pay."""
+    columns = {role: name for role, name in COLUMNS.items() if role != "done"}
+    with pytest.warns(nadir.NadirWarning, match="no line begins in state churned.*lowest reward seen, -.*a column done"):
+        open_end = nadir.fit_return(frame, **{**ASKED, "columns": columns})
+    assert "no line begins in state churned: it is taken to stay there for ever, at the lowest reward seen" in str(open_end)
+    means = frame.groupby(["segment", "offer", "after"])["profit"].mean()  # what it pays: a transition pays its mean
+    assert f"seen, {means.min():.5g}." in str(open_end)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"discount": 1}, "the discount is 1; expected at least 0 and less than 1"),
+        ({"discount": "0.9"}, "discount is '0.9'; expected a number"),
+        ({"discount": float("nan")}, "discount is nan; expected a number"),
+        ({"discount": 1.5}, "the discount is 1.5"),
+        ({"confidence": 95}, "the confidence is 95"),
+        ({"more": 5, "target_penalty": 1}, "more and target_penalty cannot both"),
+    ],
+)
+def test_what_is_wrong_is_named(frame, more, words):
+    with pytest.raises(nadir.NadirError, match=words):
+        nadir.fit_return(frame, **{**ASKED, **more})
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda f: f.sample(frac=1, random_state=0), r"sort_values\(\['customer'.*\]\)"),
+        (lambda f: f.assign(segment=f["segment"].mask(f.index == 5)), "the frame, row 5: `segment` is missing"),
+        (lambda f: f.assign(profit=f["profit"].mask(f.index == 5)), "the frame, row 5: no reward"),
+        (lambda f: f.drop(columns="segment"), "'state' is 'segment', which the frame does not have"),
+        (lambda f: f.to_dict("records"), "data is a list of dictionaries.*pandas.DataFrame"),
+        (lambda f: f.iloc[:0], "no transitions"),
+    ],
+)
+def test_wrong_logs_speak_of_frames(frame, make, words):
+    with pytest.raises(nadir.NadirError, match=words) as caught:
+        nadir.fit_return(make(frame), **ASKED)
+    assert "header" not in str(caught.value) and "--" not in str(caught.value)
+
+
+def test_columns_with_no_names_are_asked_for(frame):
+    with pytest.raises(nadir.FormatError) as caught:
+        nadir.fit_return(frame, discount=0.95)
+    assert "header" not in str(caught.value) and 'columns={"state": NAME' in str(caught.value)
+
+
 # ----------------------------------------------------------------------- policies that the data have made
 
 

@@ -487,7 +487,8 @@ static void test_wrong_settings(void **state)
     REFUSED(samples, -1, NADIR_ERROR_ARGUMENT, "cannot be negative");
     REFUSED(samples, 20, NADIR_ERROR_ARGUMENT,
             "20 samples are too few for a confidence of 0.95: at least 135");
-    REFUSED(discount, 1.5, NADIR_ERROR_MODEL, "discount");
+    REFUSED(discount, 1.5, NADIR_ERROR_ILL_POSED, "the discount is 1.5; expected at least 0 and less than 1");
+    REFUSED(discount, 1, NADIR_ERROR_ILL_POSED, "the discount is 1;");
     REFUSED(states, 2, NADIR_ERROR_FORMAT, "log.csv:");
 #undef REFUSED
     settings = quick();

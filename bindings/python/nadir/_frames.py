@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._keywords import spoken_of
+from ._keywords import nearest, spoken_of
 from .errors import UsageError
 
 #: The names that columns of files have, too (docs/formats.md).
@@ -32,6 +32,20 @@ ROLES = {
     "radius": ("radius", "beta"),
 }
 _IN_FILES = {"next": "next_state"}
+
+#: Of logs, as in src/io/log_file.c; what `columns` may call a role, in any case.
+LOG_ROLES = {
+    "state": ("state", "idstatefrom", "idstate", "s", "obs", "observation"),
+    "action": ("action", "idaction", "a", "act"),
+    "next": ("next", "next_state", "idstateto", "s_next", "next_s", "next_obs", "next_observation"),
+    "reward": ("reward", "r", "rew"),
+    "done": ("done", "terminated", "terminal"),
+    "truncated": ("truncated", "timeout"),
+    "episode": ("episode", "episode_id", "trajectory", "trajectory_id"),
+    "step": ("step", "t", "timestep"),
+    "time": ("time", "timestamp"),
+    "count": ("count",),
+}
 
 
 class Table(dict[str, Any]):
@@ -72,22 +86,45 @@ def columns_of(table: Any) -> dict[str, NDArray[Any]]:
     return {str(name): np.asarray(table[name]) for name in table.columns}
 
 
+def _role(word: Any, roles: Mapping[str, Sequence[str]]) -> str | None:
+    """The role that a word stands for."""
+    return next((role for role, names in roles.items() if str(word).lower() in (role, *names)), None)
+
+
+def by_role(columns: Mapping[Any, Any], roles: Mapping[str, Sequence[str]], has: Sequence[str] | None) -> dict[str, str]:
+    """{role: name of the column} from that, or from {name: role} as pandas' rename takes it. has: the columns that there
+    are; None: not known."""
+    ways = [dict(columns), {role: name for name, role in columns.items()}]
+    fits = [all(_role(role, roles) for role in way) and len(way) == len(columns) for way in ways]
+    there = [has is None or all(str(name) in has for name in way.values()) for way in ways]
+    way = ways[1] if fits[1] and (not fits[0] or (there[1] and not there[0])) else ways[0]
+    made: dict[str, str] = {}
+    for word, name in way.items():
+        role = _role(word, roles)
+        if role is None:
+            meant = nearest(str(word), roles)
+            hint = f"; did you mean {meant!r}?" if meant else ""
+            raise UsageError(f"columns has {word!r}; expected {{role: name}} with roles {', '.join(map(repr, roles))}{hint}")
+        if role in made:
+            raise UsageError(f"columns says twice what {role!r} is: {made[role]!r} and {name!r}")
+        if has is not None and str(name) not in has:
+            meant = nearest(str(name), has)
+            hint = f"did you mean {meant!r}? It" if meant else "it"
+            raise UsageError(f"columns says that {role!r} is {name!r}, which the frame does not have; {hint} has "
+                             f"{', '.join(map(repr, has))}")  # fmt: skip
+        made[role] = str(name)
+    return made
+
+
 def roles_of(table: Any, columns: Mapping[str, str] | None = None) -> dict[str, NDArray[Any]]:
     """The columns of a long frame by their roles; `columns` says what they are called otherwise."""
     given = columns_of(table)
-    if columns is not None:
-        for role, name in columns.items():
-            if role not in ROLES:
-                raise UsageError(f"columns has {role!r}; expected some of {', '.join(map(repr, ROLES))}")
-            if str(name) not in given:
-                raise UsageError(f"columns says that {role!r} is {name!r}; the frame has {', '.join(map(repr, given))}")
-        given = {str(name): given[str(name)] for name in columns.values()}
-        return {role: given[str(name)] for role, name in columns.items()}
-    made: dict[str, NDArray[Any]] = {}
+    said = by_role(columns or {}, ROLES, list(given))
+    made = {role: given[name] for role, name in said.items()}
     called: dict[str, str] = {}
     for name, column in given.items():
         for role, names in ROLES.items():
-            if name.lower() in names:
+            if name.lower() in names and role not in said and name not in said.values():
                 if role in made:
                     raise UsageError(
                         f"the frame has two columns for {role!r}: {called[role]!r} and {name!r}; take one out, or say "
@@ -139,9 +176,8 @@ def order_of(
 ) -> list[str] | None:
     """The order of names, as it was said or as the categories of the first part have it; the columns become numbers."""
     if names is None:
-        called = {role: name for role, name in columns.items()} if columns is not None else {
-            role: name for name in table.columns for role in parts if str(name).lower() in ROLES[role]
-        }  # fmt: skip
+        said = by_role(columns or {}, ROLES, None)
+        called = {role: name for name in table.columns for role in parts if str(name).lower() in ROLES[role]} | said
         names = getattr(getattr(table[called[parts[0]]], "dtype", None), "categories", None) if parts[0] in called else None
         if names is None or not all(isinstance(name, str) for name in names):
             return None
@@ -154,6 +190,17 @@ def order_of(
         if part in roles:
             roles[part] = places(roles[part], len(names), names, f"the frame: {part}")
     return names
+
+
+def log_order(table: Any, columns: Mapping[str, str] | None, role: str) -> list[str] | None:
+    """The categories of a categorical column of a log, in their order, as far as it has them."""
+    called = columns or {part: str(name) for name in table.columns if (part := _role(name, LOG_ROLES))}
+    column = table[called[role]] if role in called else None
+    names = getattr(getattr(column, "dtype", None), "categories", None)
+    if names is None or not all(isinstance(name, str) for name in names):
+        return None
+    used = set(np.asarray(column).tolist())
+    return [name for name in names if name in used]
 
 
 def labels(numbers: NDArray[Any], names: list[str] | None) -> Any:

@@ -106,30 +106,44 @@ def _keyword(found: re.Match[str]) -> str:
 
 
 class _Spoken(threading.local):
-    """The file that a thread has made of what its caller gave, and what to call it; ("", ""): none."""
+    """The files that a thread has made of what its caller gave, and what to call them."""
 
-    file: tuple[str, str] = ("", "")
+    files: tuple[tuple[str, str, str], ...] = ()
 
 
 _spoken = _Spoken()
 
 
 @contextlib.contextmanager
-def spoken_of(path: str, what: str) -> Iterator[None]:
-    """Messages of the library name what the caller gave, and its rows from 0 on, not a file that was made of it."""
-    _spoken.file = (path, what)
+def spoken_of(path: str, what: str, sort: str = "") -> Iterator[None]:
+    """Messages of the library name what the caller gave, and its rows from 0 on, not a file that was made of it. sort: the
+    call that sorts it."""
+    before = _spoken.files
+    _spoken.files = (*before, (path, what, sort))
     try:
         yield
     finally:
-        _spoken.file = ("", "")
+        _spoken.files = before
+
+
+_UNSORTED = re.compile(r"expected step 0 or 1$|of episode .* follows step|but the step before says that the next state is")
 
 
 def _named(message: str) -> str:
-    path, what = _spoken.file
-    if not path or path not in message:
-        return message
-    place = re.compile(re.escape(path) + r"(?::(\d+))?")
-    return place.sub(lambda at: what + (f", row {int(at[1]) - 2}" if at[1] and int(at[1]) > 1 else ""), message)
+    for path, what, sort in _spoken.files:
+        if path in message:
+            message = message.replace("is ``;", "is missing;").replace("the header must name", "expected columns")
+        if path in message and sort:
+            message = re.sub(r"sort the data by episode and (step|time)", f"sort it first: {sort}", message)
+            if _UNSORTED.search(message):
+                message += f"; if it is not sorted: {sort}"
+        place = re.compile(re.escape(path) + r"(?::(\d+))?")
+
+        def called(at: re.Match[str], what: str = what) -> str:
+            return what + (f", row {int(at[1]) - 2}" if at[1] and int(at[1]) > 1 else "")
+
+        message = place.sub(called, message)
+    return message
 
 
 def in_python(message: str) -> str:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._context import Context, shared, watch_step
-from ._frames import Table, columns_of, is_frame, write_table
+from ._context import Context, _callers_level, shared, watch_step
+from ._fit_words import without_data
+from ._frames import LOG_ROLES, Table, by_role, columns_of, is_frame, is_series, log_order, write_table
 from ._keywords import keywords, plain, spoken_of
 from ._library import NULL, encoded, ffi, filled, lib, place, result
 from ._report import write_page
 from ._types import Certify, Domain, Layout, Norm, Numbers, Path, PolicyLike, Progress, Sets, Unseen
-from .errors import UnsupportedError, UsageError
+from .errors import NadirWarning, UnsupportedError, UsageError
 from .model import (
     LAYOUTS,
     SETS,
@@ -27,7 +29,9 @@ from .model import (
     choice,
     doubles,
     norm_number,
+    number,
     same_process,
+    strings,
     take_unseen,
 )
 from .results import (
@@ -742,7 +746,7 @@ def fit(
     scales: str | None = None,
     norm: Norm | None = None,
     sets: Sets | None = None,
-    initial: int | Path | None = None,
+    initial: Numbers | Path | None = None,
     costs: bool = False,
     states: int | None = None,
     actions: int | None = None,
@@ -800,7 +804,7 @@ def fit_return(
     prior: float | None = None,
     successors: Path | None = None,
     unvisited: str | None = None,
-    initial: int | Path | None = None,
+    initial: Numbers | Path | None = None,
     costs: bool = False,
     states: int | None = None,
     actions: int | None = None,
@@ -834,6 +838,7 @@ def fit_return(
         read.check_elsewhere(policy, 'leave policy out, and one is chosen and its choice paid for, or take guarantee="posterior"')
     found, chosen, made = result("fit_return_result"), place("policy"), place("model")
     read.call(lib.nadir_fit_return, read.given, found, chosen, made)
+    read.warn_without_data()
     own = Policy._from_handle(read.nominal, chosen[0], "" if read._policy is None else read._policy.name)
     own._made_on = read.nominal if read._policy is None else read._policy._made_on
     where = None
@@ -860,7 +865,7 @@ def fit_compare(
     prior: float | None = None,
     successors: Path | None = None,
     unvisited: str | None = None,
-    initial: int | Path | None = None,
+    initial: Numbers | Path | None = None,
     costs: bool = False,
     states: int | None = None,
     actions: int | None = None,
@@ -886,6 +891,7 @@ def fit_compare(
     numbers |= {"states": states, "actions": actions, "samples": samples}
     read = _Fit(data, None, words, numbers, unseen, frozen_rewards, threads, seed, progress)
     own = []
+    read.warn_without_data()
     named = policies if isinstance(policies, Mapping) else None
     for policy in policies if named is None else named.values():
         own.append(read.policy(policy))
@@ -931,18 +937,17 @@ class _Fit:
         """Words and numbers that are None keep their defaults."""
         self.context = Context(threads, seed, progress)  # of its own: draws use up its random stream
         settings = filled("fit_settings")
-        columns = words["columns"]
-        if columns is not None and not isinstance(columns, str):
-            words["columns"] = ",".join(f"{role}={name}" for role, name in columns.items())
-        if words["initial"] is not None and not isinstance(words["initial"], os.PathLike):
-            words["initial"] = str(words["initial"])
-        kept = {name: encoded(word) for name, word in words.items()}
-        for name, value in (kept | numbers).items():
-            if value is not None:
-                setattr(settings, name, value)
+        self._kept: list[Any] = []
+        columns, initial = log_columns(words["columns"], data), words["initial"]
+        words["columns"] = None if columns is None else ",".join(f"{role}={name}" for role, name in columns.items())
+        numbers["discount"] = number("discount", numbers["discount"])
         take_unseen(settings, unseen, frozen_rewards)
         handle = place("fit")
-        with _as_file(data) as path:
+        with _as_file(data, columns) as path, _start(words["initial"]) as words["initial"]:
+            kept = {name: encoded(word) for name, word in words.items()} | self._orders(data, columns, settings)
+            for name, value in (kept | numbers).items():
+                if value is not None:
+                    setattr(settings, name, value)
             self.context.call(lib.nadir_fit_read, encoded(path), settings, handle)
         self.handle = ffi.gc(handle[0], lib.nadir_fit_free)
         self.described = result("fit_result")
@@ -950,12 +955,33 @@ class _Fit:
         self.added = 1 if self.described.terminal else 0
         self.nominal = Model._from_handle(lib.nadir_model_retain(lib.nadir_fit_nominal(self.handle)), self.added)
         self._threads, self._columns, self._told = threads, columns, words
+        self._check_length(initial)
         self._policy = None if policy is None else self.policy(policy)
         self.given = NULL if self._policy is None else self._policy._handle
 
+    def _check_length(self, initial: Any) -> None:
+        lengths = (self.nominal.states_given, self.nominal.states)
+        if isinstance(initial, (list, tuple, np.ndarray)) and len(initial) not in lengths:
+            raise UsageError(f"initial has {len(initial)} numbers; expected {lengths[0]}, one for each state")
+
+    def warn_without_data(self) -> None:
+        """Warns of states of which the data say nothing."""
+        for words in without_data(self.facts(), self.nominal):
+            warnings.warn(words, NadirWarning, stacklevel=_callers_level())
+
+    def _orders(self, data: Any, columns: dict[str, str] | None, settings: Any) -> dict[str, Any]:
+        """Names in the order of the categories of a frame, for the settings."""
+        made: dict[str, Any] = {}
+        for role in ("state", "action") if is_frame(data) else ():
+            names = log_order(data, columns, role)
+            if names:
+                self._kept.append(strings(names))
+                made[f"{role}_names"], made[f"{role}_names_count"] = self._kept[-1][0], len(names)
+        return made
+
     def policy(self, policy: Any) -> Policy:
         """A policy of the nominal model; the columns of a frame may be called as those of the data."""
-        if is_frame(policy) and isinstance(self._columns, Mapping):
+        if is_frame(policy) and self._columns is not None:
             called = {str(name): role for role, name in self._columns.items() if role in ("state", "action")}
             columns = columns_of(policy)
             if called.keys() <= columns.keys():
@@ -990,11 +1016,47 @@ def _more(read: _Fit, policy: Policy, found: Any, more: Any, target: Any) -> Mor
     return MoreData(visits, share, **_fields(told, "nadir_fit_more_result"), _policy=policy)
 
 
+def log_columns(columns: Any, data: Any) -> dict[str, str] | None:
+    """What the columns of a log are called, by their roles."""
+    if columns is None:
+        return None
+    if isinstance(columns, str):
+        pairs = [pair.partition("=") for pair in columns.split(",")]
+        if not all(equal and name for _, equal, name in pairs):
+            raise UsageError(f'columns is {columns!r}; expected {{"state": NAME, "action": NAME, ...}}')
+        columns = {role: name for role, _, name in pairs}
+    has = [str(name) for name in data.columns] if is_frame(data) else None
+    return by_role(columns, LOG_ROLES, has)
+
+
 @contextlib.contextmanager
-def _as_file(data: Any) -> Iterator[Any]:
+def _start(initial: Any) -> Iterator[Any]:
+    """The initial distribution as a word or a file: one that is given by numbers is written into one."""
+    if initial is None or isinstance(initial, (str, os.PathLike, int, np.integer)):
+        yield initial if initial is None or isinstance(initial, os.PathLike) else str(initial)
+        return
+    states = initial.keys() if isinstance(initial, Mapping) else initial.index if is_series(initial) else None
+    chances = np.asarray(list(initial.values()) if isinstance(initial, Mapping) else initial, dtype=np.float64)
+    if chances.ndim != 1:
+        raise UsageError(f"initial has the shape {chances.shape}; expected one probability for each state")
+    names = np.arange(len(chances)) if states is None else np.array(list(states), dtype=object)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "initial.csv")
+        write_table(path, {"state": names, "probability": chances})
+        with spoken_of(path, "initial"):
+            yield path
+
+
+@contextlib.contextmanager
+def _as_file(data: Any, called: dict[str, str] | None = None) -> Iterator[Any]:
+    """called: columns by their roles."""
     if isinstance(data, (str, os.PathLike)):
         yield data
         return
+    if isinstance(data, (list, tuple)) and any(isinstance(line, Mapping) for line in data):
+        raise UsageError("data is a list of dictionaries; give a frame: pandas.DataFrame(data)")
+    if not is_frame(data) and np.asarray(data).dtype == object:
+        raise UsageError("the data are objects, not numbers; expected (N, 3) or (N, 4) numbers, records, or a frame")
     with tempfile.TemporaryDirectory() as folder:
         columns = columns_of(data) if is_frame(data) else None
         plain = columns is None or all(_is_plain(column) for column in columns.values())
@@ -1005,7 +1067,9 @@ def _as_file(data: Any) -> Iterator[Any]:
             np.save(path, _records(columns))
         else:
             write_table(path, columns)
-        with spoken_of(path, "the data" if columns is None else "the frame"):
+        order = [called[role] for role in ("episode", "step", "time") if called and role in called]
+        sort = f"frame.sort_values({order})" if "episode" in (called or ()) else ""
+        with spoken_of(path, "the data" if columns is None else "the frame", sort):
             yield path
 
 

@@ -76,6 +76,17 @@ def norm_number(norm: Any) -> float:
     raise UsageError(f"norm is {norm!r}; expected a number from 1 on, or 'inf'")
 
 
+def number(what: str, value: Any) -> float | None:
+    """A number that was given, or None; says so where it is none."""
+    if value is None:
+        return None
+    with contextlib.suppress(TypeError, ValueError):
+        made = float(value)
+        if made == made and not isinstance(value, (str, bytes)):
+            return made
+    raise UsageError(f"{what} is {value!r}; expected a number")
+
+
 DOUBLE, INT64, INT32 = ffi.typeof("double[]"), ffi.typeof("int64_t[]"), ffi.typeof("int32_t[]")
 
 
@@ -84,7 +95,7 @@ def doubles(array: NDArray[Any]) -> Any:
     return ffi.from_buffer(DOUBLE, array)
 
 
-def _strings(names: Sequence[str]) -> tuple[Any, list[Any]]:
+def strings(names: Sequence[str]) -> tuple[Any, list[Any]]:
     """Names as a C array, and what it points to."""
     words = [encoded(str(word)) for word in names]
     return ffi.new("char *[]", words), words
@@ -265,7 +276,7 @@ class Model:
         radius = data["radius"]
         given.radius_count = 0 if radius is None else radius.size
         if discount is not None:
-            given.discount = discount
+            given.discount = number("discount", discount)
         given.norm = norm_number(norm)
         given.set = choice("sets", sets, SETS)
         given.domain = choice("domain", domain, DOMAINS)
@@ -274,10 +285,10 @@ class Model:
         if state_names is not None:
             if len(state_names) != kernel.states:
                 raise UsageError(f"{len(state_names)} state_names; expected {kernel.states}")
-            kept.append(_strings(state_names))
+            kept.append(strings(state_names))
             given.state_names = kept[-1][0]
         if action_names is not None:
-            kept.append(_strings(action_names))
+            kept.append(strings(action_names))
             given.action_names = kept[-1][0]
             given.action_names_count = len(action_names)
         made = place("model")
