@@ -247,6 +247,9 @@ typedef struct nadir_model_data {
        kernel lies in it; a row of NaN becomes the point of its box nearest to the middle that sums to one. Output:
        NULL, or [nonzeros] */
     const double *lower, *upper;
+    /* input: [states] which ones are meant, as the members of nadir_read_settings that are called so; NULL: not asked.
+       `discount` is 1 then, or NaN */
+    const bool *goal, *avoid, *until;
 } nadir_model_data;
 
 NADIR_API void nadir_model_data_fill(nadir_model_data *data, size_t size);

@@ -375,6 +375,35 @@ nadir_status nadir_model_add_names(nadir_context *context, const nadir_names *st
     return NADIR_OK;
 }
 
+/* Where a process without a discount ends, as the data say it. */
+static nadir_status end_model(nadir_context *context, const nadir_model_data *data, const char *path,
+                              nadir_model *made)
+{
+    nadir_status status = NADIR_OK;
+    const bool *const given[] = {data->goal, data->avoid, data->until};
+    unsigned asked = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        asked |= given[i] != NULL ? 1U << i : 0;
+    }
+    if (asked == 0 && !data->total) {
+        return NADIR_OK;
+    }
+    if (asked != 0 && !isnan(data->discount) && data->discount != 1) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "--goal and --until ask for a total without a discount, and the discount is %g",
+                          data->discount);
+    }
+    NADIR_NEW_ZERO(context, made->marks, made->states);
+    for (unsigned i = 0; i < 3; i++) {
+        for (int64_t s = 0; given[i] != NULL && s < made->states; s++) {
+            made->marks[s] = (unsigned char)(made->marks[s] | (given[i][s] ? 1U << i : 0));
+        }
+    }
+    status = nadir_terminal_make(context, made, asked, path);
+cleanup:
+    return status;
+}
+
 /* may_borrow: the kernel is used where it lies if nothing has to be done to it. */
 static nadir_status make_model(nadir_context *context, const nadir_model_data *given, bool may_borrow,
                                nadir_model **model)
@@ -402,7 +431,7 @@ static nadir_status make_model(nadir_context *context, const nadir_model_data *g
     const nadir_source source = {.path = "model", .reading = &reading};
     NADIR_CHECK(nadir_model_finish(context, made, &source));
     NADIR_CHECK(nadir_model_check_discount(context, made, source.path));
-    NADIR_CHECK(data.total ? nadir_terminal_make(context, made, 0, source.path) : NADIR_OK);
+    NADIR_CHECK(end_model(context, &data, source.path, made));
     NADIR_CHECK(nadir_landing_make(context, made, source.path));
     *model = made;
     made = NULL;

@@ -86,7 +86,7 @@ _PHRASES = [
     (re.compile(r"\(--horizon of evaluate, sweep and solve\)"), "(horizon= of nadir.evaluate)"),
     (re.compile(r"say which are which as state=NAME,action=NAME,\.\.\."),
      'say which are which with columns={"state": NAME, "action": NAME, ...}'),
-    (re.compile(r"\(`total` of the model\)"), "(total=True of nadir.read)"),
+    (re.compile(r"\(`total` of the model\)"), "(total=True)"),
     (re.compile(r"--columns state=NAME,action=NAME,next=NAME,\.\.\."), 'columns={"state": NAME, "action": NAME, "next": NAME, ...}'),
     (re.compile(r"--columns state=NAME,action=NAME,\.\.\."), 'columns={"state": NAME, "action": NAME, ...}'),
     (re.compile(r"the backend (\S+) is part of (an engine[^(]*|the engine \S+) \(--engine \w+\)"),

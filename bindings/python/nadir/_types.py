@@ -26,3 +26,5 @@ PolicyLike = Union["Policy", ArrayLike, Path, Mapping[Any, Any], Any]
 #: A number, one for each state, one for each row or (S, A); also a frame or a series by label.
 Numbers = Union[float, ArrayLike, Mapping[Any, Any], Any]
 Names = Sequence[str]
+#: A number or a name, a list of them, or S truth values.
+States = Union[int, str, ArrayLike, Sequence[Any]]

@@ -18,10 +18,11 @@ from ._frames import LOG_ROLES, Table, by_role, columns_of, is_frame, is_series,
 from ._keywords import keywords, plain, spoken_of
 from ._library import NULL, encoded, ffi, filled, lib, place, result
 from ._report import write_page
-from ._types import Certify, Domain, Layout, Norm, Numbers, Path, PolicyLike, Progress, Sets, Unseen
+from ._types import Certify, Domain, Layout, Norm, Numbers, Path, PolicyLike, Progress, Sets, States, Unseen
 from .errors import NadirWarning, UnsupportedError, UsageError
 from .model import (
     LAYOUTS,
+    NOT_GIVEN,
     SETS,
     Model,
     Policy,
@@ -63,34 +64,38 @@ _evaluate = plain(Solver.evaluate)
 def _model(P: Any, R: Any, who: str, discount: Any, initial: Any, *form: Any) -> Model:
     """The model that P and R are, or that P is already, or that is read from the file P.
 
-    form: layout, state_rows, costs, frozen_rewards, unseen.
+    form: layout, state_rows, costs, frozen_rewards, unseen; goal, avoid, until, total.
     """
+    form, ends = form[: len(_PLAIN)], dict(zip(_ENDS, form[len(_PLAIN) :]))
+    asked = any(value is not None and value is not False for value in ends.values())
     if isinstance(P, Model):
-        if R is None and discount is None and initial is None and form == _PLAIN:
+        if R is None and discount is None and initial is None and form == _PLAIN and not asked:
             return P
         told = [name for name, value, plain in zip(_FORM, form, _PLAIN) if value is not plain]
         if told:
             raise UsageError(f"{who}: {' and '.join(told)} are of arrays; this is a model already")
-        return P.replace(discount=discount, R=R, initial=initial)
+        return P.replace(discount=discount, R=R, initial=initial, **ends)
     layout, state_rows, costs, frozen_rewards, unseen = form
     if isinstance(P, (str, os.PathLike)):
         if R is not None or state_rows is not None:
             raise UsageError(f"{who}: a model that is read from a file has its own rewards and rows")
         start = initial if initial is None or isinstance(initial, (int, str, os.PathLike)) else None
         model = read(
-            P, discount=discount, initial=start, layout=layout, costs=costs, frozen_rewards=frozen_rewards, unseen=unseen
+            P, discount=discount, initial=start, layout=layout, costs=costs, frozen_rewards=frozen_rewards, unseen=unseen,
+            **ends
         )
         return model if initial is start else model.replace(initial=initial)
-    if R is None and not brings_rewards(P):
+    if R is None and not brings_rewards(P) and ends.get("goal") is None:
         raise UsageError(f"{who} needs rewards: R, (S, A) or in the form of P")
     return Model(
-        P, R, discount, initial=initial, layout=layout, state_rows=state_rows, costs=costs,
-        frozen_rewards=frozen_rewards, unseen=unseen,
+        P, NOT_GIVEN if R is None and not brings_rewards(P) else R, discount, initial=initial, layout=layout,
+        state_rows=state_rows, costs=costs, frozen_rewards=frozen_rewards, unseen=unseen, **ends
     )  # fmt: skip
 
 
 _FORM = ("layout", "state_rows", "costs", "frozen_rewards", "unseen")
 _PLAIN = (None, None, False, False, None)
+_ENDS = ("goal", "avoid", "until", "total")
 
 
 def _is_policy(R: Any) -> bool:
@@ -139,6 +144,10 @@ def evaluate(
     costs: bool = False,
     frozen_rewards: bool = False,
     unseen: Unseen | None = None,
+    goal: States | None = None,
+    avoid: States | None = None,
+    until: States | None = None,
+    total: bool = False,
     backend: str | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -166,7 +175,8 @@ def evaluate(
     then be (H, S, A), one for each step; "optimal" is the best for H steps. Domains "simplex" and "support"; no `method`,
     no `backend`. The kernel found is `kernel_model()`.
 
-    `discount`, `initial`, `layout`, `state_rows`, `costs`, `frozen_rewards` and `unseen` are those of `nadir.Model`.
+    `discount`, `initial`, `layout`, `state_rows`, `costs`, `frozen_rewards` and `unseen` are those of `nadir.Model`, and so are
+    `goal`, `avoid`, `until` and `total`, for questions without a discount.
     `scales` (α): how uncertain each row is, 0 pins it. `optimistic`: the best case instead. `certify`: how much work the
     proof may cost, "off", "auto" or "strict", all there is until `time_limit` seconds (10) have passed. `method`: see
     docs/methods.md. `tolerance`: of the value, relative to the penalty (1e-9). `width`: bounds closer than this share of
@@ -180,7 +190,7 @@ def evaluate(
     >>> round(found.robust_return, 4), found.certified
     (461.3574, True)
     """
-    of_model = (discount, initial, layout, state_rows, costs, frozen_rewards, unseen)
+    of_model = (discount, initial, layout, state_rows, costs, frozen_rewards, unseen, goal, avoid, until, total)
     if horizon is not None:
         if method is not None or backend is not None:
             raise UsageError("nadir.evaluate: a horizon has its own search: leave method and backend out")
@@ -223,6 +233,10 @@ def sweep(
     costs: bool = False,
     frozen_rewards: bool = False,
     unseen: Unseen | None = None,
+    goal: States | None = None,
+    avoid: States | None = None,
+    until: States | None = None,
+    total: bool = False,
     backend: str | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -234,7 +248,7 @@ def sweep(
     domain a radius at or past breakdown has a return of NaN and the stop_reason "breakdown"; where there is
     no other it is an `IllPosedError`.
     """
-    solver = _solver(P, R, policy, "nadir.sweep", (discount, initial, layout, state_rows, costs, frozen_rewards, unseen), (backend, threads, seed, progress))
+    solver = _solver(P, R, policy, "nadir.sweep", (discount, initial, layout, state_rows, costs, frozen_rewards, unseen, goal, avoid, until, total), (backend, threads, seed, progress))
     return solver.sweep(
         radius, norm=norm, sets=sets, domain=domain, scales=scales, optimistic=optimistic, certify=certify,
         time_limit=time_limit, tolerance=tolerance, width=width, iterations_limit=iterations_limit
@@ -264,13 +278,17 @@ def radius(
     costs: bool = False,
     frozen_rewards: bool = False,
     unseen: Unseen | None = None,
+    goal: States | None = None,
+    avoid: States | None = None,
+    until: States | None = None,
+    total: bool = False,
     backend: str | None = None,
     threads: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Radius:
     """The inverse question: the largest radius whose worst return is still `target` or more, with bounds."""
-    solver = _solver(P, R, policy, "nadir.radius", (discount, initial, layout, state_rows, costs, frozen_rewards, unseen), (backend, threads, seed, progress))
+    solver = _solver(P, R, policy, "nadir.radius", (discount, initial, layout, state_rows, costs, frozen_rewards, unseen, goal, avoid, until, total), (backend, threads, seed, progress))
     return solver.radius(
         target, norm=norm, sets=sets, domain=domain, scales=scales, optimistic=optimistic, certify=certify,
         time_limit=time_limit, tolerance=tolerance, width=width
@@ -301,6 +319,10 @@ def difference(
     costs: bool = False,
     frozen_rewards: bool = False,
     unseen: Unseen | None = None,
+    goal: States | None = None,
+    avoid: States | None = None,
+    until: States | None = None,
+    total: bool = False,
     backend: str | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -314,7 +336,7 @@ def difference(
         R, policy, other = None, R, policy
     if other is None:
         raise UsageError("nadir.difference compares two policies: difference(model, a, b) or difference(P, R, a, b)")
-    solver = _solver(P, R, policy, "nadir.difference", (discount, initial, layout, state_rows, costs, frozen_rewards, unseen), (backend, threads, seed, progress))
+    solver = _solver(P, R, policy, "nadir.difference", (discount, initial, layout, state_rows, costs, frozen_rewards, unseen, goal, avoid, until, total), (backend, threads, seed, progress))
     return solver.difference(
         other, radius, norm=norm, sets=sets, domain=domain, scales=scales, optimistic=optimistic,
         certify=certify, time_limit=time_limit, tolerance=tolerance, width=width
@@ -347,6 +369,10 @@ def gradient(
     costs: bool = False,
     frozen_rewards: bool = False,
     unseen: Unseen | None = None,
+    goal: States | None = None,
+    avoid: States | None = None,
+    until: States | None = None,
+    total: bool = False,
     backend: str | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -359,7 +385,7 @@ def gradient(
     `tolerance` is 1e-14 here, since the error of the gradient goes with its square root.
     `formula="nominal"`: from nominal quantities alone, on the free domain.
     """
-    solver = _solver(P, R, policy, "nadir.gradient", (discount, initial, layout, state_rows, costs, frozen_rewards, unseen), (backend, threads, seed, progress))
+    solver = _solver(P, R, policy, "nadir.gradient", (discount, initial, layout, state_rows, costs, frozen_rewards, unseen, goal, avoid, until, total), (backend, threads, seed, progress))
     return solver.gradient(
         radius, formula=formula, norm=norm, sets=sets, domain=domain, scales=scales, optimistic=optimistic,
         certify=certify, time_limit=time_limit, tolerance=tolerance, width=width, method=method,
@@ -381,12 +407,16 @@ def solve(
     costs: bool = False,
     frozen_rewards: bool = False,
     unseen: Unseen | None = None,
+    goal: States | None = None,
+    avoid: States | None = None,
+    until: States | None = None,
+    total: bool = False,
     backend: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Optimum:
     """The ordinary optimum: the best return on the nominal kernel, and a policy that attains it."""
-    model = _model(P, R, "nadir.solve", discount, initial, layout, state_rows, costs, frozen_rewards, unseen)
+    model = _model(P, R, "nadir.solve", discount, initial, layout, state_rows, costs, frozen_rewards, unseen, goal, avoid, until, total)
     context = shared(threads, 0, progress)
     settings = filled("optimum_settings")
     word = encoded(backend)
@@ -434,6 +464,10 @@ def optimize(
     costs: bool = False,
     frozen_rewards: bool = False,
     unseen: Unseen | None = None,
+    goal: States | None = None,
+    avoid: States | None = None,
+    until: States | None = None,
+    total: bool = False,
     backend: str | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -453,7 +487,7 @@ def optimize(
 
     Model, ball and solver have the keywords of `nadir.evaluate`.
     """
-    model = _model(P, R, "nadir.optimize", discount, initial, layout, state_rows, costs, frozen_rewards, unseen)
+    model = _model(P, R, "nadir.optimize", discount, initial, layout, state_rows, costs, frozen_rewards, unseen, goal, avoid, until, total)
     context = Context(threads, seed, progress)
     ball = Ball(model, radius, norm, sets, domain, scales)
     settings = filled("robust_optimum_settings")
@@ -526,6 +560,10 @@ def verify(
     costs: bool = False,
     frozen_rewards: bool = False,
     unseen: Unseen | None = None,
+    goal: States | None = None,
+    avoid: States | None = None,
+    until: States | None = None,
+    total: bool = False,
     backend: str | None = None,
     threads: int | None = None,
 ) -> Verification:
@@ -538,7 +576,7 @@ def verify(
     `model_file` and `policy_file` are compared, byte by byte, with those of the evaluation.
     """
     R, policy = _policies(P, R, policy, "nadir.verify")
-    model = _model(P, R, "nadir.verify", discount, initial, layout, state_rows, costs, frozen_rewards, unseen)
+    model = _model(P, R, "nadir.verify", discount, initial, layout, state_rows, costs, frozen_rewards, unseen, goal, avoid, until, total)
     context = shared(threads)
     settings = filled("verify_settings")
     words = [encoded(word) for word in (kernel, witness, model_file, policy_file, backend)]
@@ -623,9 +661,9 @@ def read(
     layout: Layout | None = None,
     frozen_rewards: bool = False,
     unseen: Unseen | None = None,
-    goal: Any = None,
-    avoid: Any = None,
-    until: Any = None,
+    goal: States | None = None,
+    avoid: States | None = None,
+    until: States | None = None,
     total: bool = False,
     successors: Path | None = None,
 ) -> Model:
@@ -641,7 +679,7 @@ def read(
     `goal`, and to `avoid` others before. Each is a label of the file, or numbers and names with commas.
     """
     settings = filled("read_settings")
-    ends = [encoded(None if word is None else str(word)) for word in (goal, avoid, until)]
+    ends = [encoded(_listed(word)) for word in (goal, avoid, until)]
     settings.goal, settings.avoid, settings.until = ends
     settings.total = total
     start: Path | None = None
@@ -659,6 +697,14 @@ def read(
     model = Model._from_handle(made[0])
     model.name = os.path.basename(os.fspath(path))
     return model
+
+
+def _listed(states: Any) -> str | None:
+    """States of a file as the library takes them: numbers and names with commas."""
+    if states is None or isinstance(states, (str, int, np.integer)):
+        return None if states is None else str(states)
+    array = np.asarray(states)
+    return ",".join(map(str, np.flatnonzero(array) if array.dtype.kind == "b" else array.tolist()))
 
 
 def write(model: Model, path: Path, *, compress: bool = False) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from . import _forms, _frames
 from ._context import Context, shared
 from ._keywords import keywords, nearest
 from ._library import NULL, encoded, ffi, filled, lib, place, result, text
-from ._types import Array, Certify, Domain, Layout, Names, Norm, Numbers, Path, PolicyLike, Progress, Sets, Unseen
+from ._types import Array, Certify, Domain, Layout, Names, Norm, Numbers, Path, PolicyLike, Progress, Sets, States, Unseen
 from ._verdict import chances, percent, short
 from .errors import PolicyError, UsageError
 from .results import Comparison, Facts, _card, _fields
@@ -154,6 +155,10 @@ class Model:
     fitted to the others), "row" (the mean of the row), "min" (the smallest reward), or a number.
     `frozen_rewards=True` averages rewards of transitions under P̂, and pays these means whatever the kernel.
 
+    Without a discount: `goal` asks for the probability to reach one of these states, to `avoid` others before (R is then not
+    needed); `until` for the total reward until one of these states is reached, `total=True` (with discount=1) until one that
+    stays without reward. States are a number or a name, a list of them, or S truth values.
+
     `scales` (alpha) says how uncertain each row is, (S, A) or by row, 0 pins it. `radius`,
     `norm`, `sets` and `domain` are defaults for later questions. `costs=True`: R are costs, to be negated.
 
@@ -187,11 +192,16 @@ class Model:
         unseen: Unseen | None = None,
         lower: Any = None,
         upper: Any = None,
+        goal: States | None = None,
+        avoid: States | None = None,
+        until: States | None = None,
+        total: bool = False,
         copy: bool = False,
     ) -> None:
         """P, R and discount are the process; initial, scales, radius, norm, sets and domain say more of it; layout,
         state_rows, row_actions and columns how P is laid out; state_names and action_names what to call things; costs,
-        frozen_rewards and unseen what R means; lower and upper intervals of P; copy=True copies P. All of them: help(nadir.Model)."""
+        frozen_rewards and unseen what R means; lower and upper intervals of P; goal, avoid, until and total what is asked
+        without a discount; copy=True copies P. All of them: help(nadir.Model)."""
         if isinstance(P, (str, os.PathLike)):
             raise UsageError(f"P is {os.fspath(P)!r}; nadir.read reads models from files")
         if R is None and not brings_rewards(P):
@@ -238,7 +248,8 @@ class Model:
             kernel.dense, data["lower"], data["upper"] = _forms.bounds(kernel, lower, upper, layout, state_rows)
             kernel.starts = kernel.columns = kernel.values = None
         paid = (unseen, frozen_rewards and framed is None)
-        self._make(kernel, data, discount, norm, sets, domain, kernel.names, kernel.action_names, paid, copy)
+        ends = ended(kernel, goal, avoid, until, total)
+        self._make(kernel, data, discount, norm, sets, domain, kernel.names, kernel.action_names, paid, copy, ends=ends)
         self._lends = _forms.lends(P, kernel)
 
     def _make(
@@ -254,10 +265,18 @@ class Model:
         paid: tuple[Any, bool],
         copy: bool,
         promise: tuple[int, float] = (0, float("nan")),
+        ends: dict[str, Any] | None = None,
     ) -> None:
+        if ends:
+            others = {"discount": discount, "norm": norm, "sets": sets, "domain": domain, "state_names": state_names}
+            others |= {"action_names": action_names, "paid": paid, "promise": promise, "ends": ends}
+            self._before = (kernel, data, others)
         given = filled("model_data")
         given.promise, given.confidence = promise
         kept: list[Any] = []
+        for name, which in (ends or {}).items():
+            kept.append(which if name == "total" else ffi.from_buffer("bool[]", which))
+            setattr(given, name, kept[-1])
 
         def lend(name: str, kind: Any, array: NDArray[Any] | None) -> None:
             if array is not None:
@@ -301,6 +320,7 @@ class Model:
         self._each = kernel.each
 
     _each: int | None
+    _before: tuple[_forms.Kernel, dict[str, Any], dict[str, Any]] | None = None
 
     @classmethod
     def _from_handle(cls, handle: Any, added: int = 0) -> "Model":
@@ -577,8 +597,13 @@ class Model:
         R: Any = None,
         initial: Numbers | None = None,
         scales: Numbers | None = None,
+        goal: States | None = None,
+        avoid: States | None = None,
+        until: States | None = None,
+        total: bool = False,
     ) -> Model:
-        """The same kernel, not copied, with another discount, rewards, initial distribution or scales.
+        """The same kernel, not copied, with another discount, rewards, initial distribution, scales or question without a
+        discount.
 
         A model does not keep what it was given for successors of probability 0 of rows that it pins: where other
         `scales` let such rows change, give `R` again."""
@@ -591,12 +616,18 @@ class Model:
             data["initial"] = _of_states(initial, kernel)
         if scales is not None:
             data["scales"] = _of_rows(scales, kernel, "scales")
-        if discount is not None:
+        asked = ended(kernel, goal, avoid, until, total)
+        if asked:
+            others["ends"] = asked
+        if discount is not None or asked:
             others["discount"] = discount
         return _made(kernel, data, others)
 
     def _parts(self) -> tuple[_forms.Kernel, dict[str, NDArray[Any] | None], dict[str, Any]]:
         """All that `_make` takes, without copies."""
+        if self._before is not None:  # ends have lost their rows
+            kernel, data, others = self._before
+            return replace(kernel), dict(data), dict(others)
         numbers = self._view
         entries = self.rows * self.states if self.is_dense else self.nonzeros
         dense = self._array(numbers.dense, entries)
@@ -1016,6 +1047,37 @@ def _made(kernel: _forms.Kernel, data: dict[str, NDArray[Any] | None], others: d
     made = Model.__new__(Model)
     made._make(kernel, data, copy=False, **others)
     return made
+
+
+def ended(kernel: _forms.Kernel, goal: Any, avoid: Any, until: Any, total: bool) -> dict[str, Any]:
+    """What is asked without a discount, for the C struct: truth values by state."""
+    made: dict[str, Any] = {"total": True} if total else {}
+    for what, given in (("goal", goal), ("avoid", avoid), ("until", until)):
+        if given is not None:
+            made[what] = _marked(kernel, what, given)
+    return made
+
+
+def _marked(kernel: _forms.Kernel, what: str, given: Any) -> NDArray[Any]:
+    states = kernel.states
+    marked = np.zeros(states, bool)
+    if isinstance(given, (np.ndarray, list, tuple)) or _frames.is_series(given):
+        array = np.asarray(given)
+        if array.dtype.kind == "b" and array.shape in ((states,), (kernel.states_given,)):
+            marked[: len(array)] = array
+            return marked
+    each = given.split(",") if isinstance(given, str) and given not in (kernel.names or ()) else given
+    labels: list[Any] = [each] if isinstance(each, (str, int, np.integer)) else list(each)
+    for label in labels:
+        label = label.item() if isinstance(label, np.generic) else label
+        named = kernel.names is not None and label in kernel.names
+        place = list(kernel.names or ()).index(label) if named else _frames.whole(label)
+        if not 0 <= place < states:
+            meant = nearest(label, kernel.names) if isinstance(label, str) and kernel.names else None
+            hint = f"; did you mean {meant!r}?" if meant else f"; expected 0 to {states - 1}" + (" or a name" if kernel.names else "")
+            raise UsageError(f"{what} has {label!r}, which is no state{hint}")
+        marked[place] = True
+    return marked
 
 
 class Policy:
