@@ -45,6 +45,7 @@ def names(function):
 def test_signatures_are_explicit_and_agree():
     """The same words in functions, in models and in solvers; no **options; and every one has a type."""
     of_model = {"P", "R", "discount", "initial", "layout", "state_rows", "costs", "frozen_rewards", "unseen"}
+    of_model |= {"goal", "avoid", "until", "total"}
     of_solver = {"backend", "threads", "seed", "progress"}
     for name in CALLS:
         function = getattr(nadir, name)

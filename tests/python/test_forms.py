@@ -1,5 +1,7 @@
 """The forms of other tools: the same model, to the bit, whichever it came from; and what is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 from conftest import random_mdp
@@ -345,3 +347,34 @@ def test_intervals_are_the_worst_rows_of_a_box():
     assert nadir.evaluate(unknown, policy=pi).robust_return == pytest.approx(v.mean(), abs=1e-10)
     with pytest.raises(nadir.UsageError, match="upper is missing"):
         nadir.Model(P, R, 0.9, lower=lower)
+
+
+def test_single_precision_is_no_reason_to_warn():
+    """Sums that are off by its rounding are mended, and facts say so; others are warned of as ever."""
+    P, R, _ = random_mdp(4, states=40, zeros=0.5)
+    single = P.astype(np.float32)
+    exact = single / single.sum(axis=2, keepdims=True, dtype=float)
+    rows = single.reshape(-1, 40)
+    for form in (single, rows, sparse.csr_matrix(rows), [sparse.csr_matrix(one) for one in single.transpose(1, 0, 2)]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = nadir.Model(form, R, 0.9)
+        np.testing.assert_allclose(model.dense(), exact, rtol=1e-15)
+        facts = model.facts()
+        assert 0 < facts.normalised_rows <= model.rows and "of a P in single precision" in str(facts)
+    assert nadir.Model(P, R, 0.9).facts().normalised_rows == 0 and single.dtype == np.float32
+    single[1, 1] *= np.float32(1 + 4e-6 * 2)
+    with pytest.warns(nadir.NadirWarning, match="1 row was normalised; .*state 1, action 1"):
+        nadir.Model(single, R, 0.9)
+
+
+def test_what_others_call_the_sets():
+    model = nadir.generate("machine")
+    for word, meant in (("s-rect", "s"), ("s_rectangular", "s"), ("sa-rect", "sa"), ("(s,a)", "sa"), ("nonrec", "nonrect")):
+        with pytest.raises(nadir.UsageError, match=f"did you mean {meant!r}"):
+            model.evaluate(radius=0.1, sets=word)
+
+
+def test_keywords_of_models_are_named():
+    with pytest.raises(TypeError, match=r"no keyword 'columns': make the model first, nadir.evaluate\(nadir.Model\(..., columns=...\)"):
+        nadir.evaluate({}, "uniform", columns={"state": "s"}, radius=0.1)

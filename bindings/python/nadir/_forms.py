@@ -39,6 +39,7 @@ class Kernel:
     names: list[str] | None = None
     each: int | None = None  # the actions of every state, where they are known to be as many
     action_names: Sequence[str] | None = None
+    normalised: int = 0  # rows whose sums were off by the rounding of single precision
 
     def __post_init__(self) -> None:
         self.states_given = self.states_given or self.states
@@ -80,7 +81,33 @@ def _doubles(value: Any) -> NDArray[Any]:
 
 
 def kernel(P: Any, layout: str | None = None, state_rows: Any = None) -> Kernel:
-    """The kernel of any of the forms of `nadir.Model`."""
+    """The kernel of any of the forms of `nadir.Model`. Of single precision, sums are off by its rounding: that is mended."""
+    made = _kernel(P, layout, state_rows)
+    first = P[0] if isinstance(P, (list, tuple)) and len(P) else P
+    if getattr(first, "dtype", None) == np.float32:
+        _normalise(made)
+    return made
+
+
+def _normalise(made: Kernel) -> None:
+    if made.dense is not None:
+        sums, counts = made.dense.sum(axis=1), np.full(made.rows, made.states)
+    else:
+        assert made.starts is not None and made.values is not None
+        counts = np.diff(made.starts)
+        owner = np.repeat(np.arange(made.rows), counts)
+        sums = np.bincount(owner, made.values, made.rows)
+    off = np.abs(sums - 1)
+    some = (off > 0) & (off <= 2.0**-24 * (counts + 2))
+    factors = np.where(some, sums, 1.0)
+    made.normalised = int(some.sum())
+    if made.dense is not None:
+        made.dense = made.dense / factors[:, None]
+    else:
+        made.values = made.values / factors[owner]
+
+
+def _kernel(P: Any, layout: str | None, state_rows: Any) -> Kernel:
     if layout is not None and layout not in LAYOUTS:
         raise UsageError(f"layout is {layout!r}; expected 'sas' (P[s, a, s']) or 'ass' (P[a, s, s'])")
     if isinstance(P, np.ndarray) and P.ndim == 3:

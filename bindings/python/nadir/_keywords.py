@@ -66,7 +66,14 @@ def nearest(word: str, choices: Any) -> str | None:
     return found[0] if found else None
 
 
+#: Keywords of models, which questions do not have.
+_OF_MODELS = ("columns", "state_names", "action_names", "row_actions", "copy")
+
+
 def _unknown(function: Callable[..., Any], word: str, known: frozenset[str]) -> str:
+    if word in _OF_MODELS and "P" in known:
+        name = function.__name__
+        return f"{_name(function)} has no keyword {word!r}: make the model first, nadir.{name}(nadir.Model(..., {word}=...), ...)"
     meant = _MEANT.get(word)
     if meant not in known:
         meant = nearest(word, known)

@@ -39,13 +39,23 @@ LAYOUTS = {None: 0, "sas": 1, "ass": 2}
 UNSEEN = {"additive": 0, "row": 1, "min": 2}
 
 
+#: What others call the sets.
+_MEANT = {
+    **dict.fromkeys(("s-rect", "s_rect", "s-rectangular", "s_rectangular", "srect"), "s"),
+    **dict.fromkeys(("sa-rect", "sa_rect", "sa-rectangular", "sa_rectangular", "s,a", "(s,a)", "rect", "rectangular"), "sa"),
+    **dict.fromkeys(("nonrectangular", "non-rectangular", "non-rect", "global", "ball"), "nonrect"),
+}
+
+
 def choice(what: str, value: Any, table: dict[Any, int]) -> int:
     """The number of a choice; says what there is where it is none."""
     try:
         return table[value]
     except (KeyError, TypeError):
         names = ", ".join(repr(name) for name in table if name is not None)
-        meant = nearest(value, [name for name in table if name]) if isinstance(value, str) else None
+        words = [name for name in table if name]
+        meant = (_MEANT.get(value) or nearest(value, words)) if isinstance(value, str) else None
+        meant = meant if meant in words else None
         hint = f"; did you mean {meant!r}?" if meant else ""
         raise UsageError(f"{what} is {value!r}; expected one of {names}{hint}") from None
 
@@ -251,6 +261,7 @@ class Model:
         ends = ended(kernel, goal, avoid, until, total)
         self._make(kernel, data, discount, norm, sets, domain, kernel.names, kernel.action_names, paid, copy, ends=ends)
         self._lends = _forms.lends(P, kernel)
+        self._normalised = kernel.normalised
 
     def _make(
         self,
@@ -320,6 +331,7 @@ class Model:
         self._each = kernel.each
 
     _each: int | None
+    _normalised = 0
     _before: tuple[_forms.Kernel, dict[str, Any], dict[str, Any]] | None = None
 
     @classmethod
@@ -574,7 +586,8 @@ class Model:
         context = shared()
         found = filled("model_facts")
         context.call(lib.nadir_model_facts_compute, self._handle, found)
-        return Facts(**_fields(found, "nadir_model_facts"), sha256=self.sha256)
+        facts = _fields(found, "nadir_model_facts")
+        return Facts(**facts, sha256=self.sha256, normalised_rows=self._normalised)
 
     def valid_radius(self, norm: float | str = 2) -> float:
         """The largest radius whose non-rectangular L_p ball holds no kernel with a negative entry."""

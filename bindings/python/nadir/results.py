@@ -220,11 +220,16 @@ class Facts(Result):
     unseen: str  #: what landing on a successor without a reward pays: "additive", "row", "min", "value"
     unseen_value: float  #: that number, for "min" and "value"; else NaN
     sha256: str
+    normalised_rows: int = 0  #: whose sums were off by the rounding of a P in single precision
 
     _shown = (
         *("states", "rows", "nonzeros", "reward_kind", "unseen", "reward_min", "reward_max", "discount"),
         *("valid_radius", "terminal_states", "pinned_rows", "sha256"),
     )
+
+    def _lines(self) -> list[tuple[str, str]]:
+        rounded = f"{self.normalised_rows} rows, of a P in single precision"
+        return super()._lines() + ([("normalised", rounded)] if self.normalised_rows else [])
 
 
 @dataclass(repr=False, frozen=True)
