@@ -394,3 +394,50 @@ def test_the_print_of_a_comparison(frame, command, tmp_path):
     alone = nadir.fit_compare(frame, [MINE], **ASKED)
     assert "difference" not in str(alone) and "of policy 0" in str(alone)
     json.dumps(mine)
+
+
+# --------------------------------------------------------------------------------------------- pictures
+
+
+@pytest.fixture
+def pyplot():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+def test_pictures_of_returns(frame, found, pyplot):
+    compared = nadir.fit_compare(frame, {"mine": MINE, "rich": RICH}, **ASKED)
+    figure, axes = pyplot.subplots(1, 2)
+    assert compared.plot(axes[0]) is axes[0] and found.plot(axes[1]) is axes[1]
+    for ax, wanted in ((axes[0], dict(zip(compared.names, compared.guaranteed))), (axes[1], {"the policy chosen": found.guaranteed})):
+        lines = {line.get_label().split(":")[0]: line.get_xdata()[0] for line in ax.lines}
+        assert lines == wanted
+        assert "dashed: guaranteed with confidence 0.95" in " ".join(ax.get_title().split())
+    assert found.plot() is not axes[1]
+    with pytest.raises(nadir.UsageError, match="pickled"):
+        pickle.loads(pickle.dumps(found)).plot()
+
+
+@pytest.mark.parametrize("size", [(12, 4), (16, 10)])
+def test_damages_stay_within_their_axes(found, pyplot, size):
+    """Nothing of one picture in another, and no text on another text."""
+    for answer in (nadir.evaluate(found.model, found.policy), nadir.generate("gridworld").evaluate("optimal", radius=0.1)):
+        figure, axes = pyplot.subplots(1, 2, figsize=size)
+        assert answer.plot(axes[0]) is axes[0]
+        figure.tight_layout()
+        figure.canvas.draw()
+        own, inner = axes[0].get_window_extent(), axes[0].child_axes[0]
+        words = [*inner.texts, *inner.get_yticklabels(), inner.yaxis.label]
+        boxes = [text.get_window_extent() for text in words if text.get_text()]
+        legend = inner.get_legend()
+        for box in boxes + ([] if legend is None else [legend.get_window_extent()]):
+            assert own.x0 - 1 <= box.x0 and box.x1 <= own.x1 + 1 and box.y0 >= own.y0 - 1
+        for i, one in enumerate(boxes):
+            for other in boxes[:i]:
+                assert not one.shrunk(0.98, 0.9).overlaps(other.shrunk(0.98, 0.9))
+        title = axes[0].title.get_window_extent()
+        assert own.x0 - 0.2 * own.width <= title.x0 and title.x1 <= own.x1 + 0.2 * own.width

@@ -42,6 +42,10 @@ def draws(count: int, confidence: float) -> Lines:
     return [("draws", f"{count} kernels of the posterior; each bound allows for chance in them ({100 * confidence:g} %)")]
 
 
+def picture(count: int, confidence: float) -> str:
+    return f"how likely each return is after the data ({count} draws); dashed: guaranteed with confidence {confidence:g}"
+
+
 def data(facts: dict[str, Any], model: "Model", policies: Any) -> Lines:
     """How much there is, and what there is not. facts: `Fit` and `FitReturn` have them; policies: [rows] each."""
     ends = int(facts["terminal"])

@@ -6,6 +6,7 @@ They are those of the command (cli/*_plot.c, cli/explain_map.c): the same words,
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +50,11 @@ def _names(solver: Any) -> str:
 
 
 def _title(ax: Any, names: str, shows: str, *details: str) -> None:
-    ax.set_title("\n".join([f"{names}: {shows}" if names else shows, *details]), fontsize="medium")
+    """Above the axes, in lines that are no wider."""
+    size = ax.figure.get_size_inches()[0] * ax.get_position(original=True).width * 72 / 10
+    lines = [f"{names}: {shows}" if names else shows, *details]
+    wrapped = [part for line in lines for part in textwrap.wrap(line, max(20, int(1.9 * size)))]
+    ax.set_title("\n".join(wrapped), fontsize="medium")
 
 
 def _number(value: float) -> str:
@@ -168,7 +173,7 @@ def _curve_legend(ax: Any, case: str) -> None:
 def damages(evaluation: Any, rows: Any, ax: Any) -> Any:
     """Bars with an arrow from successor to successor; a map where the states are the cells of a grid."""
     cells = _grid(evaluation.model)
-    ax = _map(evaluation, cells, ax) if cells is not None else _bars(evaluation, rows, ax)
+    ax = _map_within(evaluation, cells, ax) if cells is not None else _within(evaluation, rows, ax)
     case = "best" if evaluation.optimistic else "worst"
     _title(
         ax,
@@ -181,12 +186,23 @@ def damages(evaluation: Any, rows: Any, ax: Any) -> Any:
     return ax
 
 
-def _bars(evaluation: Any, rows: Any, ax: Any) -> Any:
+def _within(evaluation: Any, rows: Any, ax: Any) -> Any:
+    """Bars with their names and arrows: inside axes that are given, whose title they keep; else in a figure of their own."""
+    if ax is None:
+        own = _axes(None, 10, 2.2 + 0.36 * len(rows))
+        own.figure.get_layout_engine().set(rect=(0, 0, 0.88, 1))  # room for the arrows
+        return _bars(evaluation, rows, own)
+    ax.set_axis_off()
+    inner = ax.inset_axes((0.23, 0.1, 0.33, 0.8))
+    _bars(evaluation, rows, inner, 0.4)
+    for text in [*inner.texts, *inner.get_xticklabels(), *inner.get_yticklabels(), inner.xaxis.label, inner.yaxis.label]:
+        text.set_fontsize("x-small")
+    return ax
+
+
+def _bars(evaluation: Any, rows: Any, ax: Any, further: float = 0) -> Any:
+    """further: how much farther from the bars the arrows stand, in widths of the axes."""
     model = evaluation.model
-    new = ax is None
-    ax = _axes(ax, 10, 2.2 + 0.36 * len(rows))
-    if new:
-        ax.figure.get_layout_engine().set(rect=(0, 0, 0.88, 1))  # room for the arrows
     shares = [100 * one.share for one in rows]
     ax.barh(range(len(rows)), shares, color="#e69f00", height=0.72)
     ax.set_yticks(range(len(rows)), [f"{model.state_name(one.state)}, {model.action_name(one.row)}" for one in rows])
@@ -203,12 +219,13 @@ def _bars(evaluation: Any, rows: Any, ax: Any) -> Any:
         if one.origin < 0 or one.target < 0:
             continue
         ends = [model.state_name(one.origin), model.state_name(one.target)]
-        ax.text(1.22, i, ends[0], transform=across, ha="right", va="center")
-        ax.text(1.36, i, ends[1], transform=across, ha="left", va="center")
-        way = {"xytext": (1.23, i), "xycoords": across, "textcoords": across, "annotation_clip": False}
-        ax.annotate("", (1.35, i), arrowprops={"arrowstyle": "-|>", "color": NEW if one.is_new else ATTACK, "lw": 2}, **way)
-        ax.text(1.29, i - 0.1, f"{one.moved:.2g}", transform=across, ha="center", va="bottom", fontsize="x-small")
-    ax.text(1.29, 1.01, "largest moves (orange: new)" if any_new else "largest move of each row", transform=ax.transAxes, ha="center", va="bottom")
+        ax.text(1.22 + further, i, ends[0], transform=across, ha="right", va="center")
+        ax.text(1.36 + further, i, ends[1], transform=across, ha="left", va="center")
+        way = {"xytext": (1.23 + further, i), "xycoords": across, "textcoords": across, "annotation_clip": False}
+        ax.annotate("", (1.35 + further, i), arrowprops={"arrowstyle": "-|>", "color": NEW if one.is_new else ATTACK, "lw": 2}, **way)
+        ax.text(1.29 + further, i - 0.1, f"{one.moved:.2g}", transform=across, ha="center", va="bottom", fontsize="x-small")
+    head = "largest moves (orange: new)" if any_new else "largest move of each row"
+    ax.text(1.29 + further, 1.01, head, transform=ax.transAxes, ha="center", va="bottom")
     ax.set_xlim(min([0, *shares]), 1.25 * max([1, *shares]))
     return ax
 
@@ -239,6 +256,19 @@ def _ends(model: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     if rewards is not None:
         np.maximum.at(most, columns[moves], rewards[moves])
     return stays, most
+
+
+def _map_within(evaluation: Any, cells: NDArray[Any], ax: Any) -> Any:
+    """The map with its bar and legend: inside axes that are given."""
+    if ax is None:
+        return _map(evaluation, cells, ax)
+    ax.set_axis_off()
+    inner = ax.inset_axes((0.05, 0.3, 0.8, 0.7))
+    _map(evaluation, cells, inner)
+    legend = inner.get_legend()
+    for text in [] if legend is None else legend.get_texts():
+        text.set_fontsize("x-small")
+    return ax
 
 
 def _map(evaluation: Any, cells: NDArray[Any], ax: Any) -> Any:
@@ -321,6 +351,25 @@ def _attack(ax: Any, optimistic: bool, rows: Any, cells: NDArray[Any]) -> list[A
         words = f"{who[0]}: where it moves probability (rows with most {who[1]})"
         legend["moves"] = Line2D([], [], color=ATTACK, marker=">", lw=3, label=words)
     return list(legend.values())
+
+
+def returns(names: Any, draws: Any, guaranteed: Any, words: str, ax: Any) -> Any:
+    """How likely each return is after the data; dashed: what is guaranteed."""
+    ax = _axes(ax, 8, 4.5)
+    edges = np.histogram_bin_edges(np.concatenate(draws), bins=40)
+    for place, (name, mine, sure) in enumerate(zip(names, draws, guaranteed)):
+        colour = COLOURS[(place + 1) % len(COLOURS)]
+        ax.hist(mine, edges, density=True, color=colour, alpha=0.3)
+        ax.hist(mine, edges, density=True, color=colour, histtype="step", lw=1.5)
+        ax.axvline(sure, color=colour, ls="--", lw=2, label=f"{name}: guaranteed {_number(sure)}")
+    ax.set_xlabel("return")
+    ax.set_yticks([])
+    _frame(ax)
+    ax.spines["left"].set_visible(False)
+    _title(ax, "", "which policy earns more" if len(names) > 1 else "what the policy earns", words)
+    ax.set_ylim(top=1.3 * ax.get_ylim()[1])  # room for the legend
+    ax.legend(frameon=False, fontsize="small", loc="upper right")
+    return ax
 
 
 def table_map(found: Any, ax: Any) -> Any:

@@ -1034,6 +1034,13 @@ class _Fit:
                 policy = Table({called.get(name, name): column for name, column in columns.items()})
         return self.nominal.policy(policy, threads=self._threads)
 
+    def returns(self, policies: list[Policy]) -> NDArray[Any]:
+        """[policies, draws] under the same kernels of the posterior."""
+        made = np.empty((len(policies), lib.nadir_fit_draws(self.handle, len(policies))))
+        handles = ffi.new("const nadir_policy *[]", [policy._handle for policy in policies])
+        self.call(lib.nadir_fit_compare, len(policies), handles, result("fit_comparison"), *[NULL] * 5, doubles(made))
+        return made
+
     def facts(self) -> dict[str, Any]:
         """What the data have."""
         facts = _fields(self.described, "nadir_fit_result")

@@ -1349,6 +1349,14 @@ class FitReturn(Result):
     def _block(self) -> Lines:
         return _fit_words.returned(self)[1]
 
+    def plot(self, ax: Any = None) -> Any:
+        """How likely each return of the policy is after the data, with the guarantee (matplotlib)."""
+        if self._read is None:
+            raise UsageError("this answer has been pickled, without the data that the picture needs")
+        draws = self._read.returns([self.policy])[0]
+        name = self.policy.name or ("the policy chosen" if not math.isnan(self.weight) else "the policy given")
+        return _plots.returns([name], [draws], [self.guaranteed], _fit_words.picture(len(draws), self.confidence), ax)
+
     def __getstate__(self) -> dict[str, Any]:
         """For pickle: without the data."""
         return {**self.__dict__, "_read": None, "_struct": None}
@@ -1399,6 +1407,10 @@ class FitComparison(Result):
         lines = [dict(zip(columns, values)) for values in zip(*columns.values())]
         first = {"guaranteed": columns["guaranteed"], "best": self.names[self.best]}
         return {**super().to_dict(), **first, "policies": lines}
+
+    def plot(self, ax: Any = None) -> Any:
+        """How likely each return is after the data, of every policy, with the guarantees (matplotlib)."""
+        return _plots.returns(self.names, self.returns, self.guaranteed, _fit_words.picture(self.draws, self.confidence), ax)
 
     def _table(self, html: bool = False) -> str:
         head = ["policy", "estimated", "guaranteed", "difference", "at least", "at most"]
