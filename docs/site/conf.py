@@ -13,7 +13,7 @@ author = "the nadir authors"
 version = release = os.environ.get("NADIR_VERSION", "")
 html_title = f"nadir {version}".strip()
 
-extensions = ["myst_parser", "sphinx_copybutton", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx_copybutton", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 highlight_language = "none"
 smartquotes = False  # "--" is an option

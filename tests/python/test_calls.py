@@ -462,3 +462,21 @@ def test_a_report_of_data(tmp_path):
     with pytest.raises(nadir.UsageError, match="same policy"):
         nadir.fit(data, **words).report(page, promise=promise)
     assert pickle.loads(pickle.dumps(fitted.guarantees)) == fitted.guarantees
+
+
+def test_docstrings_have_parameters_and_returns():
+    """Every parameter of every function, from a table that has no others; examples stay."""
+    from nadir._parameters import PARAMETERS
+
+    used = set()
+    for name in nadir.__all__:
+        function = getattr(nadir, name)
+        if inspect.isfunction(function) and inspect.signature(function).parameters:
+            words = function.__doc__.split("\nParameters\n----------\n")[1]
+            for parameter in inspect.signature(function).parameters:
+                assert f"{parameter} : " in words and PARAMETERS[parameter].split()[0] in words, (name, parameter)
+                used.add(parameter)
+            assert ("\nReturns\n-------\n" in words) == (name != "write")
+    assert used == PARAMETERS.keys()
+    for name in ("fit_return", "fit_compare", "frames"):
+        assert name in nadir.__doc__

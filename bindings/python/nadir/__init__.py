@@ -11,8 +11,9 @@ only known up to an L_p ball of radius β around a nominal one?
 (9.403226, 9.093999, True)
 
 `evaluate`, `sweep`, `radius`, `difference`, `gradient`, `solve`, `optimize` and `verify` ask one question
-each; `Model` and `Solver` keep what can be used again; `read`, `write`, `generate` and `fit` bring models in
-and out. The C library does all the work, without the GIL; Ctrl-C stops it.
+each; `Model` and `Solver` keep what can be used again; `read`, `write` and `generate` bring models in and out. Models are
+arrays, frames of pandas or polars, dictionaries of Gymnasium, or files. From a log `fit_return` finds a policy and what it earns
+at least, `fit_compare` tells which of several earns more, and `fit` makes a model with a ball that holds the truth. The C library does all the work, without the GIL; Ctrl-C stops it.
 """
 
 from ._library import __version__

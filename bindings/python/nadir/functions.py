@@ -17,6 +17,7 @@ from ._fit_words import without_data
 from ._frames import LOG_ROLES, Table, by_role, columns_of, is_frame, is_series, log_order, write_table
 from ._keywords import keywords, plain, spoken_of
 from ._library import NULL, encoded, ffi, filled, lib, place, result
+from ._parameters import documented
 from ._report import write_page
 from ._types import Certify, Domain, Layout, Norm, Numbers, Path, PolicyLike, Progress, Sets, States, Unseen
 from .errors import NadirWarning, UnsupportedError, UsageError
@@ -1137,3 +1138,9 @@ def _records(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
     for name, column in columns.items():
         records[name] = column
     return records
+
+
+_documented: list[Callable[..., Any]] = [evaluate, sweep, radius, difference, gradient, solve, optimize, verify, read, write]
+_documented += [generate, norm, fit, fit_return, fit_compare]
+for _function in _documented:
+    documented(_function)
