@@ -484,9 +484,9 @@ void nadir_names_clear(nadir_memory *memory, nadir_names *names)
     *names = (nadir_names){0};
 }
 
-static char lower(char letter)
+static int lower(char letter)
 {
-    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+    return letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter;
 }
 
 bool nadir_names_alike(const char *name, const char *other)

@@ -143,8 +143,8 @@ static void add_changes(const explanation *self, int64_t index, const nadir_row 
     const nadir_model *model = self->worst->model;
     const nadir_row entries = nadir_model_row(model, index);
     const int64_t start = nadir_landing_entry(model, index);
-    const bool general = nadir_landing_is_general(model);
     const bool lands = model->transition_rewards != NULL;
+    const bool general = lands && nadir_landing_is_general(model);
     merged at = {0};
     double most = 0;
     while (next_successor(row, &entries, &at)) {
