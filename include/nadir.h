@@ -1027,7 +1027,8 @@ typedef struct nadir_fit_settings {
     const char *
         columns; /* "state=NAME,action=NAME,...": what columns of the data are called, of state, action, reward,
                             next, done, truncated, episode, time, step, count; NULL: by common names (docs/formats.md) */
-    const char *const *state_names; /* [state_names_count] in the order of their numbers, where states are names; names
+    const char *const
+        *state_names; /* [state_names_count] in the order of their numbers, where states are names; names
                                        of the data that are not among them follow. NULL: as they appear */
     int64_t state_names_count;
     const char *const *action_names; /* [action_names_count] likewise */

@@ -86,7 +86,8 @@ typedef struct nadir_data_settings {
     int64_t actions;     /* of every state; 0: one more than the largest seen in any state */
     bool ragged;         /* actions of a state: one more than the largest seen there, at least one */
     const char *columns; /* "state=NAME,action=NAME,...": what columns are called; NULL: by common names */
-    const char *const *names[2]; /* [names_count] of states and of actions, which are numbered first; or NULL */
+    const char *const
+        *names[2]; /* [names_count] of states and of actions, which are numbered first; or NULL */
     int64_t names_count[2];
     const struct nadir_data
         *alike; /* names of states and actions, and the terminal state, are those of these data */
@@ -206,9 +207,9 @@ typedef struct nadir_data_collector {
     nadir_data_table starts; /* of episodes: (state, 0, 0) */
     nadir_data_row last;     /* the step before */
     int64_t episodes;
-    int64_t dropped; /* lines whose action has no known outcome: ends of episodes */
-    int64_t done;    /* lines that lead to the terminal state */
-    bool terminal;   /* there is one, the last of the states */
+    int64_t dropped;                /* lines whose action has no known outcome: ends of episodes */
+    int64_t done;                   /* lines that lead to the terminal state */
+    bool terminal;                  /* there is one, the last of the states */
     nadir_words words[NADIR_WORDS]; /* of ends: next states of lines that are done, two at most */
 
     nadir_data_sample *samples; /* [sample_count] */
