@@ -412,8 +412,8 @@ static void parameters_that_are_wrong(void **state)
     REFUSE("array optimistic is nan", B, K, NUMBER("optimistic.npy", 0));
     REFUSE("array norm has shape (2,); expected one number", B, K, TEST_ARRAY("norm.npy", "=f8", "(2,)", k));
     REFUSE("array set is \"box\"; expected nonrect, s, sa", B, K, {"set.npy", "|S3", "()", "box", 3, false});
-    REFUSE("array domain is \"box\"; expected simplex, support, free", B, K,
-           {"domain.npy", "|S3", "()", "box", 3, false});
+    REFUSE("array domain is \"set\"; expected simplex, support, free, box", B, K,
+           {"domain.npy", "|S3", "()", "set", 3, false});
     REFUSE("array model_sha256 is \"box\"; expected 64 hexadecimal digits", B, K,
            {"model_sha256.npy", "|S3", "()", "box", 3, false});
     REFUSE("array policy_sha256 has shape (2,); expected one word", B, K,

@@ -320,7 +320,7 @@ static void members_of_a_wrong_kind(void **state)
     refuse("{\"model_sha256\":null}", "member `model_sha256`: found `null}`; expected a string");
     refuse("{\"set\":\"box\"}", "member `set`: found \"box\"; expected nonrect, s or sa");
     refuse("{\"set\":\"\"}", "member `set`: found \"\"");
-    refuse("{\"domain\":\"box\"}", "member `domain`: found \"box\"; expected simplex, support or free");
+    refuse("{\"domain\":\"set\"}", "member `domain`: found \"set\"; expected simplex, support, free or box");
     refuse("{\"domain\":3}", "member `domain`: found `3}`; expected a string");
     refuse("{\"norm\":0.5}", "member `norm`: expected a number of 1 or more, or \"inf\"");
     refuse("{\"norm\":\"nan\"}", "member `norm`: expected a number of 1 or more, or \"inf\"");
