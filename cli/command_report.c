@@ -20,7 +20,9 @@ static const char about[] =
     "\n"
     "Instead of a model it takes a log, as nadir fit does: the policy is then chosen on the data, with what "
     "they\n"
-    "promise of its return, and the radius is the one that the data support.\n"
+    "promise of its return, and the radius is the one that the data support. --successors all|seen|FILE is "
+    "then\n"
+    "that of nadir fit.\n"
     "\n"
     "What is not found within --time is left out: the page says so, and the exit status is 5.\n"
     "\n"
@@ -394,10 +396,11 @@ static nadir_status read_and_write(cli_run *run, const nadir_read_settings *read
 {
     report->settings.title = name_of(report->input.model_path);
     nadir_status status = cli_input_read(run, reading, &report->input, model);
-    if (status == NADIR_OK && (report->fitting.columns != NULL || report->fitting.successors != NULL ||
-                               report->fitting.ragged || !isnan(report->fitting.confidence))) {
-        status = cli_fail(run, NADIR_ERROR_UNSUPPORTED,
-                          "--columns, --successors, --ragged and --confidence are for a log; %s is a model",
+    const bool by_word = report->fitting.successors != NULL && reading->successors == NULL; /* all, seen */
+    if (status == NADIR_OK && (report->fitting.columns != NULL || by_word || report->fitting.ragged ||
+                               !isnan(report->fitting.confidence))) {
+        status = cli_fail(run, NADIR_ERROR_UNSUPPORTED, "%s for a log; %s is a model",
+                          by_word ? "--successors all|seen is" : "--columns, --ragged and --confidence are",
                           report->input.model_path);
     }
     if (status == NADIR_OK) {
@@ -444,9 +447,14 @@ static nadir_status make_report(cli_run *run, const nadir_read_settings *reading
     return status;
 }
 
-/* A log is read with the words for a model that mean the same. */
-static void take_reading(const nadir_read_settings *reading, nadir_fit_settings *fitting)
+/* A log is read with the words for a model that mean the same. Of a log, --successors may also be a word. */
+static void take_reading(nadir_read_settings *reading, nadir_fit_settings *fitting)
 {
+    fitting->successors = reading->successors;
+    if (reading->successors != NULL &&
+        (strcmp(reading->successors, "all") == 0 || strcmp(reading->successors, "seen") == 0)) {
+        reading->successors = NULL;
+    }
     fitting->discount = reading->discount;
     fitting->initial = reading->initial;
     fitting->costs = reading->costs;
@@ -485,9 +493,6 @@ static int report_main(cli_run *run, int argc, char **argv)
          "of what the data promise, 0 < C < 1 (default 0.95)"},
         {"--columns", CLI_TEXT, "state=NAME,...", NULL, &fitting->columns,
          "what columns are called, as for nadir fit"},
-        {"--successors", CLI_TEXT, "all|seen|FILE", NULL, &fitting->successors,
-         "which are possible: all states, or those alone that were seen, or that a\n"
-         "file of transitions lists (default: all)"},
         {"--ragged", CLI_FLAG, NULL, NULL, &fitting->ragged,
          "each state has the actions up to the largest seen there"},
         {0},
