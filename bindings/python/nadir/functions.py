@@ -1141,6 +1141,6 @@ def _records(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
 
 
 _documented: list[Callable[..., Any]] = [evaluate, sweep, radius, difference, gradient, solve, optimize, verify, read, write]
-_documented += [generate, norm, fit, fit_return, fit_compare]
+_documented += [report, generate, norm, fit, fit_return, fit_compare]
 for _function in _documented:
     documented(_function)
