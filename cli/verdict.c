@@ -3,6 +3,7 @@
 
 #include "explain.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -26,10 +27,14 @@ const char *cli_emphasis_start(cli_emphasis style)
     return shown ? codes[style] : "";
 }
 
-/* The shortest text with so many digits that is not above, or not below, the value. */
+/* The shortest text with so many digits that is not above, or not below, the value. What underflows is 0. */
 static const char *shorten(double value, int side, char text[32])
 {
     const double size = fabs(value);
+    if (size < DBL_MIN) {
+        (void)snprintf(text, 32, "0");
+        return text;
+    }
     const int digits = size >= 99999.5 && size < 999999.5 ? DIGITS + 1 : DIGITS;
     (void)snprintf(text, 32, "%.*g", digits, value);
     const double shown = strtod(text, NULL);
@@ -148,12 +153,21 @@ void cli_block_line(const char *label, const char *format, ...)
 
 /* ----------------------------------------------------------------------------------- a worst return */
 
+/* Whether some kernel of the ball never ends. */
+static bool has_trap(const nadir_robust *robust)
+{
+    return robust->trap_radius_high <= robust->radius;
+}
+
 /* Why there is no proof, as far as the result tells. */
 static void print_reason(const nadir_robust *robust, const nadir_robust_settings *settings)
 {
     char number[32];
     if (settings->certify == NADIR_CERTIFY_OFF) {
         cli_verdict_line("Why", "no proof was asked for (--certify off)");
+    } else if (has_trap(robust)) {
+        cli_verdict_line(
+            "Why", "some kernels of the ball never end: searches go round them, and proofs do not hold");
     } else if (robust->kappa > 0.5) {
         cli_verdict_line("Why", "the ball is too large for the quick proof (kappa %s; up to 0.5 it works)",
                          cli_short_up(robust->kappa, number));
@@ -171,6 +185,11 @@ static void print_advice(const nadir_robust *robust, const nadir_robust_settings
     const char *words[3];
     int count = 0;
     char radius[96];
+    if (has_trap(robust)) {
+        cli_verdict_line("Try", "a radius below %s: up to there every kernel ends",
+                         cli_short_down(robust->trap_radius_low, number));
+        return;
+    }
     if (settings->certify != NADIR_CERTIFY_STRICT) {
         words[count++] = settings->certify == NADIR_CERTIFY_OFF ? "--certify auto" : "--certify strict";
     }

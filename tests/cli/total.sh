@@ -135,6 +135,10 @@ expect_status 0
 expect_json certified false
 expect_json bound '"rewards"'
 expect_err "never leaves {1, 2} (distance 1)"
+run evaluate ruin3.csv --goal 3 --initial 1 --policy uniform --domain support --radius 1.2
+expect_out "at least 0 "
+expect_out "some kernels of the ball never end"
+expect_out "a radius below 0.99999"
 expect_failure 4 "holds a kernel that never leaves {1, 2, 3, 4} (distance 0.79" evaluate steps5.csv --discount 1 \
     --policy uniform --radius 3
 # From 0 to the goal, or to 1, which is left by 0.05 to each end: nothing can be done but stay there and lose 0.1 sqrt(2).

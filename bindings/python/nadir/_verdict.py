@@ -145,6 +145,8 @@ def move(damage: Any, model: Any, size: str = "") -> str:
 def _reason(one: Any, certify: str) -> str:
     if certify == "off":
         return 'no proof was asked for (certify="off")'
+    if one.trap_radius_high <= one.radius:
+        return "some kernels of the ball never end: searches go round them, and proofs do not hold"
     if one.kappa > 0.5:
         return f"the ball is too large for the quick proof (kappa {short(one.kappa, 1)}; up to 0.5 it works)"
     if one.set == "nonrect" and one.norm != 2:
@@ -155,6 +157,8 @@ def _reason(one: Any, certify: str) -> str:
 def _advice(one: Any, certify: str) -> str:
     if certify == "off":
         return 'certify="auto"'
+    if one.trap_radius_high <= one.radius:
+        return f"a radius below {short(one.trap_radius_low, -1)}: up to there every kernel ends"
     words = [] if certify == "strict" else ['certify="strict"']
     if certify == "strict" and one.time_ran_out:
         words.append("a larger time_limit")
