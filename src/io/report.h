@@ -61,6 +61,9 @@ typedef struct nadir_report {
     bool time_ran_out;
 } nadir_report;
 
+/* Where neither question nor model names a domain. */
+nadir_domain nadir_report_usual_domain(const nadir_report *report);
+
 /* What the page shows. Afterwards the report is to be cleared, also on failure. */
 nadir_status nadir_report_find(nadir_report *report);
 void nadir_report_clear(nadir_report *report);

@@ -38,7 +38,8 @@ static void fill_options(const nadir_report *report, char options[160])
     if (ball->set != (view->set != NADIR_SET_UNSAID ? view->set : NADIR_SET_NONRECT)) {
         used += snprintf(options + used, 160 - (size_t)used, " --set %s", nadir_set_name(ball->set));
     }
-    if (ball->domain != (view->domain != NADIR_DOMAIN_UNSAID ? view->domain : NADIR_DOMAIN_SIMPLEX)) {
+    if (ball->domain !=
+        (view->domain != NADIR_DOMAIN_UNSAID ? view->domain : nadir_report_usual_domain(report))) {
         (void)snprintf(options + used, 160 - (size_t)used, " --domain %s", nadir_domain_name(ball->domain));
     }
 }

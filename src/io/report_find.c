@@ -131,6 +131,11 @@ cleanup:
     return status;
 }
 
+nadir_domain nadir_report_usual_domain(const nadir_report *report)
+{
+    return report->view.lower != NULL ? NADIR_DOMAIN_BOX : NADIR_DOMAIN_SIMPLEX;
+}
+
 static nadir_status prepare(nadir_report *report)
 {
     nadir_status status = NADIR_OK;
@@ -164,7 +169,7 @@ static nadir_status prepare(nadir_report *report)
     ball->set = ball->set != NADIR_SET_UNSAID ? ball->set : report->view.set;
     ball->set = ball->set != NADIR_SET_UNSAID ? ball->set : NADIR_SET_NONRECT;
     ball->domain = ball->domain != NADIR_DOMAIN_UNSAID ? ball->domain : report->view.domain;
-    ball->domain = ball->domain != NADIR_DOMAIN_UNSAID ? ball->domain : NADIR_DOMAIN_SIMPLEX;
+    ball->domain = ball->domain != NADIR_DOMAIN_UNSAID ? ball->domain : nadir_report_usual_domain(report);
     ball->norm = !isnan(ball->norm) ? ball->norm : !isnan(report->view.norm) ? report->view.norm : 2;
     ball->scales = ball->scales != NULL ? ball->scales : report->view.scales;
     set_radius(report, mark);

@@ -708,8 +708,9 @@ static void put_ball(const page *self)
     put(self, ball->domain == NADIR_DOMAIN_SIMPLEX
                   ? "allowed: a kernel may lead where the model does not (<code>--domain support</code> "
                     "forbids that)."
-              : ball->domain == NADIR_DOMAIN_SUPPORT
-                  ? "not allowed: only transitions of the model change."
+              : ball->domain == NADIR_DOMAIN_SUPPORT ? "not allowed: only transitions of the model change."
+              : ball->domain == NADIR_DOMAIN_BOX
+                  ? "as far as the intervals of the model allow them."
                   : "allowed, and probabilities may become negative: such a worst case "
                     "need not be a process.");
     put(self, "</dd>");

@@ -160,6 +160,12 @@ static nadir_status sort_and_merge(row_pass *pass, int64_t start, int64_t *count
         const double total = into->probability + entries[i].probability;
         if (total > 0) { /* r <- r + (r' - r) p' / (p + p'): exact when the rewards are equal */
             into->reward += (entries[i].reward - into->reward) * (entries[i].probability / total);
+        } else if (entries[i].reward != into->reward) {
+            return nadir_fail(
+                pass->context, NADIR_ERROR_MODEL,
+                "%s: a successor is given twice, with rewards %g and %g, and no probabilities that "
+                "would weigh them: give it once",
+                pass->source->path, into->reward, entries[i].reward);
         }
         into->probability = total;
         into->lower += entries[i].lower;

@@ -104,6 +104,13 @@ static void note_row(int64_t row, double sum, double minimum, row_scan *self)
     note_minimum(row, minimum, self);
 }
 
+/* By how much a value is beyond a bound of its entry: bounds below 1e-3 count in shares of 1e-3 of them, so that no interval
+ * is narrower than what is let pass (NADIR_MEMBERSHIP_OUTSIDE). */
+static double beyond(double off, double bound)
+{
+    return off > 0 && bound < 1e-3 ? off / bound * 1e-3 : off;
+}
+
 /* By how much entries leave the box; successors that the row does not list have its lower bound above 0. */
 static void look_at_box(const nadir_model *model, const nadir_uncertainty *set, int64_t row,
                         const nadir_row *entries, row_scan *self)
@@ -113,7 +120,8 @@ static void look_at_box(const nadir_model *model, const nadir_uncertainty *set, 
     for (int64_t i = model->row_starts[row]; i < model->row_starts[row + 1]; i++) {
         const bool listed = nadir_row_seek(entries, model->columns[i], &place);
         const double value = listed ? entries->values[place] : 0;
-        most = fmax(most, fmax(set->lower[i] - value, value - set->upper[i]));
+        most = fmax(most, beyond(set->lower[i] - value, set->lower[i]));
+        most = fmax(most, beyond(value - set->upper[i], set->upper[i]));
     }
     if (most > self->found.outside) {
         self->found.outside = most;
@@ -343,8 +351,7 @@ nadir_status nadir_membership_check(nadir_context *context, const nadir_model *m
                             membership->off_support);
     } else if (membership->outside > NADIR_MEMBERSHIP_OUTSIDE) {
         const int64_t row = membership->outside_row;
-        status = nadir_fail(context, NADIR_ERROR_VERIFICATION, "the kernel leaves its box by %g in %s",
-                            membership->outside,
+        status = nadir_fail(context, NADIR_ERROR_VERIFICATION, "the kernel leaves its box in %s",
                             nadir_model_label(model, nadir_model_row_state(model, row), row, place));
     }
     return status;

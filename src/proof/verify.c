@@ -398,7 +398,7 @@ static void judge_domain(nadir_verify_run *run, const nadir_membership *found)
                          found->off_support);
     } else if (found->outside > NADIR_MEMBERSHIP_OUTSIDE) {
         const int64_t row = found->outside_row;
-        nadir_verify_add(run, "domain", false, "the kernel leaves its box by %g in %s", found->outside,
+        nadir_verify_add(run, "domain", false, "the kernel leaves its box in %s",
                          nadir_model_label(run->model, nadir_model_row_state(run->model, row), row, place));
     } else {
         nadir_verify_add(run, "domain", true, "no entry of the kernel is negative%s",

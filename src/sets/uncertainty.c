@@ -194,6 +194,13 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
         NADIR_CHECK(check_numbers(context, model, "scale", NADIR_SCALE_MOST, model->rows, scales));
         NADIR_CHECK(check_small_scales(context, model, scales));
     }
+    if (model->lower != NULL && model->pinned_zeros && made.domain != NADIR_DOMAIN_SUPPORT) {
+        status = nadir_fail(
+            context, NADIR_ERROR_UNSUPPORTED,
+            "the model has intervals, and its rewards of successors whose upper bound is 0 were not "
+            "kept: take domain box or support");
+        goto cleanup;
+    }
     if (use.scales != NULL && made.domain != NADIR_DOMAIN_SUPPORT) {
         NADIR_CHECK(check_unpinned(context, model, use.scales));
     }

@@ -139,6 +139,89 @@ static void test_row_bounds(void **state)
     assert_that(close >= all - all / 50, "%lld of %lld bounds are close", (long long)close, (long long)all);
 }
 
+/* Of small bounds in shares of 1e-3 of them. */
+static double beyond(double off, double bound)
+{
+    return off <= 0 ? 0 : bound >= 1e-3 ? off : off / bound * 1e-3;
+}
+
+/* Intervals far narrower than rounding of probabilities near 1: kernels outside are found, and those at their ends are not. */
+static void test_narrow_intervals(void **state)
+{
+    static const int64_t state_rows[] = {0, 1, 2};
+    static const double nominal[] = {1 - 1.5e-13, 1.5e-13, 0, 1};
+    static const double lower[] = {0, 1e-13, 0, 1};
+    static const double upper[] = {1, 2e-13, 0, 1};
+    static const struct {
+        double small;
+        bool inside;
+    } cases[] = {{1e-13, true},     {2e-13, true},     {1.5e-13, true}, {0, false},
+                 {0.99e-13, false}, {2.01e-13, false}, {1e-12, false}};
+    nadir_context *context = *state;
+    nadir_model *model = NULL;
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    data.states = 2;
+    data.rows = 2;
+    data.discount = 0.9;
+    data.state_rows = state_rows;
+    data.dense = nominal;
+    data.lower = lower;
+    data.upper = upper;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_policy *policy = test_uniform_policy(context, model);
+    const double radius = 100;
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_BOX, 2, &radius, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double entries[] = {1 - cases[i].small, cases[i].small, 0, 1};
+        nadir_membership found;
+        nadir_uncertainty set = {0};
+        nadir_kernel *kernel = test_entries_kernel(context, model, entries);
+        assert_ok(context, nadir_uncertainty_make(context, model, policy, &ball, &set));
+        assert_ok(context, nadir_membership_measure(context, kernel, &set, 1, &found));
+        assert_int_equal(nadir_membership_check(context, model, &set, &found),
+                         cases[i].inside ? NADIR_OK : NADIR_ERROR_VERIFICATION);
+        nadir_uncertainty_clear(context, &set);
+        nadir_kernel_free(kernel);
+    }
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+}
+
+/* What landing pays where the box does not lead is not kept: sets that lead there are refused. */
+static void test_rewards_outside(void **state)
+{
+    static const int64_t state_rows[] = {0, 1, 2};
+    static const double nominal[] = {1, 0, 0, 1};
+    static const double rewards[] = {1, -50, 0, 2};
+    nadir_context *context = *state;
+    nadir_model *model = NULL;
+    nadir_model_data data;
+    nadir_model_data_default(&data);
+    data.states = 2;
+    data.rows = 2;
+    data.discount = 0.9;
+    data.state_rows = state_rows;
+    data.dense = nominal;
+    data.transition_rewards = rewards;
+    data.lower = nominal;
+    data.upper = nominal;
+    data.unseen = NADIR_UNSEEN_ROW;
+    assert_ok(context, nadir_model_create(context, &data, &model));
+    nadir_policy *policy = test_uniform_policy(context, model);
+    for (nadir_domain domain = NADIR_DOMAIN_SIMPLEX; domain <= NADIR_DOMAIN_BOX; domain++) {
+        const double radius = 0.1;
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domain, 2, &radius, NULL);
+        nadir_uncertainty set = {0};
+        const bool leads = domain == NADIR_DOMAIN_SIMPLEX || domain == NADIR_DOMAIN_FREE;
+        assert_int_equal(nadir_uncertainty_make(context, model, policy, &ball, &set),
+                         leads ? NADIR_ERROR_UNSUPPORTED : NADIR_OK);
+        nadir_uncertainty_clear(context, &set);
+    }
+    nadir_policy_free(policy);
+    nadir_model_free(model);
+}
+
 /* Random rows over the successors of the box: how far the farthest entry is outside. */
 static void test_membership(void **state)
 {
@@ -157,8 +240,8 @@ static void test_membership(void **state)
             for (int64_t t = 0; t < n; t++) {
                 double *entry = &entries[row * n + t];
                 *entry /= sum;
-                expected =
-                    fmax(expected, fmax(box.lower[row * n + t] - *entry, *entry - box.upper[row * n + t]));
+                expected = fmax(expected, beyond(box.lower[row * n + t] - *entry, box.lower[row * n + t]));
+                expected = fmax(expected, beyond(*entry - box.upper[row * n + t], box.upper[row * n + t]));
             }
         }
         const double radius = 100;
@@ -168,7 +251,7 @@ static void test_membership(void **state)
         nadir_kernel *kernel = test_entries_kernel(*state, box.model, entries);
         assert_ok(*state, nadir_uncertainty_make(*state, box.model, box.policy, &ball, &set));
         assert_ok(*state, nadir_membership_measure(*state, kernel, &set, 1, &found));
-        assert_close(found.outside, expected, 1e-15);
+        assert_close(found.outside, expected, 1e-12);
         assert_int_equal(nadir_membership_check(*state, box.model, &set, &found),
                          expected > 1e-12 ? NADIR_ERROR_VERIFICATION : NADIR_OK);
         nadir_uncertainty_clear(*state, &set);
@@ -225,8 +308,12 @@ static void test_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test_with_context(test_discounted), test_with_context(test_reachability),
-        test_with_context(test_row_bounds), test_with_context(test_membership),
+        test_with_context(test_discounted),
+        test_with_context(test_reachability),
+        test_with_context(test_row_bounds),
+        test_with_context(test_membership),
+        test_with_context(test_narrow_intervals),
+        test_with_context(test_rewards_outside),
         test_with_context(test_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

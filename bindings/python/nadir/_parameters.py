@@ -25,7 +25,7 @@ PARAMETERS = {
     "costs": "rewards are costs, to be negated",
     "data": "a log: a frame, an array, a file",
     "discount": "of rewards in the next step, from 0 to 1",
-    "domain": "of kernels: 'simplex' (default), 'support' (no new transitions), 'free' (signs free)",
+    "domain": "of kernels: 'simplex' (default), 'support' (no new transitions), 'free' (signs free), 'box' (of intervals, their default)",
     "evaluations_limit": "how many evaluations the search may take (1000)",
     "formula": "'kernel', or 'nominal' on the free domain",
     "frozen_rewards": "rewards of transitions are averaged under the nominal kernel, and paid whatever the successor",
