@@ -251,7 +251,7 @@ static void test_membership(void **state)
         nadir_kernel *kernel = test_entries_kernel(*state, box.model, entries);
         assert_ok(*state, nadir_uncertainty_make(*state, box.model, box.policy, &ball, &set));
         assert_ok(*state, nadir_membership_measure(*state, kernel, &set, 1, &found));
-        assert_close(found.outside, expected, 1e-12);
+        assert_close(found.outside, expected, 1e-15);
         assert_int_equal(nadir_membership_check(*state, box.model, &set, &found),
                          expected > 1e-12 ? NADIR_ERROR_VERIFICATION : NADIR_OK);
         nadir_uncertainty_clear(*state, &set);
