@@ -449,7 +449,7 @@ NADIR_API nadir_status nadir_model_write(nadir_context *context, const nadir_mod
                                          const nadir_write_settings *settings);
 
 /* CSV `idstate,idaction,probability`, or .npy: (S, A) probabilities, S action numbers, or one probability
- * per row. */
+ * per row. Where the model has names, those in the columns state_name and action_name count, not the numbers. */
 NADIR_API nadir_status nadir_policy_read(nadir_context *context, const nadir_model *model, const char *path,
                                          nadir_policy **policy);
 /* The same; columns: "state=NAME,action=NAME,...", as in nadir_fit_settings: a CSV file may call them so, too.

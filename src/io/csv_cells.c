@@ -296,6 +296,7 @@ nadir_status nadir_csv_label(nadir_text *text, const nadir_csv_header *header, c
 typedef struct table {
     nadir_text text;
     nadir_csv_header header;
+    nadir_csv_column columns[5]; /* as given, and the names beside the numbers of states and actions */
     const nadir_names *names[2]; /* of states and actions, with the way back to their numbers */
     nadir_name_index indices[2];
 } table;
@@ -319,7 +320,10 @@ nadir_status nadir_state_numbers_fail(const nadir_state_numbers *self, int64_t s
 
 static nadir_status open_table(const nadir_state_numbers *self, const nadir_csv_column *columns, table *made)
 {
+    static const nadir_csv_column beside[] = {{{"state_name"}, true}, {{"action_name"}, true}};
     int64_t existing; /* of two names that are the same the first counts */
+    memcpy(made->columns, columns, 3 * sizeof *columns);
+    memcpy(made->columns + 3, beside, sizeof beside);
     made->names[0] = &self->model->state_names;
     made->names[1] = &self->model->action_names;
     NADIR_TRY(nadir_text_open(self->context, self->path, &made->text));
@@ -328,30 +332,74 @@ static nadir_status open_table(const nadir_state_numbers *self, const nadir_csv_
             NADIR_TRY(nadir_name_index_add(self->context, &made->indices[k], made->names[k], i, &existing));
         }
     }
-    return nadir_csv_read_header(&made->text, 3, columns, false, &made->header);
+    return nadir_csv_read_header(&made->text, 5, made->columns, false, &made->header);
 }
 
-/* The state or action that a cell gives, 0 without the column; a number is never taken for a name. */
+/* Whether a cell has this name: as it is given out, or written with its quotes twice and without blanks around it. */
+static bool is_called(nadir_cursor cell, const char *name)
+{
+    name += strspn(name, " \t");
+    for (const char *at = cell.at; at < cell.end; at++, name++) {
+        at += *at == '"' && at + 1 < cell.end && at[1] == '"';
+        if (*at != *name) {
+            return false;
+        }
+    }
+    return name[strspn(name, " \t")] == '\0';
+}
+
+/* The number of the name that stands beside a number in a file; -1: the model has no such name. */
+static int64_t find_name(const table *from, int which, nadir_cursor name, int64_t beside)
+{
+    const nadir_names *names = from->names[which];
+    if (beside >= 0 && beside < names->count && is_called(name, nadir_names_get(names, beside))) {
+        return beside; /* of names that come twice, this one */
+    }
+    int64_t found =
+        nadir_name_index_find(&from->indices[which], names, name.at, (size_t)(name.end - name.at));
+    const bool quoted = memchr(name.at, '"', (size_t)(name.end - name.at)) != NULL;
+    for (int64_t i = 0; found < 0 && quoted && i < names->count; i++) {
+        found = is_called(name, nadir_names_get(names, i)) ? i : -1;
+    }
+    return found;
+}
+
+/* The state or action that a line gives, 0 without the column; a number in this column is never taken for a name.
+ * Where model and file have names, the name beside the number counts: another log numbers them otherwise. */
 static nadir_status look_up(table *from, const nadir_cursor *cells, int which, int64_t *number)
 {
-    const nadir_cursor cell = cells[which];
+    const nadir_names *names = from->names[which];
+    const nadir_cursor beside = cells[which + 3];
+    nadir_cursor cell = cells[which];
+    int column = which;
     *number = 0;
-    if (from->header.positions[which] < 0 || nadir_cursor_is_integer(cell, number)) {
+    if (from->header.positions[which] < 0) {
         return NADIR_OK;
     }
-    *number = nadir_name_index_find(&from->indices[which], from->names[which], cell.at,
-                                    (size_t)(cell.end - cell.at));
-    if (*number >= 0 || from->names[which]->count == 0 || nadir_csv_whole(cell, number)) {
-        return *number >= 0 ? NADIR_OK : nadir_csv_integer(&from->text, &from->header, cells, which, number);
+    if (nadir_cursor_is_integer(cell, number)) {
+        if (names->count == 0 || beside.at == beside.end) {
+            return NADIR_OK;
+        }
+        cell = beside;
+        column = which + 3;
+        *number = find_name(from, which, beside, *number);
+    } else {
+        *number = nadir_name_index_find(&from->indices[which], names, cell.at, (size_t)(cell.end - cell.at));
+        if (*number < 0 && (names->count == 0 || nadir_csv_whole(cell, number))) {
+            return nadir_csv_integer(&from->text, &from->header, cells, which, number);
+        }
+    }
+    if (*number >= 0) {
+        return NADIR_OK;
     }
     char list[LIST_LENGTH] = "";
-    for (int64_t i = 0; i < from->names[which]->count && i < 8; i++) {
-        const char *name = nadir_names_get(from->names[which], i);
+    for (int64_t i = 0; i < names->count && i < 8; i++) {
+        const char *name = nadir_names_get(names, i);
         append_name(list, sizeof list, (nadir_cursor){name, name + strlen(name)});
     }
     return nadir_text_fail(&from->text, "`%s` is `%.*s`, which the model does not have; it has %s%s",
-                           from->header.called[which], NADIR_WORD(cell), list,
-                           from->names[which]->count > 8 ? ", ..." : "");
+                           from->header.called[column], NADIR_WORD(cell), list,
+                           names->count > 8 ? ", ..." : "");
 }
 
 /* Where the number of a line goes; -1: nowhere, or to another process. */

@@ -86,7 +86,8 @@ nadir_status nadir_state_numbers_fail(const nadir_state_numbers *self, int64_t s
     __attribute__((format(printf, 5, 6)));
 
 /* Reads a table with the columns 0: the state, 1: the action, which tells whether the numbers are those of rows,
- * and 2: the number, 1 without the column. A column 1 without names is not looked for. Makes numbers and lines, all
+ * and 2: the number, 1 without the column. A column 1 without names is not looked for. Columns state_name and
+ * action_name, beside numbers, count instead of these where the model has names. Makes numbers and lines, all
  * zero, which the caller releases, also after a failure. Of states spread over processes the own ones are kept. */
 nadir_status nadir_state_numbers_read(nadir_state_numbers *self, const nadir_csv_column columns[3]);
 

@@ -1,7 +1,8 @@
 /*
  * policy_file.c: policies in files.
  *
- *     CSV    idstate,idaction,probability    columns in any order; states and actions by number or name;
+ *     CSV    idstate,idaction,probability    columns in any order; states and actions by number or name; where
+ *                                            the model has names, the columns state_name and action_name count;
  *                                            without the last column all probabilities are 1; a state may be
  *                                            left out if it has one action or is never left (an end), an
  *                                            action if it is never taken
@@ -378,7 +379,10 @@ static nadir_status write_csv(nadir_context *context, const nadir_model *model, 
         const int64_t of = own != NULL ? (int64_t)own[from->rows + row] : state;
         const int64_t action =
             own != NULL ? (int64_t)own[2 * from->rows + row] : nadir_model_row_action(model, state, row);
-        if (zeros || from->numbers[row] != 0) {
+        /* An end with one row: nothing is decided, and another log may not have it. */
+        const bool decided = !named || model->state_rows[of + 1] > model->state_rows[of] + 1 ||
+                             !nadir_model_is_absorbing(model, of);
+        if ((zeros || from->numbers[row] != 0) && decided) {
             write_line(&output, of, action, from->numbers[row]);
             if (named) {
                 write_name(&output, nadir_model_state_name(model, of));

@@ -280,6 +280,9 @@ bool nadir_model_is_end(const nadir_model *model, int64_t state);
 /* A state without actions: such a state with one row. */
 bool nadir_model_is_terminal(const nadir_model *model, int64_t state);
 
+/* A state from which the nominal kernel never goes on, whatever it pays. */
+bool nadir_model_is_absorbing(const nadir_model *model, int64_t state);
+
 /* nadir_model_valid_radius with other scales: [rows], NULL: all one. */
 nadir_status nadir_model_valid_radius_scaled(nadir_context *context, const nadir_model *model,
                                              const double *scales, double norm, double *radius);

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_absorbing(const nadir_model *model, int64_t state)
+bool nadir_model_is_absorbing(const nadir_model *model, int64_t state)
 {
     for (int64_t row = model->state_rows[state]; row < model->state_rows[state + 1]; row++) {
         const nadir_row entries = nadir_model_row(model, row);
@@ -120,7 +120,7 @@ nadir_status nadir_model_facts_compute(nadir_context *context, const nadir_model
         found.actions_min = actions < found.actions_min ? actions : found.actions_min;
         found.actions_max = actions > found.actions_max ? actions : found.actions_max;
         found.terminal_states += nadir_model_ends(model, s) || nadir_model_is_end(model, s);
-        found.absorbing_states += is_absorbing(model, s);
+        found.absorbing_states += nadir_model_is_absorbing(model, s);
     }
     for (int64_t row = 0; row < model->rows; row++) {
         found.pinned_rows += nadir_model_is_pinned(model, row);

@@ -30,6 +30,30 @@ def long_frame(named=False):
     return pandas.DataFrame(numbers)
 
 
+def test_policies_of_other_models_count_by_name(shop):
+    """Whatever the order of states and actions, with and without names; against the return of the same choice by name."""
+    policy = shop.policy({"new": {"use": 0.25, "repair": 0.75}, "worn": "use", "broken": "repair"})
+    wanted = nadir.evaluate(shop, policy, radius=0).nominal_return
+    for states in itertools.permutations(range(3)):
+        for actions in ([0, 1], [1, 0]):
+            order = np.ix_(states, actions, states)
+            names = {"state_names": [STATES[s] for s in states], "action_names": [ACTIONS[a] for a in actions]}
+            other = nadir.Model(P[order].copy(), R[order[:2]][..., 0].copy(), 0.95, **names)
+            carried = other.policy(policy)
+            assert {name: carried[name] for name in STATES} == {name: policy[name] for name in STATES}
+            assert abs(nadir.evaluate(other, policy, radius=0).nominal_return - wanted) < 1e-12 * abs(wanted)
+            assert carried.sha256 == other.policy(policy.to_pandas()).sha256
+            half = nadir.Model(P[order].copy(), R[order[:2]][..., 0].copy(), 0.95, state_names=names["state_names"])
+            if actions == [0, 1]:  # actions have no names here: their numbers count
+                assert [half.policy(policy)[name] for name in STATES] == [{0: 0.25, 1: 0.75}, {0: 1.0}, {1: 1.0}]
+    bare = nadir.Model(P, R, 0.95)
+    assert (bare.policy(policy).probabilities == policy.probabilities).all()
+    with pytest.raises(nadir.PolicyError, match="a state 'new', which the model does not have"):
+        nadir.Model(P, R, 0.95, state_names=["fresh", "worn", "broken"]).policy(policy)
+    with pytest.raises(nadir.PolicyError, match="no action 'use'; it has run, repair"):
+        nadir.Model(P, R, 0.95, state_names=STATES, action_names=["run", "repair"]).policy(policy)
+
+
 # ------------------------------------------------------------------------------------------------ models
 
 

@@ -281,8 +281,32 @@ def test_policies_from_the_same_data_are_refused(frame, found):
         assert nadir.fit_return(frame, policy=policy, guarantee="posterior", **ASKED).guarantee == "posterior"
     other = nadir.fit_return(simulate(700, 6), **ASKED).policy  # made elsewhere
     by_name = {name: other[name] for name in STATES}
-    nadir.fit_return(frame, policy=by_name, **ASKED)
+    same = nadir.fit_return(frame, policy=by_name, **ASKED)
+    assert nadir.fit_return(frame, policy=other, **ASKED).guaranteed == same.guaranteed
     nadir.fit_compare(frame, [RICH, found.model.policy(RICH)], **ASKED)  # the user's own, whatever carries it
+
+
+def test_a_policy_keeps_its_names_in_another_log(found, tmp_path):
+    """Logs number states and actions as they appear; a policy means what it says, as an object, a file and a frame."""
+    test = simulate(900, 8)
+    test = pandas.concat([part for _, part in sorted(test.groupby("customer"), key=lambda one: one[1]["segment"].iloc[0])])
+    mine = found.model.policy({"new": "email", "engaged": {"nothing": 0.5, "discount": 0.5}, "lapsing": "discount"})
+    mine.write(tmp_path / "mine.csv")
+    assert END not in (tmp_path / "mine.csv").read_text()
+    read = nadir.fit_return(test, policy={name: mine[name] for name in STATES}, **ASKED)
+    assert read.model.given_state_names() != found.model.given_state_names()
+    for form in (mine, tmp_path / "mine.csv", mine.to_pandas(), pickle.loads(pickle.dumps(mine))):
+        again = nadir.fit_return(test, policy=form, **ASKED)
+        assert again.guaranteed == read.guaranteed
+        assert all(again.policy[name] == mine[name] for name in STATES)
+    rows = nadir.fit_compare(test, {"object": mine, "file": tmp_path / "mine.csv", "names": read.policy}, **ASKED)
+    assert len(set(rows.nominal)) == 1
+    lapsed = set(test["customer"][(test["segment"] == "lapsing") | (test["after"] == "lapsing")])
+    fewer = test[~test["customer"].isin(lapsed)]
+    with pytest.raises(nadir.PolicyError, match="a state 'lapsing', which the model does not have"):
+        nadir.fit_return(fewer, policy=mine, **ASKED)
+    with pytest.raises(nadir.NadirError, match="`state_name` is `lapsing`, which the model does not have; it has"):
+        nadir.fit_return(fewer, policy=tmp_path / "mine.csv", **ASKED)
 
 
 def test_the_command_refuses_the_same(frame, tmp_path):

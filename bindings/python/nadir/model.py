@@ -1097,7 +1097,8 @@ class Policy:
     """The probability π(a|s) of each row of a model.
 
     `policy` is "uniform"; "optimal", the best one for the nominal kernel; a table (S, A) of probabilities, or
-    one for each row; S whole numbers or names, the action of each state; another policy; the name of a file
+    one for each row; S whole numbers or names, the action of each state; another policy, which may be of another model:
+    states and actions that have names in both count by name; the name of a file
     (.csv, .npy); a dictionary or series {state: action}; or a frame, with columns state, action and probability, or with
     a line for each state and a column for each action. `policy[state]` gives its actions with their probabilities,
     `policy[state, action]` one probability; states and actions by number or name. Probabilities of a state that sum to one within 1e-5 are normalised. `backend` and `threads`
@@ -1117,7 +1118,7 @@ class Policy:
         self._adopt(model, NULL)
         if isinstance(policy, Policy):
             self.name, self._made_on = policy.name, policy._made_on
-            policy = policy.probabilities
+            policy = _of_other(model, policy)
         if isinstance(policy, (list, tuple)) and policy and all(isinstance(one, Mapping) for one in policy):
             policy = dict(enumerate(policy))
         if isinstance(policy, (str, os.PathLike)):
@@ -1344,6 +1345,28 @@ def _named(context: Context, model: Model, policy: Any, backend: str | None, mad
         context.call(lib.nadir_policy_read, model._handle, encoded(policy), made)
 
 
+def _of_other(model: Model, policy: Policy) -> Any:
+    """The probabilities of a policy, or, where its model calls states or actions otherwise, by their names: numbers follow
+    the order in which a log has the names."""
+    other = policy.model
+    theirs, ours = ((one.given_state_names(), one.known_action_names()) for one in (other, model))
+    states, actions = (bool(mine and yours) for mine, yours in zip(ours, theirs))
+    alike = theirs == ours and np.array_equal(other.state_rows, model.state_rows)
+    if other is model or not (states or actions) or (alike and np.array_equal(other.row_actions, model.row_actions)):
+        return policy.probabilities
+    known = set(model._all_state_names() or ())
+    ends = other._ends() | (np.arange(other.states) >= other.states_given)
+    made: dict[Any, dict[Any, float]] = {}
+    for state, chances in enumerate(np.split(policy.probabilities, other.state_rows[1:-1])):
+        label = other.state_name(state) if states else state
+        rows = range(other.state_rows[state], other.state_rows[state + 1])
+        if ends[state] and states and label not in known:
+            continue  # an end that the other log does not have: nothing is decided there
+        taken = {other._label(row) if actions else int(other.row_actions[row]): chance for row, chance in zip(rows, chances)}
+        made[label] = {action: float(chance) for action, chance in taken.items() if chance > 0}
+    return made
+
+
 def _labelled(context: Context, model: Model, policy: Any, made: Any) -> None:
     """Of a frame, a series or a dictionary."""
     policy = _frames.flat(policy, "probability")
@@ -1366,8 +1389,8 @@ def _by_state(model: Model, policy: Any) -> NDArray[Any]:
         said = [(state, dict(zip(actions.tolist(), chances))) for state, chances in zip(labels, table)]
     else:
         said = list(policy.items())
-    rows, given = np.zeros(model.rows), np.zeros(model.states, bool)
-    starts, ends = model.state_rows, model._ends()
+    rows, given, starts = np.zeros(model.rows), np.zeros(model.states, bool), model.state_rows
+    ends = model._ends() | (np.arange(model.states) >= model.states_given)
     for label, chosen in said:
         state = _state_of(model, label)
         if given[state]:
