@@ -256,9 +256,17 @@ static nadir_status check_order(const nadir_data_collector *collector, const nad
             (long long)row->step, episode, (long long)last->step, (long long)last->step + 1);
     }
     if (NADIR_DATA_HAS(collector->columns, NADIR_DATA_TIME) && !(row->time > last->time)) {
-        return nadir_data_fail(collector, row->line,
-                               "time %.9g of episode %s follows time %.9g; sort the data by episode and time",
-                               row->time, episode, last->time);
+        if (collector->dates) {
+            return nadir_data_fail(
+                collector, row->line,
+                "the time of episode %s is not after that of the step before; sort the data "
+                "by episode and time, which rises",
+                episode);
+        }
+        return nadir_data_fail(
+            collector, row->line,
+            "time %.9g of episode %s follows time %.9g; sort the data by episode and time, which rises",
+            row->time, episode, last->time);
     }
     return NADIR_OK;
 }
@@ -433,10 +441,10 @@ nadir_status nadir_data_collect_end(nadir_data_collector *collector)
                           collector->path);
     }
     if (collector->dropped > 0) {
-        nadir_log(
-            collector->context, NADIR_LOG_NOTICE,
-            "%s: %lld lines end an episode with an action whose next state is not said; they are not counted",
-            collector->path, (long long)collector->dropped);
+        nadir_log(collector->context, NADIR_LOG_NOTICE,
+                  "%s: %lld line%s an episode with an action whose next state is not said: not counted",
+                  collector->path, (long long)collector->dropped,
+                  collector->dropped == 1 ? " ends" : "s end");
     }
     return NADIR_OK;
 }

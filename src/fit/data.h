@@ -196,6 +196,7 @@ typedef struct nadir_data_collector {
     nadir_context *context;
     const char *path; /* for messages */
     bool records;     /* places are records of an array, not lines of a text */
+    bool dates;       /* times are dates, in seconds */
     nadir_data_kind kind;
     unsigned columns; /* bit i: the file has column i */
     nadir_data_settings settings;

@@ -42,7 +42,7 @@ static const char *after_quotes(const char *quote, const char *end, const char *
     return self == end || *self == ',' ? self : NULL;
 }
 
-bool nadir_csv_next_cell(nadir_cursor *line, nadir_cursor *cell)
+bool nadir_csv_next_cell(nadir_cursor *line, nadir_cursor *cell, bool *open)
 {
     const char *self = line->at;
     const char *const end = line->end;
@@ -53,7 +53,9 @@ bool nadir_csv_next_cell(nadir_cursor *line, nadir_cursor *cell)
         self++;
     }
     const char *closing;
-    const char *after = self < end && *self == '"' ? after_quotes(self, end, &closing) : NULL;
+    const bool quoted = self < end && *self == '"';
+    const char *after = quoted ? after_quotes(self, end, &closing) : NULL;
+    *open = quoted && after == NULL;
     if (after != NULL) {
         *cell = trimmed(self + 1, closing);
     } else {
@@ -65,6 +67,13 @@ bool nadir_csv_next_cell(nadir_cursor *line, nadir_cursor *cell)
     }
     line->at = after < end ? after + 1 : NULL;
     return true;
+}
+
+static nadir_status refuse_open(nadir_text *text, nadir_cursor cell)
+{
+    return nadir_text_fail(text,
+                           "the quote of `%.*s` is not closed before the next comma or the end of the line",
+                           NADIR_WORD(cell));
 }
 
 /* Appends "`word`", after a comma if it is not the first; long lists end in dots. */
@@ -151,16 +160,27 @@ static nadir_status read_header(nadir_text *text, int count, const nadir_csv_col
                           "%s: the file holds no lines; expected a header with the columns %s", text->path,
                           required_names(count, columns, list, LIST_LENGTH));
     }
+    if (memchr(line.at, '\r', (size_t)(line.end - line.at)) != NULL) {
+        return nadir_text_fail(
+            text, "lines end with CR alone; expected LF or CRLF, as editors and spreadsheets save");
+    }
     nadir_cursor cell;
-    for (nadir_cursor rest = line; nadir_csv_next_cell(&rest, &cell); header->width++) {
+    bool open;
+    for (nadir_cursor rest = line; nadir_csv_next_cell(&rest, &cell, &open); header->width++) {
         const char *called;
+        if (open) {
+            return refuse_open(text, cell);
+        }
         const int column = nadir_csv_find_column(count, columns, cell, &called);
         const bool beside =
             nadir_cursor_equals(cell, "state_name") || nadir_cursor_equals(cell, "action_name");
         if (column < 0 && beside && !exact) { /* written beside numbers, for people */
             continue;
         }
-        if (column < 0) {
+        if (column < 0 && cell.at == cell.end) {
+            nadir_log(text->context, NADIR_LOG_NOTICE, "%s: column %lld has no name: not used", text->path,
+                      (long long)header->width + 1);
+        } else if (column < 0) {
             append_name(list, LIST_LENGTH, cell);
         } else if (header->positions[column] >= 0) {
             return nadir_text_fail(text, "the header names column `%s` twice: `%s` and `%s`; take one out",
@@ -207,7 +227,11 @@ nadir_status nadir_csv_read_row(nadir_text *text, const nadir_csv_header *header
     nadir_cursor cell;
     int64_t width = 0;
     int next = 0;
-    while (nadir_csv_next_cell(&line, &cell)) {
+    bool open;
+    while (nadir_csv_next_cell(&line, &cell, &open)) {
+        if (open) {
+            return refuse_open(text, cell);
+        }
         if (next < header->found && header->positions[header->order[next]] == width) {
             cells[header->order[next++]] = cell;
         }

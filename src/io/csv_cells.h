@@ -16,8 +16,9 @@
 #include "model/model.h"
 
 /* Takes the next cell, without its quotes and the blanks at both ends; false when the line has no further
- * one. The last cell leaves line->at NULL, so that an empty cell after a trailing comma is still found. */
-bool nadir_csv_next_cell(nadir_cursor *line, nadir_cursor *cell);
+ * one. The last cell leaves line->at NULL, so that an empty cell after a trailing comma is still found. *open: a quote
+ * opens at the cell's beginning and does not close at its end. */
+bool nadir_csv_next_cell(nadir_cursor *line, nadir_cursor *cell, bool *open);
 
 #define NADIR_CSV_COLUMNS 12 /* at most, in a table that a reader asks for */
 #define NADIR_CSV_NAMES   6
@@ -42,7 +43,7 @@ typedef struct nadir_csv_header {
 } nadir_csv_header;
 
 /* Reads the header. Columns that are missing or named twice are errors; those the reader does not know are an
- * error too where it is `exact`, else named in one notice. columns, [count], are kept, not copied. */
+ * error too where it is `exact`, else named in one notice. Columns without a name are told and not used. columns, [count], are kept, not copied. */
 nadir_status nadir_csv_read_header(nadir_text *text, int count, const nadir_csv_column *columns, bool exact,
                                    nadir_csv_header *header);
 

@@ -248,15 +248,112 @@ static nadir_status read_header(nadir_data_collector *collector, nadir_text *tex
     return NADIR_OK;
 }
 
-/* 0, 1, true or false. */
+/* 0, 1 or a word. */
 static nadir_status read_flag(nadir_text *text, const char *called, nadir_cursor cell, int64_t *flag)
 {
-    *flag = nadir_cursor_equals_nocase(cell, "true") ? 1 : 0;
-    const bool known = *flag == 1 || nadir_cursor_equals_nocase(cell, "false") || nadir_csv_whole(cell, flag);
-    return known && (*flag == 0 || *flag == 1)
+    static const char *const words[] = {"false", "true", "f", "t", "no", "yes", "n", "y"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (nadir_cursor_equals_nocase(cell, words[i])) {
+            *flag = (int64_t)i % 2;
+            return NADIR_OK;
+        }
+    }
+    return nadir_csv_whole(cell, flag) && (*flag == 0 || *flag == 1)
                ? NADIR_OK
-               : nadir_text_fail(text, "`%s` is `%.*s`; expected 0, 1, false or true", called,
+               : nadir_text_fail(text, "`%s` is `%.*s`; expected 0, 1, false, true, no or yes", called,
                                  NADIR_WORD(cell));
+}
+
+/* Takes one whole number of at most `digits` digits, and the character after it, if it is this one. */
+static bool take_part(nadir_cursor *rest, int digits, char after, int64_t *value)
+{
+    const char *begin = rest->at;
+    *value = 0;
+    while (rest->at < rest->end && rest->at - begin < digits && *rest->at >= '0' && *rest->at <= '9') {
+        *value = 10 * *value + (*rest->at++ - '0');
+    }
+    const bool taken = rest->at > begin;
+    if (taken && rest->at < rest->end && *rest->at == after) {
+        rest->at++;
+        return true;
+    }
+    return taken && after == '\0';
+}
+
+/* The seconds since 1970 of a date as ISO 8601 writes it, 2024-03-05, with a time after it or without: 2024-03-05 10:30,
+ * 2024-03-05T10:30:15.5Z. Dates of other time zones than the rest are not known. */
+static bool read_date(nadir_cursor cell, double *seconds)
+{
+    nadir_cursor rest = cell;
+    int64_t year;
+    int64_t month;
+    int64_t day;
+    int64_t hour = 0;
+    int64_t minute = 0;
+    double second = 0;
+    if (!take_part(&rest, 4, '-', &year) || !take_part(&rest, 2, '-', &month) ||
+        !take_part(&rest, 2, '\0', &day) || month < 1 || month > 12 || day < 1 || day > 31) {
+        return false;
+    }
+    if (rest.at < rest.end && (*rest.at == ' ' || *rest.at == 'T')) {
+        rest.at++;
+        if (!take_part(&rest, 2, ':', &hour) || !take_part(&rest, 2, '\0', &minute) || hour > 24 ||
+            minute > 59) {
+            return false;
+        }
+        if (rest.end > rest.at && rest.end[-1] == 'Z') {
+            rest.end--;
+        }
+        if (rest.at < rest.end && *rest.at == ':') {
+            rest.at++;
+            if (!nadir_cursor_is_double(rest, &second) || !(second >= 0 && second < 61)) {
+                return false;
+            }
+            rest.at = rest.end;
+        }
+    }
+    const int64_t years = month > 2 ? year : year - 1; /* that begin with March */
+    const int64_t days = 365 * years + years / 4 - years / 100 + years / 400 +
+                         (153 * ((month + 9) % 12) + 2) / 5 + day - 719469;
+    *seconds = 86400.0 * (double)days + 3600.0 * (double)hour + 60.0 * (double)minute + second;
+    return rest.at == rest.end;
+}
+
+/* A number or a date, and all of a file alike. */
+static nadir_status read_time(nadir_data_collector *collector, nadir_text *text,
+                              const nadir_csv_header *header, nadir_cursor cell, double *time)
+{
+    const bool date = read_date(cell, time);
+    if (!date && !nadir_cursor_is_double(cell, time)) {
+        return nadir_text_fail(text, "`%s` is `%.*s`; expected a number or a date such as 2024-03-05 10:30",
+                               header->called[NADIR_DATA_TIME], NADIR_WORD(cell));
+    }
+    if (collector->observations + collector->episodes > 0 && date != collector->dates) {
+        return nadir_text_fail(text, "`%s` is `%.*s`, a %s; the lines before have %s",
+                               header->called[NADIR_DATA_TIME], NADIR_WORD(cell), date ? "date" : "number",
+                               date ? "numbers" : "dates");
+    }
+    collector->dates = date;
+    return NADIR_OK;
+}
+
+/* Empty, or NA, <NA> or NaN, as R and pandas write it: no state or action of a log is called so. */
+static bool is_missing(nadir_cursor cell)
+{
+    return cell.at == cell.end || nadir_cursor_equals(cell, "NA") || nadir_cursor_equals(cell, "<NA>") ||
+           nadir_cursor_equals_nocase(cell, "nan");
+}
+
+static nadir_status read_label(nadir_data_collector *collector, nadir_text *text,
+                               const nadir_csv_header *header, const nadir_cursor *cells, int which, void *to)
+{
+    const int kind = which == NADIR_DATA_ACTION    ? NADIR_WORDS_ACTION
+                     : which == NADIR_DATA_EPISODE ? NADIR_WORDS_EPISODE
+                                                   : NADIR_WORDS_STATE;
+    return is_missing(cells[which])
+               ? nadir_text_fail(text, "`%s` is `%.*s`; expected a whole number or a name",
+                                 header->called[which], NADIR_WORD(cells[which]))
+               : nadir_csv_label(text, header, cells, which, &collector->words[kind], to);
 }
 
 static nadir_status read_cell(nadir_data_collector *collector, nadir_text *text,
@@ -266,14 +363,14 @@ static nadir_status read_cell(nadir_data_collector *collector, nadir_text *text,
     switch (which) {
     case NADIR_DATA_STATE:
     case NADIR_DATA_SUCCESSOR:
-        return nadir_csv_label(text, header, cells, which, &collector->words[NADIR_WORDS_STATE], to);
     case NADIR_DATA_ACTION:
-        return nadir_csv_label(text, header, cells, which, &collector->words[NADIR_WORDS_ACTION], to);
     case NADIR_DATA_EPISODE:
-        return nadir_csv_label(text, header, cells, which, &collector->words[NADIR_WORDS_EPISODE], to);
+        return read_label(collector, text, header, cells, which, to);
     case NADIR_DATA_DONE:
     case NADIR_DATA_TRUNCATED:
         return read_flag(text, called, cells[which], to);
+    case NADIR_DATA_TIME:
+        return read_time(collector, text, header, cells[which], to);
     default:
         return NADIR_DATA_HAS(NADIR_LOG_NUMBERS, which) ? nadir_csv_double(text, header, cells, which, to)
                                                         : nadir_csv_integer(text, header, cells, which, to);
@@ -288,7 +385,7 @@ static nadir_status read_end(nadir_data_collector *collector, nadir_cursor cell)
     const size_t length = (size_t)(cell.end - cell.at);
     double real;
     int64_t number;
-    return length == 0 || words->names.count > 1 || nadir_cursor_is_double(cell, &real) ||
+    return is_missing(cell) || words->names.count > 1 || nadir_cursor_is_double(cell, &real) ||
                    !nadir_utf8_is_valid(cell.at, length)
                ? NADIR_OK
                : nadir_words_number(collector->context, words, cell.at, length, &number);
@@ -306,12 +403,13 @@ static nadir_status read_cells(nadir_data_collector *collector, nadir_text *text
     }
     for (int k = 0; k < header->found; k++) {
         const int which = header->order[k];
-        const bool empty = cells[which].at == cells[which].end;
         if (row->done != 0 && which == NADIR_DATA_SUCCESSOR) {
             NADIR_TRY(read_end(collector, cells[which]));
             continue;
         }
-        if (empty && NADIR_DATA_HAS(optional, which)) {
+        double number; /* a reward that is NaN may be an error of whoever computed it */
+        const bool wrong = which == NADIR_DATA_REWARD && nadir_cursor_is_double(cells[which], &number);
+        if (NADIR_DATA_HAS(optional, which) && !wrong && is_missing(cells[which])) {
             continue;
         }
         row->there |= 1U << which;

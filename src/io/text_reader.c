@@ -106,7 +106,8 @@ nadir_status nadir_text_line(nadir_text *text, nadir_cursor *line, bool *more)
     text->consumed += (int64_t)taken;
     text->line++;
     if (memchr(from, '\0', (size_t)(end - from)) != NULL) {
-        return nadir_text_fail(text, "a zero byte in a text file; is this a binary file?");
+        return nadir_text_fail(
+            text, "a zero byte in a text file; is this a binary file, or one in UTF-16? (save it as UTF-8)");
     }
     if (end > from && end[-1] == '\r') {
         end--;

@@ -263,6 +263,21 @@ expect_failure 2 "are for one --policy, not for 2" fit log.csv --discount 0.95 -
 expect_failure 2 "nadir evaluate MODEL" fit log.csv --discount 0.95 --guarantee kernel --policy uniform --policy uniform --out x.npz
 expect_failure 2 "unvisited uniform goes with guarantee kernel" fit short.csv --discount 0.95 --states 6 --unvisited uniform
 
+# What R, pandas and databases write: words for done, NA for what is missing, an index without a name, dates as times.
+printf '%s\n' episode,day,state,action,next_state,reward,done,truncated \
+    x,1,well,wait,ill,1,0,0 x,2,ill,cure,well,-1,0,0 x,3,well,wait,,0,1,0 y,1,well,wait,ill,1,0,0 y,2,ill,cure,,0,0,1 >plain.csv
+printf '%s\r\n' ',"episode","day","state","action","next_state","reward","done","truncated"' \
+    '"1","x",2023-12-31,"well","wait","ill",1,"no",F' '"2","x",2024-01-01T00:00,"ill","cure","well",-1,"No",FALSE' \
+    '"3","x",2024-01-01 00:00:00.5Z,"well","wait",NA,0,"yes",f' '"4","y",2024-02-28 23:59,"well","wait","ill",1,"n",false' \
+    '"5","y",2024-02-29,"ill","cure",<NA>,0,"N",T' >wild.csv
+run fit plain.csv --columns time=day --discount 0.9 --json
+plain=$out
+run fit wild.csv --columns time=day --discount 0.9 --json
+expect_status 0
+expect_err "wild.csv: column 1 has no name: not used"
+[[ $(grep -E '"(guaranteed|posterior_bound|dropped|episodes)"' <<<"$out") == "$(grep -E '"(guaranteed|posterior_bound|dropped|episodes)"' <<<"$plain")" ]] ||
+    complain "two ways to write the same log differ"
+
 expect_failure 2 "guarantee: 'magic' given" fit log.csv --discount 0.9 --guarantee magic
 
 finish

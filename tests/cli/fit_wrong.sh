@@ -85,9 +85,27 @@ wrong 2 'action 5; expected numbers from 0 to 1, as asked for' "$T\n0,5,0,1\n" -
 wrong 0 'states are names: their number is that of the names' "$T\na,0,b,1\n" --states 3
 wrong 0 'actions are names: their number is that of the names' "$T\n0,a,1,1\n" --actions 3
 
+# Quotes, line ends and what other programs write.
+wrong 2 'the quote of `"a` is not closed' "$T\n\"a,x,b,1\n"
+wrong 3 'the quote of `"x` is not closed' "$T\na,x,b,1\na,\"x\n\",b,1\n"
+wrong 2 'the quote of `"a"b` is not closed' "$T\n\"a\"b,x,b,1\n"
+wrong 1 'the quote of `"state` is not closed' '"state,action,next_state\n0,0,1\n'
+wrong 1 'lines end with CR alone; expected LF or CRLF' "$T\r0,0,1,1\r"
+wrong 1 'or one in UTF-16? (save it as UTF-8)' '\377\376s\000t\000'
+wrong 2 '`next_state` is `NA`; expected a whole number or a name' "$T\na,x,NA,1\n"
+wrong 2 '`state` is `<NA>`; expected' "$T\n<NA>,x,b,1\n"
+wrong 2 '`reward` is `NA`; expected a number' "$T\n0,0,1,NA\n"
+wrong 2 '`reward` is `1,5`; expected a number' "$T\n0,0,1,\"1,5\"\n"
+wrong 2 '`reward` is `0x10`; expected a number' "$T\n0,0,1,0x10\n"
+wrong 2 '`reward` is `1_000`; expected a number' "$T\n0,0,1,1_000\n"
+wrong 2 'reward inf; expected a finite number' "$T\n0,0,1,1e400\n"
+wrong 0 'the sum of the rewards is larger than any number' "$T\n0,0,1,1e308\n1,0,0,-1e308\n"
+wrong 2 '`state` is `99999999999999999999`; expected' "$T\n99999999999999999999,0,1,1\n"
+wrong 2 '5 cells; expected 4' "$T\n0,0,1,1,5\n"
+
 # Ends of episodes.
-wrong 2 '`done` is `2`; expected 0, 1, false or true' "$T,done\n0,0,1,1,2\n"
-wrong 2 '`done` is ``; expected 0, 1, false or true' "$T,done\n0,0,1,1,\n"
+wrong 2 '`done` is `2`; expected 0, 1, false, true, no or yes' "$T,done\n0,0,1,1,2\n"
+wrong 2 '`done` is ``; expected 0, 1, false, true, no or yes' "$T,done\n0,0,1,1,\n"
 wrong 2 '`terminated` is `maybe`; expected' "$T,terminated\n0,0,1,1,maybe\n"
 wrong 2 '`truncated` is `-1`; expected' "$T,truncated\n0,0,1,1,-1\n"
 wrong 3 'no next state; only a line that is done or truncated may leave it out' "$T,done\n0,0,1,1,0\n0,0,,1,0\n"
@@ -102,7 +120,15 @@ wrong 3 'step 2 of episode 0 follows step 0; expected 1' "$E\n0,0,0,0,1\n0,2,1,0
 wrong 2 'episode 0 begins with step 3; expected step 0 or 1' "$E\n0,3,0,0,1\n"
 wrong 2 '`step` is `first`; expected a whole number' "$E\n0,first,0,0,1\n"
 wrong 3 'time 1 of episode 0 follows time 2; sort the data by episode and time' 'episode,time,state,action,reward\n0,2,0,0,1\n0,1,1,0,1\n'
-wrong 2 '`time` is `10:30`; expected a number' 'episode,time,state,action,reward\n0,10:30,0,0,1\n'
+wrong 3 'time 1 of episode 0 follows time 1; sort' 'episode,time,state,action,reward\n0,1,0,0,1\n0,1,1,0,1\n'
+H='episode,time,state,action,reward'
+for time in 10:30 2024-13-01 2024-01-32 2024-1 2024-01-01T 2024-01-01T10 '2024-01-01 10:61' '2024-01-01 10:30:61' '2024-01-01 10:30:x' \
+    01/02/2024; do
+    wrong 2 "\`time\` is \`$time\`; expected a number or a date such as 2024-03-05 10:30" "$H\n0,$time,0,0,1\n"
+done
+wrong 3 '`time` is `2024-01-01`, a date; the lines before have numbers' "$H\n0,1,0,0,1\n0,2024-01-01,0,0,1\n"
+wrong 3 '`time` is `7`, a number; the lines before have dates' "$H\n0,2024-01-01,0,0,1\n0,7,0,0,1\n"
+wrong 3 'the time of episode 0 is not after that of the step before; sort the data' "$H\n0,2024-02-29 10:30,0,0,1\n0,2024-02-29,0,0,1\n"
 wrong 3 'no action; only the last step' "$E\n0,0,0,0,1\n0,1,1,,\n0,2,0,0,1\n"
 wrong 2 'no reward; only the last step' "$E\n0,0,0,0,\n0,1,1,0,1\n"
 wrong 3 'state `c`, but the step before says that the next state is `b`' "episode,$T\n0,a,up,b,1\n0,c,up,b,1\n"
@@ -121,5 +147,5 @@ for ending in npz drn tra; do
 done
 expect_failure 3 "nowhere.csv" fit nowhere.csv --discount 0.9
 expect_failure 3 "" fit . --discount 0.9
-((count >= 60)) || complain "only $count wrong logs"
+((count >= 100)) || complain "only $count wrong logs"
 finish

@@ -158,8 +158,8 @@ static void the_last_action_of_an_episode_is_not_counted(void **state)
     assert_int_equal(counts->episodes, 3);
     assert_int_equal(counts->rows, 6); /* action 2 was taken, whatever came of it */
     assert_true(counts->initial[0] == 1 && counts->initial[1] == 2);
-    assert_non_null(
-        strstr(test_messages(), "2 lines end an episode with an action whose next state is not said"));
+    assert_non_null(strstr(
+        test_messages(), "2 lines end an episode with an action whose next state is not said: not counted"));
     nadir_data_clear(context, &data);
 }
 

@@ -132,7 +132,7 @@ static void wrong_episodes(void **state)
         {"done," E "1,0,0,0,0,0\n0,0,1,0,0,0\n",
          "bad.csv:3: episode 0 goes on, but the line before is `done`"},
         {"truncated," E "1,0,0,0,0,0\n0,0,1,0,0,0\n", "but the line before is `truncated`"},
-        {"done," E "2,0,0,0,0,0\n", "bad.csv:2: `done` is `2`; expected 0, 1, false or true"},
+        {"done," E "2,0,0,0,0,0\n", "bad.csv:2: `done` is `2`; expected 0, 1, false, true, no or yes"},
         {"done," E "1,0,0,0,,0\n", "bad.csv:2: no action; only the last step"},
         {"time," E "1,0,0,0,0,0\n1,0,1,0,0,0\n", "bad.csv:3: time 1 of episode 0 follows time 1; sort"},
         {"time," E "nan,0,0,0,0,0\n", "bad.csv:2: time nan; expected a finite number"},

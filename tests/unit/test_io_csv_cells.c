@@ -17,11 +17,13 @@ static const char *cells_of(const char *line)
     static char found[256];
     nadir_cursor rest = {line, line + strlen(line)};
     nadir_cursor cell;
+    bool open;
     found[0] = '\0';
-    while (nadir_csv_next_cell(&rest, &cell)) {
-        (void)snprintf(found + strlen(found), sizeof found - strlen(found), "[%.*s]", NADIR_WORD(cell));
+    while (nadir_csv_next_cell(&rest, &cell, &open)) {
+        (void)snprintf(found + strlen(found), sizeof found - strlen(found), "[%.*s]%s", NADIR_WORD(cell),
+                       open ? "!" : "");
     }
-    assert_false(nadir_csv_next_cell(&rest, &cell));
+    assert_false(nadir_csv_next_cell(&rest, &cell, &open));
     return found;
 }
 
@@ -51,14 +53,14 @@ static void test_quoted_cells(void **state)
     assert_string_equal(cells_of("\" 7 \""), "[7]");
 }
 
-/* What is not well quoted stays as it is, so that no number can be read from it. */
+/* What is not well quoted stays as it is, so that no number can be read from it; an open quote, here marked !, is told. */
 static void test_bad_quotes(void **state)
 {
     (void)state;
-    assert_string_equal(cells_of("\"1,2"), "[\"1][2]");
-    assert_string_equal(cells_of("\"1\"2,3"), "[\"1\"2][3]");
-    assert_string_equal(cells_of("\""), "[\"]");
-    assert_string_equal(cells_of("\"\"\""), "[\"\"\"]");
+    assert_string_equal(cells_of("\"1,2"), "[\"1]![2]");
+    assert_string_equal(cells_of("\"1\"2,3"), "[\"1\"2]![3]");
+    assert_string_equal(cells_of("\""), "[\"]!");
+    assert_string_equal(cells_of("\"\"\""), "[\"\"\"]!");
     assert_string_equal(cells_of("1\"2\",3"), "[1\"2\"][3]");
 }
 
@@ -167,7 +169,9 @@ static void test_bad_rows(void **state)
     refuse("id,value\n1,\n", "`value` is ``; expected a number");
     refuse("id,value\n1,0.5x\n", "`value` is `0.5x`; expected a number");
     refuse("id,value\n1,0 5\n", "`value` is `0 5`; expected a number");
-    refuse("id,value\n1,\"0.5\n", "`value` is `\"0.5`; expected a number");
+    refuse("id,value\n1,\"0.5\n", "table.csv:2: the quote of `\"0.5` is not closed before the next comma");
+    refuse("id,\"value\n1,0.5\n", "table.csv:1: the quote of `\"value` is not closed");
+    refuse("id,value\r1,0.5\r", "table.csv:1: lines end with CR alone");
     refuse("id,value\n1,0x10\n", "`value` is `0x10`; expected a number");
 }
 
