@@ -256,17 +256,22 @@ static nadir_status check_order(const nadir_data_collector *collector, const nad
             (long long)row->step, episode, (long long)last->step, (long long)last->step + 1);
     }
     if (NADIR_DATA_HAS(collector->columns, NADIR_DATA_TIME) && !(row->time > last->time)) {
-        if (collector->dates) {
-            return nadir_data_fail(
-                collector, row->line,
-                "the time of episode %s is not after that of the step before; sort the data "
-                "by episode and time, which rises",
-                episode);
-        }
-        return nadir_data_fail(
-            collector, row->line,
-            "time %.9g of episode %s follows time %.9g; sort the data by episode and time, which rises",
-            row->time, episode, last->time);
+        return row->time == last->time
+                   ? nadir_data_fail(
+                         collector, row->line,
+                         "two steps of episode %s have the same time; where the lines are in order, leave "
+                         "the time out",
+                         episode)
+               : collector->dates
+                   ? nadir_data_fail(
+                         collector, row->line,
+                         "the time of a step of episode %s is before that of the last; sort the data by "
+                         "episode and time",
+                         episode)
+                   : nadir_data_fail(
+                         collector, row->line,
+                         "time %.9g of episode %s follows time %.9g; sort the data by episode and time",
+                         row->time, episode, last->time);
     }
     return NADIR_OK;
 }

@@ -280,42 +280,58 @@ static bool take_part(nadir_cursor *rest, int digits, char after, int64_t *value
     return taken && after == '\0';
 }
 
-/* The seconds since 1970 of a date as ISO 8601 writes it, 2024-03-05, with a time after it or without: 2024-03-05 10:30,
- * 2024-03-05T10:30:15.5Z. Dates of other time zones than the rest are not known. */
+/* hh:mm or hh:mm:ss.s, in seconds; false: not so. */
+static bool take_clock(nadir_cursor *rest, double *seconds)
+{
+    int64_t hour;
+    int64_t minute;
+    double second = 0;
+    if (!take_part(rest, 2, ':', &hour) || !take_part(rest, 2, '\0', &minute) || hour > 24 || minute > 59) {
+        return false;
+    }
+    if (rest->at < rest->end && *rest->at == ':') {
+        nadir_cursor digits = {rest->at + 1, rest->at + 1};
+        while (digits.end < rest->end && (*digits.end == '.' || (*digits.end >= '0' && *digits.end <= '9'))) {
+            digits.end++;
+        }
+        if (!nadir_cursor_is_double(digits, &second) || second >= 61) {
+            return false;
+        }
+        rest->at = digits.end;
+    }
+    *seconds = 3600.0 * (double)hour + 60.0 * (double)minute + second;
+    return true;
+}
+
+/* The seconds since 1970 of a date as ISO 8601 writes it: 2024-03-05, 2024-03-05 10:30, 2024-03-05T10:30:15.5Z,
+ * 2024-03-05 10:30:15+02:00. */
 static bool read_date(nadir_cursor cell, double *seconds)
 {
     nadir_cursor rest = cell;
     int64_t year;
     int64_t month;
     int64_t day;
-    int64_t hour = 0;
-    int64_t minute = 0;
-    double second = 0;
+    double clock = 0;
+    double zone = 0;
     if (!take_part(&rest, 4, '-', &year) || !take_part(&rest, 2, '-', &month) ||
         !take_part(&rest, 2, '\0', &day) || month < 1 || month > 12 || day < 1 || day > 31) {
         return false;
     }
     if (rest.at < rest.end && (*rest.at == ' ' || *rest.at == 'T')) {
         rest.at++;
-        if (!take_part(&rest, 2, ':', &hour) || !take_part(&rest, 2, '\0', &minute) || hour > 24 ||
-            minute > 59) {
+        if (!take_clock(&rest, &clock)) {
             return false;
         }
-        if (rest.end > rest.at && rest.end[-1] == 'Z') {
-            rest.end--;
+        const char sign = *(rest.at < rest.end ? rest.at++ : "Z");
+        if (sign != 'Z' && ((sign != '+' && sign != '-') || !take_clock(&rest, &zone))) {
+            return false;
         }
-        if (rest.at < rest.end && *rest.at == ':') {
-            rest.at++;
-            if (!nadir_cursor_is_double(rest, &second) || !(second >= 0 && second < 61)) {
-                return false;
-            }
-            rest.at = rest.end;
-        }
+        zone = sign == '-' ? -zone : zone;
     }
     const int64_t years = month > 2 ? year : year - 1; /* that begin with March */
     const int64_t days = 365 * years + years / 4 - years / 100 + years / 400 +
                          (153 * ((month + 9) % 12) + 2) / 5 + day - 719469;
-    *seconds = 86400.0 * (double)days + 3600.0 * (double)hour + 60.0 * (double)minute + second;
+    *seconds = 86400.0 * (double)days + clock - zone;
     return rest.at == rest.end;
 }
 

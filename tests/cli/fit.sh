@@ -268,7 +268,7 @@ printf '%s\n' episode,day,state,action,next_state,reward,done,truncated \
     x,1,well,wait,ill,1,0,0 x,2,ill,cure,well,-1,0,0 x,3,well,wait,,0,1,0 y,1,well,wait,ill,1,0,0 y,2,ill,cure,,0,0,1 >plain.csv
 printf '%s\r\n' ',"episode","day","state","action","next_state","reward","done","truncated"' \
     '"1","x",2023-12-31,"well","wait","ill",1,"no",F' '"2","x",2024-01-01T00:00,"ill","cure","well",-1,"No",FALSE' \
-    '"3","x",2024-01-01 00:00:00.5Z,"well","wait",NA,0,"yes",f' '"4","y",2024-02-28 23:59,"well","wait","ill",1,"n",false' \
+    '"3","x",2024-01-01 00:00:00.5Z,"well","wait",NA,0,"yes",f' '"4","y",2024-02-29 01:59:30.5+02:00,"well","wait","ill",1,"n",false' \
     '"5","y",2024-02-29,"ill","cure",<NA>,0,"N",T' >wild.csv
 run fit plain.csv --columns time=day --discount 0.9 --json
 plain=$out

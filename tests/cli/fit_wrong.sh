@@ -120,15 +120,15 @@ wrong 3 'step 2 of episode 0 follows step 0; expected 1' "$E\n0,0,0,0,1\n0,2,1,0
 wrong 2 'episode 0 begins with step 3; expected step 0 or 1' "$E\n0,3,0,0,1\n"
 wrong 2 '`step` is `first`; expected a whole number' "$E\n0,first,0,0,1\n"
 wrong 3 'time 1 of episode 0 follows time 2; sort the data by episode and time' 'episode,time,state,action,reward\n0,2,0,0,1\n0,1,1,0,1\n'
-wrong 3 'time 1 of episode 0 follows time 1; sort' 'episode,time,state,action,reward\n0,1,0,0,1\n0,1,1,0,1\n'
+wrong 3 'two steps of episode 0 have the same time; where the lines are in order, leave the time out' 'episode,time,state,action,reward\n0,1,0,0,1\n0,1,1,0,1\n'
 H='episode,time,state,action,reward'
-for time in 10:30 2024-13-01 2024-01-32 2024-1 2024-01-01T 2024-01-01T10 '2024-01-01 10:61' '2024-01-01 10:30:61' '2024-01-01 10:30:x' \
+for time in 10:30 2024-13-01 2024-01-32 2024-1 2024-01-01T 2024-01-01T10 '2024-01-01 10:61' '2024-01-01 10:30:61' '2024-01-01 10:30:x' '2024-01-01 10:30+' '2024-01-01 10:30 CET' \
     01/02/2024; do
     wrong 2 "\`time\` is \`$time\`; expected a number or a date such as 2024-03-05 10:30" "$H\n0,$time,0,0,1\n"
 done
 wrong 3 '`time` is `2024-01-01`, a date; the lines before have numbers' "$H\n0,1,0,0,1\n0,2024-01-01,0,0,1\n"
 wrong 3 '`time` is `7`, a number; the lines before have dates' "$H\n0,2024-01-01,0,0,1\n0,7,0,0,1\n"
-wrong 3 'the time of episode 0 is not after that of the step before; sort the data' "$H\n0,2024-02-29 10:30,0,0,1\n0,2024-02-29,0,0,1\n"
+wrong 3 'the time of a step of episode 0 is before that of the last; sort the data by episode and time' "$H\n0,2024-02-29 10:30,0,0,1\n0,2024-02-29,0,0,1\n"
 wrong 3 'no action; only the last step' "$E\n0,0,0,0,1\n0,1,1,,\n0,2,0,0,1\n"
 wrong 2 'no reward; only the last step' "$E\n0,0,0,0,\n0,1,1,0,1\n"
 wrong 3 'state `c`, but the step before says that the next state is `b`' "episode,$T\n0,a,up,b,1\n0,c,up,b,1\n"

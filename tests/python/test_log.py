@@ -250,7 +250,9 @@ def test_what_is_wrong_is_named(frame, more, words):
         (lambda f: f.assign(segment=f["segment"].mask(f.index == 5)), "the frame, row 5: `segment` is missing"),
         (lambda f: f.assign(profit=f["profit"].mask(f.index == 5)), "the frame, row 5: no reward"),
         (lambda f: f.drop(columns="segment"), "'state' is 'segment', which the frame does not have"),
-        (lambda f: f.to_dict("records"), "data is a list of dictionaries.*pandas.DataFrame"),
+        (lambda f: f.groupby("segment"), "objects, not numbers; expected .* a frame, or a dictionary of columns"),
+        (lambda f: {**f.to_dict("list"), "profit": [1.0]}, "differ in length: 'customer' 15.*, 'profit' 1"),
+        (lambda f: f.assign(segment=f["segment"].mask(f.index == 5, 3)), "row 5: `segment` is `3`, a number, but row 0 has a name"),
         (lambda f: f.iloc[:0], "no transitions"),
     ],
 )
@@ -258,6 +260,60 @@ def test_wrong_logs_speak_of_frames(frame, make, words):
     with pytest.raises(nadir.NadirError, match=words) as caught:
         nadir.fit_return(make(frame), **ASKED)
     assert "header" not in str(caught.value) and "--" not in str(caught.value)
+
+
+class Arrow:
+    """Stands in for a table of pyarrow, which is not installed everywhere: its `columns` are arrays, without names."""
+
+    def __init__(self, frame):
+        self._columns = frame.to_dict("list")
+        self.column_names, self.columns = list(self._columns), list(self._columns.values())
+
+    def __getitem__(self, name):
+        return self._columns[name]
+
+    def to_pydict(self):
+        return dict(self._columns)
+
+
+class Interchange:
+    """A frame of a library that is not known here, behind the protocol of data frames."""
+
+    def __init__(self, frame):
+        self._frame = frame
+
+    def __dataframe__(self, nan_as_null=False, allow_copy=True):
+        return self._frame.__dataframe__(nan_as_null, allow_copy)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda f: f.to_dict("list"),
+        lambda f: {name: f[name].to_numpy() for name in f.columns},
+        lambda f: f.to_dict("records"),
+        lambda f: f.to_records(index=False),
+        lambda f: f.set_index(["customer", "segment"]),
+        lambda f: f.rename_axis("line"),
+        Arrow,
+        Interchange,
+    ],
+    ids=["columns", "arrays", "lines", "records", "index", "named index", "pyarrow", "protocol"],
+)
+def test_other_tables_are_read_by_name(frame, found, make):
+    assert nadir.fit_return(make(frame), **ASKED).guaranteed == found.guaranteed
+
+
+def test_times_as_pandas_has_them(frame, found):
+    """Ten hours between steps, whatever the type of the column; an end that is called in words."""
+    start, step = pandas.Timestamp("2024-02-25 20:00"), frame.groupby("customer").cumcount()
+    when = start + pandas.to_timedelta(10 * step, unit="h")
+    words = frame.assign(ended=frame["ended"].map({True: "Yes", False: "no"}))
+    for column in (when, when.dt.tz_localize("Europe/Paris"), when.astype(str), when.dt.strftime("%Y-%m-%dT%H:%MZ"), when.map(lambda t: t.to_pydatetime())):
+        again = nadir.fit_return(words.assign(when=column), **{**ASKED, "columns": {**COLUMNS, "time": "when"}})
+        assert again.guaranteed == found.guaranteed
+    with pytest.raises(nadir.FormatError, match="is before that of the last; sort it first: frame.sort_values"):
+        nadir.fit_return(words.assign(when=when.astype(str)[::-1].to_numpy()), **{**ASKED, "columns": {**COLUMNS, "time": "when"}})
 
 
 def test_columns_with_no_names_are_asked_for(frame):

@@ -134,7 +134,8 @@ static void wrong_episodes(void **state)
         {"truncated," E "1,0,0,0,0,0\n0,0,1,0,0,0\n", "but the line before is `truncated`"},
         {"done," E "2,0,0,0,0,0\n", "bad.csv:2: `done` is `2`; expected 0, 1, false, true, no or yes"},
         {"done," E "1,0,0,0,,0\n", "bad.csv:2: no action; only the last step"},
-        {"time," E "1,0,0,0,0,0\n1,0,1,0,0,0\n", "bad.csv:3: time 1 of episode 0 follows time 1; sort"},
+        {"time," E "1,0,0,0,0,0\n1,0,1,0,0,0\n",
+         "bad.csv:3: two steps of episode 0 have the same time; where"},
         {"time," E "nan,0,0,0,0,0\n", "bad.csv:2: time nan; expected a finite number"},
         {"done," T "0,0,0,\n", "bad.csv:2: no next state; only a line that is done or truncated"},
     };

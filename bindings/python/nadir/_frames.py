@@ -68,6 +68,39 @@ def is_labelled(value: Any) -> bool:
     return is_frame(value) or is_series(value) or isinstance(value, Mapping)
 
 
+def as_log(data: Any, columns: Any) -> Any:
+    """A log as a frame, where it is a table of another kind: columns or lines as dictionaries, a table of pyarrow, records with
+    text, what has the protocol of data frames. Levels of an index that are named as columns, become columns."""
+    if isinstance(data, (list, tuple)) and data and all(isinstance(line, Mapping) for line in data):
+        names = {name: None for line in data for name in line}
+        data = {name: [line.get(name) for line in data] for name in names}
+    elif isinstance(getattr(data, "column_names", None), list) and hasattr(data, "to_pydict"):
+        data = data.to_pydict()
+    elif isinstance(data, np.ndarray) and data.dtype.names and any(data.dtype[name].kind == "O" for name in data.dtype.names):
+        data = {name: data[name] for name in data.dtype.names}
+    elif hasattr(data, "__dataframe__") and not is_frame(data):
+        from pandas.api.interchange import from_dataframe
+
+        data = from_dataframe(data)
+    if isinstance(data, Mapping) and not is_frame(data):
+        made = {str(name): _column(values) for name, values in data.items()}
+        lengths = {name: len(column) for name, column in made.items()}
+        if len(set(lengths.values())) > 1:
+            raise UsageError(f"the columns of the data differ in length: {', '.join(f'{n!r} {k}' for n, k in lengths.items())}")
+        return Table(made)
+    levels = [name for name in getattr(getattr(data, "index", None), "names", ()) if name is not None]
+    words = re.split("[=,]", columns) if isinstance(columns, str) else [word for pair in dict(columns or {}).items() for word in pair]
+    asked = {str(word) for word in words}
+    levels = [name for name in levels if str(name) in asked or _role(name, LOG_ROLES)]
+    return data.reset_index(level=levels) if levels and is_frame(data) else data
+
+
+def _column(values: Any) -> NDArray[Any]:
+    """Numbers and truth values as such; anything else as it is."""
+    made = np.asarray(values if hasattr(values, "__array__") else list(values))
+    return made if made.dtype.kind in "iufbM" else np.array(list(values) + [None], dtype=object)[:-1]
+
+
 def frame(columns: Mapping[str, Any]) -> Any:
     """A pandas.DataFrame."""
     try:

@@ -140,6 +140,7 @@ def _named(message: str) -> str:
     for path, what, sort in _spoken.files:
         if path in message:
             message = message.replace("is ``;", "is missing;").replace("the header must name", "expected columns")
+            message = re.sub(r"but line (\d+) has", lambda at: f"but row {int(at[1]) - 2} has", message)
         if path in message and sort:
             message = re.sub(r"sort the data by episode and (step|time)", f"sort it first: {sort}", message)
             if _UNSORTED.search(message):

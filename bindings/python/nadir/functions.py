@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._context import Context, _callers_level, shared, watch_step
 from ._fit_words import without_data
-from ._frames import LOG_ROLES, Table, by_role, columns_of, is_frame, is_series, log_order, write_table
+from ._frames import LOG_ROLES, Table, as_log, by_role, columns_of, is_frame, is_series, log_order, write_table
 from ._keywords import keywords, plain, spoken_of
 from ._library import NULL, encoded, ffi, filled, lib, place, result
 from ._parameters import documented
@@ -811,8 +811,8 @@ def fit(
 
     `data` is a CSV or .npy file of transitions, counts, trajectories or posterior samples, told by its
     columns; or an array: records whose fields have the names of such columns, or plain numbers (N, 3) or
-    (N, 4) with state, action, next state and reward; or a frame of pandas or polars, whose columns count by their
-    names: states and actions may be names there and in CSV, and `columns` ({"state": "obs", ...}) says what
+    (N, 4) with state, action, next state and reward; or a frame of pandas or polars, a table of pyarrow, a dictionary of
+    columns or a list of dictionaries, whose columns count by their names: states and actions may be names there and in CSV, and `columns` ({"state": "obs", ...}) says what
     columns are called otherwise. Every row (s, a) gets the posterior Dirichlet(a + n_t)
     over its allowed successors t, n_t of them seen; the nominal kernel P̂ is its mean, and the radius β such
     that the ball holds that share of the posterior (method="posterior"), of estimates from bootstrap data
@@ -985,6 +985,8 @@ class _Fit:
         self.context = Context(threads, seed, progress)  # of its own: draws use up its random stream
         settings = filled("fit_settings")
         self._kept: list[Any] = []
+        if not isinstance(data, (str, os.PathLike)):
+            data = as_log(data, words["columns"])
         columns, initial = log_columns(words["columns"], data), words["initial"]
         words["columns"] = None if columns is None else ",".join(f"{role}={name}" for role, name in columns.items())
         numbers["discount"] = number("discount", numbers["discount"])
@@ -1107,10 +1109,8 @@ def _as_file(data: Any, called: dict[str, str] | None = None) -> Iterator[Any]:
     if isinstance(data, (str, os.PathLike)):
         yield data
         return
-    if isinstance(data, (list, tuple)) and any(isinstance(line, Mapping) for line in data):
-        raise UsageError("data is a list of dictionaries; give a frame: pandas.DataFrame(data)")
-    if not is_frame(data) and np.asarray(data).dtype == object:
-        raise UsageError("the data are objects, not numbers; expected (N, 3) or (N, 4) numbers, records, or a frame")
+    if not is_frame(data) and _is_object(data):
+        raise UsageError("the data are objects, not numbers; expected (N, 3) or (N, 4) numbers, records, a frame, or a dictionary of columns")
     with tempfile.TemporaryDirectory() as folder:
         columns = columns_of(data) if is_frame(data) else None
         plain = columns is None or all(_is_plain(column) for column in columns.values())
@@ -1125,6 +1125,13 @@ def _as_file(data: Any, called: dict[str, str] | None = None) -> Iterator[Any]:
         sort = f"frame.sort_values({order})" if "episode" in (called or ()) else ""
         with spoken_of(path, "the data" if columns is None else "the frame", sort):
             yield path
+
+
+def _is_object(data: Any) -> bool:
+    try:
+        return np.asarray(data).dtype == object
+    except ValueError:  # lists of unlike lengths, for one
+        return True
 
 
 def _is_plain(column: NDArray[Any]) -> bool:
