@@ -244,7 +244,7 @@ static void test_bad_cells(void **state)
     refuse(HEADER "0,0,0.5,1,1\n", NADIR_ERROR_FORMAT, "`idstateto` is `0.5`; expected a whole number");
     refuse(HEADER "0,0,0,one,1\n", NADIR_ERROR_FORMAT, "`probability` is `one`; expected a number");
     refuse(HEADER "0,0,0,1,\n", NADIR_ERROR_FORMAT, "`reward` is ``; expected a number");
-    refuse(HEADER "0,0,0,1,\"1\n", NADIR_ERROR_FORMAT, "`reward` is `\"1`; expected a number");
+    refuse(HEADER "0,0,0,1,\"1\n", NADIR_ERROR_FORMAT, "bad.csv:2: the quote of `\"1` is not closed");
 }
 
 static void test_index_out_of_range(void **state)
