@@ -365,7 +365,7 @@ static void print(cli_run *run, const nadir_model *model, const evaluate_report 
             cli_explain_text(model, &report->explain);
         }
     } else {
-        cli_policies_text(run, report->count, report->evaluated, &report->input, optimistic);
+        cli_policies_text(run, report->count, report->evaluated, &report->input, settings);
     }
     if (!run->json && report->difference.stop_reason != NULL) {
         cli_difference_text(run, &report->difference, report->evaluated, optimistic);

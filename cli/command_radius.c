@@ -65,8 +65,21 @@ static void print_json(const cli_run *run, const radius_report *report)
     cli_json_close(run, &json);
 }
 
+/* What may prove more. */
+static void print_advice(const nadir_radius *radius, const nadir_robust_settings *settings)
+{
+    const char *support = radius->domain == NADIR_DOMAIN_SIMPLEX ? ", or --domain support" : "";
+    if (settings->certify != NADIR_CERTIFY_STRICT) {
+        cli_verdict_line("Try", "--certify %s%s", settings->certify == NADIR_CERTIFY_OFF ? "auto" : "strict",
+                         support);
+    } else {
+        cli_verdict_line("Try", "--time %g: seconds that each proof may take%s", cli_more_time(settings),
+                         support);
+    }
+}
+
 /* The largest radius: proven, or first up to where it is guaranteed, then where it was found. */
-static void print_verdict(const radius_report *report)
+static void print_verdict(const radius_report *report, const nadir_robust_settings *settings)
 {
     const nadir_radius *radius = &report->radius;
     const char *kind = report->optimistic ? "best" : "worst";
@@ -86,17 +99,17 @@ static void print_verdict(const radius_report *report)
         cli_verdict_line("Guaranteed", "up to radius %s%s%s the %s case is %s %s",
                          cli_emphasis_start(CLI_BOLD), cli_short_down(radius->radius_lower, number[0]),
                          cli_emphasis_start(CLI_PLAIN), kind, side, number[1]);
-        cli_verdict_line("Found", "radius %s   %s: between the two nothing is known",
+        cli_verdict_line("Found", "radius %s: just beyond, a kernel misses it   %s that none does before",
                          cli_short(radius->radius, number[2]), proven);
-        cli_verdict_line("Try", "--certify strict or --domain support");
+        print_advice(radius, settings);
     }
 }
 
-static void print_text(const cli_run *run, const radius_report *report)
+static void print_text(const cli_run *run, const radius_report *report, const nadir_robust_settings *settings)
 {
     const nadir_radius *radius = &report->radius;
     char number[32];
-    print_verdict(report);
+    print_verdict(report, settings);
     cli_block_line("policy", "%s, nominal %s", report->input.policy_name,
                    cli_short(radius->nominal_return, number));
     cli_input_start(&report->input);
@@ -179,7 +192,7 @@ static nadir_status find(cli_run *run, cli_setup *setup, double target, radius_r
         if (cli_starts_json(run)) {
             print_json(run, report);
         } else {
-            print_text(run, report);
+            print_text(run, report, &setup->robust);
         }
     }
     cli_input_close(&report->input, model);

@@ -91,10 +91,12 @@ static void fill_line(const cli_evaluated *from, bool verbose, bool optimistic, 
     (void)(verbose ? cli_number : bound)(optimistic ? robust->upper_bound : robust->lower_bound, line[1]);
     (void)(verbose ? cli_number : cli_short)(robust->robust_return, line[2]);
     (void)(verbose ? cli_number : cli_short)(robust->nominal_return, line[3]);
-    (void)snprintf(line[4], sizeof line[4], "%s",
-                   !robust->certified              ? "no"
-                   : robust->certificate[0] == 'r' ? "yes"
-                                                   : "yes, if iterations converged");
+    char nearly[48];
+    (void)snprintf(line[4], sizeof line[4], "%.31s",
+                   cli_nearly_proven(robust, nearly) ? nearly + strlen("proven ")
+                   : !robust->certified              ? "no"
+                   : robust->certificate[0] == 'r'   ? "yes"
+                                                     : "yes, if iterations converged");
 }
 
 static void widen(int width[COLUMNS], const char *policy, char line[COLUMNS][32])
@@ -114,44 +116,133 @@ static void print_line(const int width[COLUMNS], const char *policy, char line[C
     printf("  %s\n", line[COLUMNS - 1]);
 }
 
-/* The policy whose guaranteed return is the largest. */
+/* What is certain of a worst case, and the most that it may be; of a best case the other way round: what is attained. */
+static double floor_of(const nadir_robust *robust, bool optimistic)
+{
+    return optimistic ? robust->robust_return : robust->lower_bound;
+}
+
+/* The policy with the largest of these. */
 static const cli_evaluated *find_best(int count, const cli_evaluated *evaluated, bool optimistic)
 {
     const cli_evaluated *best = evaluated;
     for (int i = 1; i < count; i++) {
-        const nadir_robust *robust = &evaluated[i].robust;
-        if (optimistic ? robust->robust_return > best->robust.robust_return
-                       : robust->lower_bound > best->robust.lower_bound) {
+        if (floor_of(&evaluated[i].robust, optimistic) > floor_of(&best->robust, optimistic)) {
             best = &evaluated[i];
         }
     }
     return best;
 }
 
+/* Whether another policy may do better, as far as bounds tell: by more than digits that are not shown. */
+static bool is_rival(const cli_evaluated *other, const cli_evaluated *best, bool optimistic)
+{
+    const double floor = floor_of(&best->robust, optimistic);
+    char number[2][32];
+    return other != best && !(other->robust.certified && best->robust.certified) &&
+           other->robust.upper_bound > floor &&
+           strcmp(cli_short(other->robust.upper_bound, number[0]), cli_short(floor, number[1])) != 0;
+}
+
 /* "robust.csv does best", or that several do, within the digits that are shown. */
 static const char *winner(int count, const cli_evaluated *evaluated, const cli_evaluated *best,
-                          bool optimistic, char text[160])
+                          bool optimistic, char text[200])
 {
+    const char *also = "";
     int equal = 0;
     for (int i = 0; i < count; i++) {
-        const nadir_robust *robust = &evaluated[i].robust;
         char number[2][32];
-        equal += optimistic ? strcmp(cli_short(robust->robust_return, number[0]),
-                                     cli_short(best->robust.robust_return, number[1])) == 0
-                            : strcmp(cli_short(robust->lower_bound, number[0]),
-                                     cli_short(best->robust.lower_bound, number[1])) == 0;
+        const bool ties = strcmp(cli_short(floor_of(&evaluated[i].robust, optimistic), number[0]),
+                                 cli_short(floor_of(&best->robust, optimistic), number[1])) == 0;
+        equal += ties;
+        also = ties && &evaluated[i] != best ? evaluated[i].policy : also;
     }
-    (void)snprintf(text, 160,
-                   equal == 1       ? "%.120s does best"
-                   : equal == count ? "all policies do equally well%.0s"
-                                    : "%.120s does best, as well as others",
-                   best->policy);
+    if (equal == count) {
+        (void)snprintf(text, 200, "all policies do equally well");
+    } else if (equal > 1) {
+        (void)snprintf(text, 200, "%.80s and %.80s%s do equally well, and best", best->policy, also,
+                       equal > 2 ? ", among others," : "");
+    } else {
+        (void)snprintf(text, 200, "%.120s does best", best->policy);
+    }
     return text;
 }
 
-void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evaluated, const cli_input *input,
-                       bool optimistic)
+/* "a.csv, 2142.1 to 2315.2" */
+static void add_range(const cli_evaluated *one, bool optimistic, bool last, size_t size, char *text)
 {
+    const nadir_robust *robust = &one->robust;
+    const double low = floor_of(robust, optimistic);
+    const size_t used = strlen(text);
+    char number[2][32];
+    (void)cli_short_down(low, number[0]);
+    (void)cli_short_up(robust->upper_bound, number[1]);
+    char nearly[48];
+    const bool narrow = robust->certified || cli_nearly_proven(robust, nearly) || low == robust->upper_bound;
+    (void)snprintf(text + used, size - used, "%s%.80s, %s%s%s",
+                   used == 0 ? ""
+                   : last    ? ", or "
+                             : "; ",
+                   one->policy,
+                   narrow          ? cli_short(robust->robust_return, number[0])
+                   : isfinite(low) ? number[0]
+                                   : "at most ",
+                   narrow || !isfinite(low) ? "" : " to ", narrow ? "" : number[1]);
+}
+
+/* Which policy does best, or between which it is not decided, and what to do then. */
+static void print_best(int count, const cli_evaluated *evaluated, const cli_evaluated *best,
+                       const nadir_robust_settings *settings)
+{
+    enum { NAMED = 3 };
+    const bool optimistic = settings->optimistic;
+    const bool strict = settings->certify == NADIR_CERTIFY_STRICT;
+    char text[600] = "";
+    char number[32];
+    char proven[96];
+    int rivals = 0;
+    bool late = false;
+    const char *certificate = best->robust.certificate;
+    for (int i = 0; i < count; i++) {
+        rivals += is_rival(&evaluated[i], best, optimistic);
+        late = late || evaluated[i].robust.time_ran_out;
+        certificate = certificate[0] == 'r' ? evaluated[i].robust.certificate : certificate;
+    }
+    if (rivals == 0) {
+        cli_verdict_line(optimistic ? "Best case" : "Worst case", "%s: %s%s   %s",
+                         winner(count, evaluated, best, optimistic, text),
+                         optimistic || best->robust.certified ? "" : "at least ",
+                         optimistic || best->robust.certified
+                             ? cli_short(best->robust.robust_return, number)
+                             : cli_short_down(best->robust.lower_bound, number),
+                         cli_proven(true, certificate, proven));
+        return;
+    }
+    add_range(best, optimistic, false, sizeof text, text);
+    for (int i = 0, named = 0; i < count && named < NAMED; i++) {
+        if (is_rival(&evaluated[i], best, optimistic)) {
+            add_range(&evaluated[i], optimistic, ++named == rivals, sizeof text, text);
+        }
+    }
+    cli_verdict_line("Undecided", "which does best: %s%s", text, rivals > NAMED ? "; and others" : "");
+    if (settings->certify == NADIR_CERTIFY_OFF) {
+        cli_verdict_line("Why", "no proof was asked for (--certify off)");
+    } else {
+        cli_verdict_line("Why", late ? "the time for the proof was up" : "the proven bounds overlap");
+    }
+    if (!strict) {
+        cli_verdict_line("Try", "--certify %s", settings->certify == NADIR_CERTIFY_OFF ? "auto" : "strict");
+    } else if (late) {
+        cli_verdict_line("Try", "--time %g", cli_more_time(settings));
+    } else {
+        cli_verdict_line("Try", "a smaller radius");
+    }
+}
+
+void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evaluated, const cli_input *input,
+                       const nadir_robust_settings *settings)
+{
+    const bool optimistic = settings->optimistic;
     const nadir_robust *first = &evaluated[0].robust;
     const cli_evaluated *best = find_best(count, evaluated, optimistic);
     char head[COLUMNS][32] = {"", "guaranteed", "found", "nominal", "proven"};
@@ -163,10 +254,7 @@ void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evalu
         fill_line(&evaluated[i], run->verbose, optimistic, line);
         widen(width, evaluated[i].policy, line);
     }
-    cli_verdict_line(
-        optimistic ? "Best case" : "Worst case", "%s: %s", winner(count, evaluated, best, optimistic, text),
-        optimistic || best->robust.certified ? cli_short(best->robust.robust_return, line[0])
-                                             : cli_short_down(best->robust.lower_bound, line[0]));
+    print_best(count, evaluated, best, settings);
     cli_promise_text(&input->view, first->radius, count);
     cli_input_start(input);
     cli_block_line("ball", "%s", cli_ball_words(first->radius, first->norm, first->set, first->domain, text));

@@ -23,7 +23,7 @@ typedef struct cli_evaluated {
 
 /* Of several policies with a result each. */
 void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evaluated, const cli_input *input,
-                       bool optimistic);
+                       const nadir_robust_settings *settings);
 /* "policies": [...] */
 void cli_policies_json(cli_json *json, int count, const cli_evaluated *evaluated);
 

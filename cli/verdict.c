@@ -168,6 +168,8 @@ static void print_reason(const nadir_robust *robust, const nadir_robust_settings
     } else if (has_trap(robust)) {
         cli_verdict_line(
             "Why", "some kernels of the ball never end: searches go round them, and proofs do not hold");
+    } else if (robust->time_ran_out) {
+        cli_verdict_line("Why", "the time for the proof was up, %g seconds", settings->time_limit);
     } else if (robust->kappa > 0.5) {
         cli_verdict_line("Why", "the ball is too large for the quick proof (kappa %s; up to 0.5 it works)",
                          cli_short_up(robust->kappa, number));
@@ -178,13 +180,19 @@ static void print_reason(const nadir_robust *robust, const nadir_robust_settings
     }
 }
 
+double cli_more_time(const nadir_robust_settings *settings)
+{
+    return fmax(60, 6 * settings->time_limit);
+}
+
 static void print_advice(const nadir_robust *robust, const nadir_robust_settings *settings, double smaller)
 {
-    char text[160] = "";
+    char text[200] = "";
     char number[32];
-    const char *words[3];
-    int count = 0;
+    char time[48];
     char radius[96];
+    const char *words[4];
+    int count = 0;
     if (has_trap(robust)) {
         cli_verdict_line("Try", "a radius below %s: up to there every kernel ends",
                          cli_short_down(robust->trap_radius_low, number));
@@ -192,6 +200,9 @@ static void print_advice(const nadir_robust *robust, const nadir_robust_settings
     }
     if (settings->certify != NADIR_CERTIFY_STRICT) {
         words[count++] = settings->certify == NADIR_CERTIFY_OFF ? "--certify auto" : "--certify strict";
+    } else if (robust->time_ran_out) {
+        (void)snprintf(time, sizeof time, "--time %g", cli_more_time(settings));
+        words[count++] = time;
     }
     if (robust->domain == NADIR_DOMAIN_SIMPLEX && settings->certify != NADIR_CERTIFY_OFF) {
         words[count++] = "--domain support";
@@ -213,6 +224,17 @@ static void print_advice(const nadir_robust *robust, const nadir_robust_settings
     cli_verdict_line("Try", "%s", text);
 }
 
+bool cli_nearly_proven(const nadir_robust *robust, char text[48])
+{
+    char number[2][32];
+    if (robust->certified || has_trap(robust) ||
+        strcmp(cli_short(robust->lower_bound, number[0]), cli_short(robust->upper_bound, number[1])) != 0) {
+        return false;
+    }
+    (void)snprintf(text, 40, "proven to within %.2g", robust->upper_bound - robust->lower_bound);
+    return true;
+}
+
 void cli_verdict_robust(const nadir_robust *robust, const nadir_robust_settings *settings, double smaller)
 {
     const bool best = settings->optimistic;
@@ -222,12 +244,17 @@ void cli_verdict_robust(const nadir_robust *robust, const nadir_robust_settings 
     char number[3][32];
     char change[64];
     char proven[96];
-    (void)cli_proven(robust->certified, robust->certificate, proven);
+    const bool nearly = cli_nearly_proven(robust, proven);
+    (void)(nearly ? "" : cli_proven(robust->certified, robust->certificate, proven));
     (void)cli_short(nominal, number[1]);
-    if (robust->certified) {
+    if (robust->certified || nearly) {
         cli_verdict_line(label, "%s%s%s   nominal %s, %s   %s", cli_emphasis_start(CLI_BOLD),
                          cli_short(robust->robust_return, number[0]), cli_emphasis_start(CLI_PLAIN),
                          number[1], cli_change(nominal, robust->robust_return, change), proven);
+        if (nearly) {
+            print_reason(robust, settings);
+            print_advice(robust, settings, smaller);
+        }
         return;
     }
     if (isfinite(bound)) {

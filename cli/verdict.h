@@ -38,6 +38,12 @@ const char *cli_ball_words(double radius, double norm, nadir_set set, nadir_doma
  * to do about it. smaller: a radius at which it is proven; NaN: none is known. */
 void cli_verdict_robust(const nadir_robust *robust, const nadir_robust_settings *settings, double smaller);
 
+/* Whether the bounds of a worst case that is not certified agree in all digits that are shown; then `text` is
+ * "proven to within 0.0013". */
+bool cli_nearly_proven(const nadir_robust *robust, char text[48]);
+/* Seconds to try where those of a proof were too few. */
+double cli_more_time(const nadir_robust_settings *settings);
+
 /* "Next  nadir COMMAND MODEL ...": with the options of the model and of the ball as they were given, then
  * `further`. ball: whether those of the ball are taken. */
 void cli_next(const cli_run *run, const char *command, const char *model, bool ball, const char *further);

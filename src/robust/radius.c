@@ -7,8 +7,8 @@
  *
  * is found by secants, kept between radii where g has different signs; g(0) is known. That proves nothing: a
  * radius a little smaller is evaluated with proofs until a lower bound meets the target, and a larger one
- * until the return of its kernel, which is checked too, does not. Where bounds are apart the first may take a
- * search of its own, on the bounds.
+ * until the return of its kernel, which is checked too, does not. Where bounds are apart the first is a search of
+ * its own, on the bounds.
  */
 #include "core/context.h"
 #include "linalg/vector.h"
@@ -170,31 +170,43 @@ static nadir_status find_root(inverse *self, double need, double *slope)
 
 /* ---------------------------------------------------------------------------------------- bounds */
 
-/* The largest factor with a lower bound that meets the target: `at->made.radius_lower`, 0 if there is none.
- * It is sought from `from` on downwards, by what the bound lacks, and by halving where that leads nowhere. */
-static nadir_status prove_lower(inverse *self, double from, double slope)
+/* The largest factor with a lower bound that meets the target: made.radius_lower, 0 if there is none. Next to the
+ * root what the bound lacks and the slope of the attained return tell how far to go down. Where bounds are apart the
+ * bound has a slope of its own: regula falsi on it, between 0, where it exceeds the target by `need`, and the root; an
+ * end that stays has its value halved (Illinois), and every fourth step halves the interval. */
+static nadir_status prove_lower(inverse *self, double from, double slope, double need)
 {
     nadir_robust robust;
     bool refused;
     double good = 0;
     double bad = from;
+    double above = need;     /* the bound less the target at `good`, */
+    double below = INFINITY; /* and the target less the bound at `bad` */
+    int last = 0;
     double factor = isfinite(self->made.radius) ? from * (1 - 0.25 * self->tolerance) : from;
     self->made.certificate = "none";
     for (int i = 0;
          i < NADIR_RADIUS_PROOFS && self->certify != NADIR_CERTIFY_OFF && (i == 0 || factor > good); i++) {
         NADIR_TRY(evaluate(self, factor, self->certify, self->tolerance, &robust, &refused));
         const double lacks = refused ? INFINITY : self->target - robust.lower_bound;
-        if (lacks <= 0) {
+        const int side = lacks <= 0 ? 1 : -1;
+        if (side > 0) {
             good = factor;
+            above = -lacks;
+            below /= last == side ? 2 : 1;
             self->made.certificate = robust.certificate;
             if (bad - good <= NADIR_RADIUS_COARSE * bad) {
                 break;
             }
         } else {
             bad = factor;
+            below = lacks;
+            above /= last == side ? 2 : 1;
         }
+        last = side;
         const double closer = bad - 1.5 * lacks / slope;
-        factor = lacks > 0 && closer > good ? closer : good + (bad - good) / 2;
+        const double share = isfinite(below) && i % 4 != 3 ? above / (above + below) : 0.5;
+        factor = i == 0 && lacks > 0 && closer > good ? closer : good + share * (bad - good);
     }
     self->made.radius_lower = good;
     return NADIR_OK;
@@ -226,7 +238,7 @@ static nadir_status answer(inverse *self, double need)
     NADIR_TRY(find_root(self, need, &slope));
     made->stop_reason = nadir_stop_name(self->stop);
     const bool bounded = isfinite(made->radius);
-    NADIR_TRY(prove_lower(self, bounded ? made->radius : self->low, slope));
+    NADIR_TRY(prove_lower(self, bounded ? made->radius : self->low, slope, need));
     made->radius_upper = INFINITY;
     if (bounded) {
         NADIR_TRY(prove_upper(self, made->radius, slope));

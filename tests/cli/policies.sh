@@ -36,13 +36,52 @@ run evaluate river.npz --policy uniform --radius 0.01 --json
 # The table.
 run evaluate river.npz --policy best.csv --policy uniform --radius 0 --quiet
 expect_status 0
-expect_out "Worst case   best.csv does best: 10578"
+expect_out "Worst case   best.csv does best: 10578   proven"
 expect_out "  policy    guaranteed   found  nominal  proven"
 expect_out "  best.csv       10578   10578    10578  yes"
 expect_out "  uniform       536.03"
 run evaluate river.npz --policy best.csv --policy uniform --radius 0.01 --optimistic --quiet
 expect_out "Best case  "
 expect_out "  policy    guaranteed   found  nominal  proven"
+
+# Where the bounds of two policies overlap it is not said that one does best, until a proof tells them apart.
+cat >pump.csv <<'END'
+state,action,next_state,probability,reward
+new,run,new,0.85,100
+new,run,used,0.15,100
+used,run,used,0.7,90
+used,run,worn,0.3,90
+used,service,new,0.9,60
+used,service,used,0.1,60
+worn,run,worn,0.6,60
+worn,run,broken,0.4,60
+worn,service,used,0.8,30
+worn,service,worn,0.2,30
+broken,replace,new,1,-250
+END
+printf 'state,action\nnew,run\nused,run\nworn,service\nbroken,replace\n' >a.csv
+printf 'state,action\nnew,run\nused,service\nworn,service\nbroken,replace\n' >b.csv
+printf 'idstate,idaction,value\nnew,run,1\nused,run,1\nused,service,1\nworn,run,1\nworn,service,1\nbroken,replace,0\n' >scales.csv
+pump=(pump.csv --discount 0.97 --initial new --scales scales.csv --norm 1)
+run evaluate "${pump[@]}" --radius 0.2 --policy a.csv --policy b.csv --quiet
+expect_status 0
+expect_out "Undecided    which does best: b.csv, 2263.1, or a.csv, 2142.1 to 2315.3"
+expect_out "Why          the proven bounds overlap"
+expect_out "Try          --certify strict"
+run evaluate "${pump[@]}" --radius 0.2 --policy a.csv --policy b.csv --certify off --quiet
+expect_out "Undecided    which does best: b.csv, 2263.1, or a.csv, 2006.2 to 2315.3"
+expect_out "Why          no proof was asked for (--certify off)"
+run evaluate "${pump[@]}" --radius 0.2 --policy a.csv --policy b.csv --certify strict --time 1e-4 --quiet
+expect_out "Undecided    which does best: b.csv, 2263.1, or a.csv, "
+expect_out "Why          the time for the proof was up"
+expect_out "Try          --time 60"
+run evaluate "${pump[@]}" --radius 0.2 --policy a.csv --certify strict --time 1e-4 --quiet
+expect_out "Why          the time for the proof was up, 0.0001 seconds"
+expect_out "Try          --time 60, "
+run evaluate "${pump[@]}" --radius 0.2 --policy a.csv --policy b.csv --policy optimal --set sa --quiet
+expect_out "Worst case   b.csv and optimal do equally well, and best: 2133.1   proven"
+run evaluate "${pump[@]}" --radius 0.2 --policy b.csv --policy b.csv --quiet
+expect_out "Worst case   all policies do equally well: 2263.1   proven"
 
 # The difference, certified here; worse than nominal, better than worst and best apart.
 run evaluate river.npz --policy best.csv --policy uniform --radius 0.01 --difference --kernel k.npz --json

@@ -41,6 +41,16 @@ expect_out "  certified        yes"
 
 enough_for_memcheck
 
+# Where the proof does not reach the root: what is guaranteed, what was found, and what may prove more.
+run generate garnet garnet.npz --states 20 --actions 3 --branch 5 --discount 0.95 --seed 3 --quiet
+run radius garnet.npz --policy optimal --target 12 --norm 1
+expect_status 0
+expect_out "Guaranteed   up to radius "
+[[ $out != *"up to radius 0 "* ]] || complain "nothing is guaranteed"
+[[ $out =~ "Found        radius "[0-9.]+": just beyond, a kernel misses it   not proven that none does before" ]] ||
+    complain "what was found is not said"
+expect_out "Try          --certify strict, or --domain support"
+
 # The best case; radii by row.
 run radius river.npz --policy uniform --target 600 --optimistic
 expect_status 0

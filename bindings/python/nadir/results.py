@@ -865,7 +865,7 @@ class Radius(Result):
             return [("Radius", f"{short(self.radius, -1)}   {there}   {words}")]
         return [
             ("Guaranteed", f"up to radius {short(self.radius_lower, -1)} the {case} case is {side} {short(self.target)}"),
-            ("Found", f"radius {short(self.radius)}   {words}: between the two nothing is known"),
+            ("Found", f"radius {short(self.radius)}: just beyond, a kernel misses it   {words} that none does before"),
             ("Try", 'certify="strict" or domain="support"'),
         ]
 
