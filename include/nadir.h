@@ -889,7 +889,7 @@ typedef struct nadir_damage {
 } nadir_damage;
 
 /* damages: [count], each with its size set; the first *found are filled, largest share first. *changed: the
- * number of rows that differ from the nominal ones. *penalty: the sum over all rows. */
+ * number of rows that differ from the nominal ones by more than rounding. *penalty: the sum over all rows. */
 NADIR_API nadir_status nadir_worst_explain(nadir_context *context, const nadir_worst *worst, int64_t count,
                                            nadir_damage *damages, int64_t *found, int64_t *changed,
                                            double *penalty);

@@ -36,6 +36,9 @@ typedef struct explanation {
 /* Moves below this share of the mass that a row moves are not counted: the search tells no more. */
 #define LEAST_MOVE 1e-3
 
+/* Rows that move less than this share of what the row that moves most does, and do as little damage, moved by rounding. */
+#define LEAST_ROW 1e-12
+
 /* v_P, where the search did not keep it: through the factors of the nominal system. */
 static nadir_status solve(explanation *self)
 {
@@ -231,6 +234,25 @@ static void look_at_rank_one(explanation *self, const double *b, const double *k
     }
 }
 
+/* Leaves out rows that moved by rounding alone. */
+static void drop_rounding(explanation *self)
+{
+    double mass = 0;
+    double penalty = 0;
+    for (int64_t i = 0; i < self->changed; i++) {
+        mass = fmax(mass, self->damages[i].mass);
+        penalty = fmax(penalty, fabs(self->damages[i].penalty));
+    }
+    int64_t kept = 0;
+    for (int64_t i = 0; i < self->changed; i++) {
+        const nadir_damage *damage = &self->damages[i];
+        if (damage->mass > LEAST_ROW * mass || fabs(damage->penalty) > LEAST_ROW * penalty) {
+            self->damages[kept++] = *damage;
+        }
+    }
+    self->changed = kept;
+}
+
 /* The sum of all terms, which rounding does not spoil. */
 static double sum_of(const explanation *self)
 {
@@ -373,6 +395,7 @@ nadir_status nadir_worst_explain(nadir_context *context, const nadir_worst *wors
     } else if (b != NULL) {
         look_at_rank_one(&run, b, k);
     }
+    drop_rounding(&run);
     *penalty = share_out(&run);
     qsort(run.damages, (size_t)run.changed, sizeof *run.damages, compare);
     *changed = run.changed;

@@ -110,10 +110,18 @@ static void check_terms(const nadir_model *model, const double *policy, const do
     double *R = average_rewards(&view, policy);
     long double *v = test_new(n, sizeof *v);
     long double *d = test_new(n, sizeof *d);
+    double most = 0;
+    double dearest = 0;
     solve(model, policy, kernel, false, R, v);
     solve(model, policy, nominal, true, view.initial, d);
     for (int64_t i = 0; i < changed; i++) {
+        most = fmax(most, damages[i].mass);
+        dearest = fmax(dearest, fabs(damages[i].penalty));
+    }
+    for (int64_t i = 0; i < changed; i++) {
         const nadir_damage *damage = &damages[i];
+        assert_that(damage->mass > 1e-12 * most || fabs(damage->penalty) > 1e-12 * dearest,
+                    "row %lld moved by rounding: %.3g", (long long)damage->row, damage->mass);
         const double *to = kernel + damage->row * n;
         const double *from = nominal + damage->row * n;
         long double term = 0;
