@@ -291,7 +291,8 @@ static int64_t brief_solves(const nadir_valid_run *run)
     const double many = run->solves_left != NULL
                             ? NADIR_PROOF_RADIUS * few
                             : NADIR_PROOF_TIMES * (double)run->evaluation->candidate.iterations;
-    const double solves = fmin(fmax(few, many), NADIR_PROOF_SOLVES);
+    const double more = run->inside != NULL ? NADIR_PROOF_INSIDE : 1;
+    const double solves = more * fmin(fmax(few, many), NADIR_PROOF_SOLVES);
     const double left = run->solves_left != NULL ? (double)*run->solves_left : INFINITY;
     return fmin(few, left) >= NADIR_PROOF_SOLVES_STATE * (double)problem->states ? (int64_t)fmin(solves, left)
                                                                                  : 0;
