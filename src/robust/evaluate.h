@@ -35,6 +35,15 @@ nadir_radius_evaluator nadir_evaluate_valid; /* non-rectangular ball on the doma
  * kernels need not be kept. */
 nadir_evaluator nadir_sweep;
 
+/* A radius with its place among those of the caller. */
+typedef struct nadir_placed {
+    double factor;
+    int64_t place;
+} nadir_placed;
+
+/* placed: [count], made here, in rising order. */
+void nadir_radii_sort(int64_t count, const double *factors, nadir_placed *placed);
+
 /* NADIR_ERROR_UNSUPPORTED unless the method is auto: the domains simplex and support have no other. */
 nadir_status nadir_evaluate_check_method(nadir_context *context, const nadir_robust_settings *settings);
 

@@ -194,9 +194,11 @@ static double upper_of(const nadir_problem *problem, const nadir_evaluation *eva
     return isfinite(nominal) ? fmax(fmin(upper + room, nominal), J) : upper + room;
 }
 
-/* The result as the user sees it: signs turned back, and rewards as the model has them. */
+/* The result as the user sees it: signs turned back, and rewards as the model has them. larger: that of a larger ball, whose
+ * bound holds for this one, too; NULL: none. */
 static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *setup, double factor,
-                                const nadir_robust_settings *settings, const nadir_evaluation *evaluation)
+                                const nadir_robust_settings *settings, const nadir_evaluation *evaluation,
+                                const nadir_robust *larger)
 {
     const nadir_problem *problem = &setup->problem;
     const nadir_uncertainty *set = &setup->uncertainty;
@@ -209,21 +211,26 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *s
     const double upper = upper_of(problem, evaluation) + drift;
     nadir_backend_statistics statistics;
     nadir_occupancy_statistics(solver->occupancy, &statistics);
-    const double lowest = nadir_landing_lower(model, sign > 0 ? lower : -upper);
-    const double highest = nadir_landing_upper(model, sign > 0 ? upper : -lower);
+    const double own_lowest = nadir_landing_lower(model, sign > 0 ? lower : -upper);
+    const double own_highest = nadir_landing_upper(model, sign > 0 ? upper : -lower);
+    const double attained = nadir_landing_return(model, sign * candidate->J);
+    const bool shared = larger != NULL && (sign > 0 ? fmin(larger->lower_bound, attained) > own_lowest
+                                                    : fmax(larger->upper_bound, attained) < own_highest);
+    const double lowest = shared && sign > 0 ? fmin(larger->lower_bound, attained) : own_lowest;
+    const double highest = shared && sign < 0 ? fmax(larger->upper_bound, attained) : own_highest;
+    const bool proven = shared || evaluation->proof != NADIR_PROOF_NONE;
     return (nadir_robust){
         .size = sizeof(nadir_robust),
         .nominal_return = nadir_landing_return(model, sign * problem->J),
-        .robust_return = nadir_landing_return(model, sign * candidate->J),
+        .robust_return = attained,
         .penalty = sign * nadir_evaluation_penalty(problem, evaluation),
         .lower_bound = lowest,
         .upper_bound = highest,
-        .certified = settings->certify != NADIR_CERTIFY_OFF && evaluation->proof != NADIR_PROOF_NONE &&
-                     !evaluation->vague &&
+        .certified = settings->certify != NADIR_CERTIFY_OFF && proven && !evaluation->vague &&
                      nadir_evaluation_is_narrow(problem, settings, evaluation, model->landing.slack + drift,
                                                 highest - lowest),
-        .certificate = nadir_proof_name(evaluation->proof),
-        .bound = nadir_bound_name(evaluation->bound),
+        .certificate = shared ? larger->certificate : nadir_proof_name(evaluation->proof),
+        .bound = shared ? larger->bound : nadir_bound_name(evaluation->bound),
         .kappa = evaluation->kappa,
         .stationarity_gap =
             set->domain == NADIR_DOMAIN_FREE ? NAN : candidate->gap, /* no linear steps there */
@@ -256,6 +263,10 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
                                  const nadir_robust_settings *settings, int64_t count, const double *factors,
                                  const nadir_evaluation *evaluations, nadir_robust *results)
 {
+    nadir_status status = NADIR_OK;
+    nadir_placed *rising = NULL;
+    const nadir_robust *larger = NULL; /* with a bound */
+    nadir_robust kept;
     double valid_radius;
     nadir_trap trap;
     int64_t refusals = 0;
@@ -266,20 +277,24 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
     if (refusals > 0 && refusals == count) {
         return NADIR_ERROR_ILL_POSED;
     }
-    NADIR_TRY(nadir_model_valid_radius_scaled(context, solver->model, setup->uncertainty.scales,
-                                              setup->uncertainty.p, &valid_radius));
-    NADIR_TRY(nadir_trap_find(context, &setup->problem, &trap));
-    for (int64_t i = 0; i < count; i++) {
+    NADIR_NEW(context, rising, count);
+    nadir_radii_sort(count, factors, rising);
+    NADIR_CHECK(nadir_model_valid_radius_scaled(context, solver->model, setup->uncertainty.scales,
+                                                setup->uncertainty.p, &valid_radius));
+    NADIR_CHECK(nadir_trap_find(context, &setup->problem, &trap));
+    for (int64_t j = count - 1; j >= 0; j--) {
+        const int64_t i = rising[j].place;
         if (!evaluations[i].refused && !isfinite(setup->problem.J - evaluations[i].candidate.J)) {
-            return nadir_fail(
+            status = nadir_fail(
                 context, NADIR_ERROR_ILL_POSED,
                 "the worst return at radius %g, or the penalty, is beyond the range of numbers; multiply all "
                 "rewards by a small number, and divide the returns by it",
                 factors[i] * setup->uncertainty.radius);
+            goto cleanup;
         }
         nadir_robust made = evaluations[i].refused
                                 ? make_refusal(setup, factors[i], &evaluations[i])
-                                : make_result(solver, setup, factors[i], settings, &evaluations[i]);
+                                : make_result(solver, setup, factors[i], settings, &evaluations[i], larger);
         made.valid_radius = valid_radius;
         made.trap_radius_low = setup->uncertainty.radii == NULL && isfinite(made.duration_bound)
                                    ? fmax(trap.low, fmin(made.radius, trap.high))
@@ -289,17 +304,25 @@ static nadir_status give_results(nadir_context *context, const nadir_solver *sol
                        ? short_of
                        : evaluations[i].candidate.stop;
         if (!nadir_result_copy(&results[i], &made, sizeof made)) {
-            return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the robust result is not set");
+            status = nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the robust result is not set");
+            goto cleanup;
+        }
+        if (!evaluations[i].refused && strcmp(made.certificate, nadir_proof_name(NADIR_PROOF_NONE)) != 0) {
+            kept = made;
+            larger = &kept;
         }
     }
     if (short_of != NADIR_STOP_NONE) {
-        return nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
-                          "the search for the worst kernel stopped %s before the tolerance of %g was "
-                          "reached; the best kernel so far is reported, with bounds that hold for it",
-                          short_of == NADIR_STOP_SLOW ? "where steps gain next to nothing," : "at its limit",
-                          settings->tolerance);
+        status =
+            nadir_fail(context, NADIR_ERROR_NOT_CONVERGED,
+                       "the search for the worst kernel stopped %s before the tolerance of %g was "
+                       "reached; the best kernel so far is reported, with bounds that hold for it",
+                       short_of == NADIR_STOP_SLOW ? "where steps gain next to nothing," : "at its limit",
+                       settings->tolerance);
     }
-    return NADIR_OK;
+cleanup:
+    nadir_release(context, rising);
+    return status;
 }
 
 static nadir_status check_factors(nadir_context *context, double radius, int64_t count, const double *factors)
@@ -512,7 +535,8 @@ static void give_early(void *user, double factor, const nadir_evaluation *evalua
     const early_results *self = user;
     for (int64_t i = 0; i < self->count; i++) {
         if (self->factors[i] == factor && !evaluation->refused) {
-            nadir_robust made = make_result(self->solver, self->setup, factor, self->settings, evaluation);
+            nadir_robust made =
+                make_result(self->solver, self->setup, factor, self->settings, evaluation, NULL);
             made.valid_radius = self->valid_radius;
             made.trap_radius_low = NAN;
             made.trap_radius_high = NAN;

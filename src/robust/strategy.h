@@ -50,6 +50,8 @@ static inline double nadir_proof_few(const nadir_problem *problem)
 {
     return fmin(NADIR_PROOF_FEW, NADIR_PROOF_ENTRIES / ((double)problem->rows * (double)problem->states));
 }
+/* Sweeps of small models evaluate radii alone that are not certified, until so many in a row fail. By trial. */
+#define NADIR_SWEEP_FAILURES 2
 /* And it does not go on where the bound by both ends of ranges has a gap above this share of the penalty at first.
  * FrozenLake has 0.23 and 0.39 (discount 0.99 and 0.95), garnets past their largest certified radius 0.8 and more. */
 #define NADIR_PROOF_NEAR 0.5

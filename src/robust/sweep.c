@@ -4,7 +4,8 @@
  * Non-rectangular ball on the domains simplex and support: radii are taken in rising order, each search
  * starting from the results before (frank_wolfe.h). A path need not lead to the worst kernel: now and then it
  * is compared with a cold start. Radii that are not certified have further starts, as one radius alone has them,
- * and are searched again from the next larger one at the end.
+ * and are searched again from the next larger one at the end. On small models those that are not certified are evaluated alone,
+ * until that fails, too, for several in a row: what one radius proves, a sweep proves.
  *
  * Free domain: nadir_free_evaluate. Other sets, and radius 0: one evaluation for each radius.
  */
@@ -27,6 +28,7 @@ typedef struct sweep {
     int64_t followed;             /* radii since the last cold start */
     nadir_kappa_path *kappa_path; /* NULL: not made, yet or ever */
     int64_t solves_left;          /* for boxes of occupancies */
+    int64_t failures;             /* radii in a row that were not certified alone either */
 } sweep;
 
 static void finish(const nadir_problem *problem, double factor, nadir_evaluation *evaluation)
@@ -133,6 +135,37 @@ static nadir_status begin_kappa_path(sweep *self, int64_t j)
     return NADIR_OK;
 }
 
+/* A radius that is not certified, as it is evaluated alone: the worse kernel of both, and the better bound. */
+static nadir_status evaluate_alone(sweep *self, nadir_valid_run *run)
+{
+    nadir_status status = NADIR_OK;
+    nadir_evaluation *evaluation = run->evaluation;
+    const bool small =
+        self->problem->model->exchange == NULL && self->problem->states <= NADIR_PROOF_STATES_AFTER;
+    nadir_evaluation other = {0};
+    if (!small || self->settings->certify != NADIR_CERTIFY_AUTO || self->failures >= NADIR_SWEEP_FAILURES ||
+        nadir_evaluation_is_close(self->problem, self->settings, evaluation)) {
+        return NADIR_OK;
+    }
+    NADIR_CHECK(
+        nadir_evaluate_valid(self->context, self->problem, self->settings, run->factor, NULL, &other));
+    const bool proven = nadir_evaluation_is_close(self->problem, self->settings, &other);
+    if (proven || nadir_valid_is_worse(run, &other.candidate, &evaluation->candidate)) {
+        const nadir_evaluation before = *evaluation;
+        *evaluation = other;
+        other = before;
+        run->frank_wolfe = NULL;
+        nadir_radius_path_clear(self->context, &self->path);
+    }
+    nadir_evaluation_take_bound(evaluation, other.lower, other.proof, other.bound);
+    evaluation->robust_time += other.robust_time;
+    evaluation->certify_time += other.certify_time;
+    self->failures = proven ? 0 : self->failures + 1;
+cleanup:
+    nadir_evaluation_clear(self->context, &other);
+    return status;
+}
+
 /* One radius: search and proofs. The path gets the candidate after its proof, which may have made it more
  * stationary. */
 static nadir_status evaluate_next(sweep *self, int64_t j)
@@ -147,6 +180,7 @@ static nadir_status evaluate_next(sweep *self, int64_t j)
     NADIR_TRY(search(self, j));
     NADIR_TRY(begin_kappa_path(self, j));
     NADIR_TRY(nadir_valid_certify(run));
+    NADIR_TRY(evaluate_alone(self, run));
     return nadir_radius_path_add(self->context, &self->path, run->beta, candidate->v, candidate->d);
 }
 
@@ -216,18 +250,20 @@ static nadir_evaluator *evaluator_of(const nadir_uncertainty *set, int64_t count
                                             : evaluate_each;
 }
 
-/* A radius with its place among those of the caller. */
-typedef struct placed {
-    double factor;
-    int64_t place;
-} placed;
-
 static int by_factor(const void *left, const void *right)
 {
-    const placed *a = left;
-    const placed *b = right;
+    const nadir_placed *a = left;
+    const nadir_placed *b = right;
     return a->factor != b->factor ? (a->factor > b->factor) - (a->factor < b->factor)
                                   : (a->place > b->place) - (a->place < b->place);
+}
+
+void nadir_radii_sort(int64_t count, const double *factors, nadir_placed *placed)
+{
+    for (int64_t i = 0; i < count; i++) {
+        placed[i] = (nadir_placed){factors[i], i};
+    }
+    qsort(placed, (size_t)count, sizeof *placed, by_factor);
 }
 
 nadir_status nadir_sweep(nadir_context *context, const nadir_problem *problem,
@@ -237,15 +273,12 @@ nadir_status nadir_sweep(nadir_context *context, const nadir_problem *problem,
     nadir_status status = NADIR_OK;
     nadir_evaluation *rising = NULL;
     double *sorted = NULL;
-    placed *order = NULL;
+    nadir_placed *order = NULL;
     int64_t zeros = 0; /* radius 0 is the nominal kernel alone, whatever the set */
     NADIR_NEW_ZERO(context, rising, count);
     NADIR_NEW(context, sorted, count);
     NADIR_NEW(context, order, count);
-    for (int64_t i = 0; i < count; i++) {
-        order[i] = (placed){factors[i], i};
-    }
-    qsort(order, (size_t)count, sizeof *order, by_factor);
+    nadir_radii_sort(count, factors, order);
     for (int64_t i = 0; i < count; i++) {
         sorted[i] = order[i].factor;
         zeros += sorted[i] == 0;

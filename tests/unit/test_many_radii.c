@@ -253,6 +253,42 @@ static void test_proofs(void **state)
     }
 }
 
+/* What one radius proves alone is proven among others, and bounds of larger balls hold for smaller ones. */
+static void test_as_alone(void **state)
+{
+    enum { COUNT = 13, STATES = 6 };
+    (void)state;
+    nadir_generate_settings shape = test_generate_settings();
+    shape.states = STATES;
+    test_instance here = {.context = test_context()};
+    here.model = test_generate(here.context, "machine", &shape);
+    here.policy = test_uniform_policy(here.context, here.model);
+    here.solver = test_solver(here.context, here.model, here.policy);
+    for (int i = 0; i < 2; i++) {
+        nadir_robust many[COUNT];
+        double factors[COUNT];
+        const double radius = i == 0 ? 0.8 : 3;
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &radius, NULL);
+        for (int j = 0; j < COUNT; j++) {
+            factors[j] = (j + 4.0) / (COUNT + 3);
+            many[j] = (nadir_robust){.size = sizeof many[j]};
+        }
+        assert_ok(here.context,
+                  nadir_solver_robust_many(here.context, here.solver, &ball, NULL, COUNT, factors, many));
+        for (int j = 0; j < COUNT; j++) {
+            const nadir_ball own =
+                test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SIMPLEX, 2, &many[j].radius, NULL);
+            test_note("%s", test_ball_name(&own));
+            assert_that(j == 0 || many[j].lower_bound <= many[j - 1].lower_bound, "%.17g, %.17g before",
+                        many[j].lower_bound, many[j - 1].lower_bound);
+            assert_true(i == 1 || many[j].certified ||
+                        !test_robust(here.context, here.solver, &own, NULL, NULL).certified);
+        }
+        test_note_clear();
+    }
+    test_instance_clear(&here);
+}
+
 /* Small ones first, whatever the order; what is left out says where breakdown is. */
 static void test_breakdown(void **state)
 {
@@ -334,6 +370,7 @@ int main(void)
         cmocka_unit_test(test_path),          cmocka_unit_test(test_proofs),
         cmocka_unit_test(test_cheap),         cmocka_unit_test(test_breakdown),
         cmocka_unit_test(test_scarce_memory), cmocka_unit_test(test_free_curve),
+        cmocka_unit_test(test_as_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
