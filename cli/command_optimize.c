@@ -2,7 +2,6 @@
 #include "files.h"
 #include "gnuplot.h"
 #include "optimize.h"
-#include "robust.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,6 +11,9 @@ static const char about[] =
     "The policy whose worst return over a ball of kernels is the best, with the proof of how good it is:\n"
     "no policy guarantees more than optimality_upper_bound, and this one guarantees lower_bound.\n"
     "What it gives up on the nominal kernel, and what that buys in the worst case, is printed beside it.\n"
+    "\n"
+    "--policy sets a policy of yours beside it: what that guarantees in the same ball, and in how many\n"
+    "states the two differ.\n"
     "\n"
     "The policy may have to randomise. --out writes it as CSV, or as .npy if the name ends so.\n"
     "\n"
@@ -24,6 +26,7 @@ static const char about[] =
     "\n"
     "Examples:\n"
     "  nadir optimize model.npz --radius 0.1 --out robust.csv\n"
+    "  nadir optimize model.npz --radius 0.1 --policy mine.csv\n"
     "  nadir optimize model.npz --radius 0.1 --domain support --out robust.npy --plot frontier.svg\n"
     "  nadir optimize model.npz --radius 0.1 --out robust.csv --checkpoint run.ckpt --time-limit 3600\n"
     "  nadir optimize model.npz --radius 0.1 --out robust.csv --checkpoint run.ckpt --resume run.ckpt";
@@ -131,11 +134,63 @@ static void print(cli_run *run, const nadir_model *model, const nadir_policy *po
     }
 }
 
+/* States whose actions have other probabilities, by more than rounding; -1: not known. */
+static int64_t count_differing(const cli_run *run, const nadir_model_data *view, const nadir_policy *one,
+                               const nadir_policy *other)
+{
+    const double least = 1e-3; /* as in the page of nadir report */
+    const double *first = nadir_policy_probabilities(one);
+    const double *second = nadir_policy_probabilities(other);
+    int64_t count = 0;
+    if (run->engine != NULL) { /* a process may not have all rows */
+        return -1;
+    }
+    for (int64_t s = 0; s < view->states; s++) {
+        double distance = 0;
+        for (int64_t row = view->state_rows[s]; row < view->state_rows[s + 1]; row++) {
+            distance += fabs(first[row] - second[row]) / 2;
+        }
+        count += distance > least;
+    }
+    return count;
+}
+
+/* What the user's policy guarantees in the same ball. */
+static nadir_status compare(cli_run *run, nadir_model *model, const nadir_ball *ball,
+                            const nadir_policy *policy, nadir_policy *mine, cli_optimize *report)
+{
+    const nadir_robust_optimum_settings *settings = &report->settings;
+    nadir_robust_settings proving;
+    nadir_robust_settings_default(&proving);
+    proving.certify = settings->certify;
+    proving.time_limit = settings->proof_time_limit;
+    nadir_solver_settings solving;
+    nadir_solver_settings_default(&solving);
+    solving.backend = settings->backend;
+    nadir_solver *solver = NULL;
+    nadir_status status = cli_policy_digest(run, mine, report->compared.digest);
+    report->differing = count_differing(run, &report->input.view, policy, mine);
+    if (status == NADIR_OK) {
+        status = nadir_solver_create(run->context, model, mine, &solving, &solver);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_solver_robust(run->context, solver, ball, &proving, &report->compared.robust, NULL);
+    }
+    nadir_solver_free(solver);
+    if (status != NADIR_OK && status != NADIR_ERROR_INTERRUPTED) {
+        char reason[400];
+        (void)snprintf(reason, sizeof reason, "%s", nadir_context_error(run->context));
+        (void)cli_fail(run, status, "policy %s: %s", report->compared.policy, reason);
+    }
+    return status;
+}
+
 /* Writes and prints the result, also a partial one. It is printed even if a file cannot be written. */
 static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_ball *ball,
-                                  const nadir_policy *policy, nadir_worst *worst, double begun,
-                                  cli_optimize *report)
+                                  const nadir_policy *policy, nadir_policy *mine, nadir_worst *worst,
+                                  double begun, cli_optimize *report)
 {
+    nadir_status compared = NADIR_OK;
     nadir_status status = cli_policy_digest(run, policy, report->input.policy_digest);
     if (status == NADIR_OK) {
         status = write_files(run, model, policy, worst, report);
@@ -148,6 +203,10 @@ static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_
         status = cli_optimum_returns(run, model, ball, report->settings.backend, 1, (const double[]){1},
                                      &report->optimum_return);
     }
+    if (status == NADIR_OK && mine != NULL && strcmp(report->result.stop_reason, "interrupted") != 0) {
+        compared = compare(run, model, ball, policy, mine, report);
+        status = compared == NADIR_ERROR_INTERRUPTED ? compared : status;
+    }
     if (status == NADIR_ERROR_INTERRUPTED) { /* the policy is found, the comparison is not */
         report->result.stop_reason = "interrupted";
     }
@@ -155,7 +214,7 @@ static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_
         status = draw_frontier(run, model, ball, begun, report);
     }
     print(run, model, policy, report);
-    return status;
+    return status != NADIR_OK ? status : compared;
 }
 
 static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball *ball, cli_optimize *report)
@@ -163,6 +222,7 @@ static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball 
     const double begun = cli_clock();
     nadir_robust_optimum_settings *settings = &report->settings;
     nadir_policy *start = NULL;
+    nadir_policy *mine = NULL;
     nadir_policy *policy = NULL;
     nadir_worst *worst = NULL;
     nadir_status status = NADIR_OK;
@@ -170,6 +230,9 @@ static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball 
         status = cli_policy_get(run, model, report->start, settings->backend, &start);
     }
     settings->start = start;
+    if (status == NADIR_OK && report->compared.policy != NULL) {
+        status = cli_policy_get(run, model, report->compared.policy, settings->backend, &mine);
+    }
     if (status == NADIR_OK) {
         status = nadir_robust_optimum(run->context, model, ball, settings, &policy, &report->result,
                                       &report->evaluation, &worst);
@@ -190,7 +253,7 @@ static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball 
             }
             report->draws = false;
         }
-        const nadir_status told = report_result(run, model, ball, policy, worst, begun, report);
+        const nadir_status told = report_result(run, model, ball, policy, mine, worst, begun, report);
         if (told != NADIR_OK) {
             status = told;
         } else if (status == NADIR_ERROR_INTERRUPTED) {
@@ -204,6 +267,7 @@ static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball 
     }
     nadir_worst_free(worst);
     nadir_policy_free(policy);
+    nadir_policy_free(mine);
     nadir_policy_free(start);
     settings->start = NULL;
     return status;
@@ -224,6 +288,7 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
     cli_files_read_model(&files, report->input.model_path, reading);
     cli_files_read_ball(&files, ball);
     cli_files_read(&files, report->start != NULL ? cli_policy_file(report->start) : NULL);
+    cli_files_read(&files, report->compared.policy != NULL ? cli_policy_file(report->compared.policy) : NULL);
     cli_files_read(&checkpoints, settings->resume);
     for (int i = 0; i < WRITTEN; i++) {
         cli_files_write(&files, written[i]);
@@ -278,12 +343,16 @@ static int optimize_main(cli_run *run, int argc, char **argv)
     int certify = NADIR_CERTIFY_AUTO;
     int64_t evaluations = -1;
     cli_ball ball = {0};
-    cli_optimize report = {.result.size = sizeof report.result, .evaluation.size = sizeof report.evaluation};
+    cli_optimize report = {.result.size = sizeof report.result,
+                           .evaluation.size = sizeof report.evaluation,
+                           .compared.robust.size = sizeof report.compared.robust};
     nadir_robust_optimum_settings *settings = &report.settings;
     nadir_robust_optimum_settings_default(settings);
     const cli_option own[] = {
         {"--out", CLI_TEXT, "POLICY", NULL, &report.input.policy_name,
          "where to write the policy (default: the first states are printed)"},
+        {"--policy", CLI_TEXT, "POLICY", NULL, &report.compared.policy,
+         "a policy to set beside the robust one: a file, uniform or optimal"},
         {"--plot", CLI_TEXT, "FILE", NULL, &report.frontier.plot_path,
          "draw the nominal against the worst return of the robust policies of many\n"
          "radii, .svg or .png (by gnuplot)"},

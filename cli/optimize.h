@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "explain.h"
 #include "input.h"
+#include "robust.h"
 
 /* The robust policy of one radius, and beside it the nominal optimum. */
 typedef struct cli_frontier_point {
@@ -49,9 +50,11 @@ typedef struct cli_optimize {
     cli_watch watch;
     nadir_robust_optimum_result result;
     nadir_robust evaluation;
-    cli_explain damage;    /* the first rows of the worst kernel for the policy; empty: not known */
-    double optimum_return; /* the worst return of the nominal optimum; NaN: not known */
-    bool draws;            /* the frontier is wanted */
+    cli_explain damage;     /* the first rows of the worst kernel for the policy; empty: not known */
+    double optimum_return;  /* the worst return of the nominal optimum; NaN: not known */
+    cli_evaluated compared; /* the user's policy; policy NULL: none was named */
+    int64_t differing;      /* states where it differs from the robust one; -1: not known */
+    bool draws;             /* the frontier is wanted */
     cli_frontier frontier;
 } cli_optimize;
 

@@ -1,6 +1,5 @@
 /* optimize_print.c: what nadir optimize prints; see optimize.h. */
 #include "optimize.h"
-#include "robust.h"
 #include "verdict.h"
 
 #include <inttypes.h>
@@ -38,6 +37,14 @@ void cli_optimize_json(const cli_run *run, const cli_optimize *report)
     cli_json_integer(&json, "iterations", evaluation->iterations);
     cli_json_object_end(&json);
     cli_input_json(&json, &report->input);
+    if (report->compared.robust.stop_reason != NULL) {
+        cli_json_object(&json, "compared");
+        cli_evaluated_json(&json, &report->compared);
+        if (report->differing >= 0) {
+            cli_json_integer(&json, "states_differing", report->differing);
+        }
+        cli_json_object_end(&json);
+    }
     if (report->draws) {
         cli_frontier_json(&json, &report->frontier);
     }
@@ -128,6 +135,39 @@ static void print_verdict(const cli_optimize *report)
     }
 }
 
+/* The user's policy: what it guarantees in the same ball. */
+static void print_compared(const cli_optimize *report)
+{
+    const nadir_robust *robust = &report->compared.robust;
+    char number[3][32];
+    char proven[96];
+    char differing[64] = "";
+    if (robust->stop_reason == NULL) {
+        return;
+    }
+    const bool nearly = cli_nearly_proven(robust, proven);
+    if (!nearly) {
+        (void)cli_proven(robust->certified, robust->certificate, proven);
+    }
+    (void)cli_short(robust->nominal_return, number[1]);
+    if (report->differing >= 0) {
+        (void)snprintf(differing, sizeof differing, "; differs in %" PRId64 " of %" PRId64 " states",
+                       report->differing, report->input.view.states);
+    }
+    if (robust->certified || nearly) {
+        cli_verdict_line("Compared", "%s: %s, nominal %s%s   %s", report->compared.policy,
+                         cli_short(robust->robust_return, number[0]), number[1], differing, proven);
+    } else if (isfinite(robust->lower_bound)) {
+        cli_verdict_line("Compared", "%s: at least %s, found %s, nominal %s%s   %s", report->compared.policy,
+                         cli_short_down(robust->lower_bound, number[0]),
+                         cli_short(robust->robust_return, number[2]), number[1], differing, proven);
+    } else {
+        cli_verdict_line("Compared", "%s: guarantees nothing, found %s, nominal %s%s   %s",
+                         report->compared.policy, cli_short(robust->robust_return, number[2]), number[1],
+                         differing, proven);
+    }
+}
+
 /* The robust policy beside the nominal optimum. */
 static void print_trade(const cli_optimize *report)
 {
@@ -198,6 +238,7 @@ void cli_optimize_text(const cli_run *run, const nadir_model *model, const nadir
     const nadir_robust *evaluation = &report->evaluation;
     char text[160];
     print_verdict(report);
+    print_compared(report);
     cli_explain_assumed(model, &report->input.rewards, &report->damage);
     cli_promise_text(&report->input.view, evaluation->radius, 1);
     print_next(run, report);

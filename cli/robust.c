@@ -267,20 +267,25 @@ void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evalu
     }
 }
 
+void cli_evaluated_json(cli_json *json, const cli_evaluated *evaluated)
+{
+    const nadir_robust *robust = &evaluated->robust;
+    cli_json_text(json, "policy", evaluated->policy);
+    cli_json_text(json, "policy_sha256", evaluated->digest);
+    cli_json_double(json, "nominal_return", robust->nominal_return);
+    cli_bounds_json(json, robust);
+    cli_json_text(json, "method", robust->method);
+    cli_json_text(json, "stop_reason", robust->stop_reason);
+    cli_json_double(json, "breakdown_radius", robust->breakdown_radius);
+    cli_json_bool(json, "kernel_valid", robust->kernel_valid);
+}
+
 void cli_policies_json(cli_json *json, int count, const cli_evaluated *evaluated)
 {
     cli_json_array(json, "policies");
     for (int i = 0; i < count; i++) {
-        const nadir_robust *robust = &evaluated[i].robust;
         cli_json_object(json, NULL);
-        cli_json_text(json, "policy", evaluated[i].policy);
-        cli_json_text(json, "policy_sha256", evaluated[i].digest);
-        cli_json_double(json, "nominal_return", robust->nominal_return);
-        cli_bounds_json(json, robust);
-        cli_json_text(json, "method", robust->method);
-        cli_json_text(json, "stop_reason", robust->stop_reason);
-        cli_json_double(json, "breakdown_radius", robust->breakdown_radius);
-        cli_json_bool(json, "kernel_valid", robust->kernel_valid);
+        cli_evaluated_json(json, &evaluated[i]);
         cli_json_object_end(json);
     }
     cli_json_array_end(json);

@@ -24,6 +24,8 @@ typedef struct cli_evaluated {
 /* Of several policies with a result each. */
 void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evaluated, const cli_input *input,
                        const nadir_robust_settings *settings);
+/* One of them: the policy, its returns and bounds. */
+void cli_evaluated_json(cli_json *json, const cli_evaluated *evaluated);
 /* "policies": [...] */
 void cli_policies_json(cli_json *json, int count, const cli_evaluated *evaluated);
 

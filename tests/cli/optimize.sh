@@ -98,6 +98,30 @@ done
 run evaluate machine.npz --policy robust.npy --radius 0.3 --json
 close "$(exact robust_return)" "$robust" 1e-8 || complain "robust.npy is another policy"
 
+# Beside the user's own policy: what evaluate says of it in the same ball, and where the two differ.
+run optimize machine.npz --radius 0.3 --policy optimal
+expect_status 0
+expect_out "Compared     optimal: -"
+expect_out "nominal -9.6679; differs in"
+expect_out " of 10 states   proven"
+run optimize machine.npz --radius 0.3 --policy uniform --json
+expect_status 0
+expect_out '"compared": {'
+sed '1,/"compared"/d; s/^  //' stdout.txt >compared.txt
+mv compared.txt stdout.txt
+expect_json policy '"uniform"'
+expect_json states_differing 10
+uniform=$(exact lower_bound)
+run evaluate machine.npz --radius 0.3 --policy uniform --json
+[[ $(exact lower_bound) == "$uniform" ]] || complain "evaluate and optimize --policy have other bounds"
+run optimize machine.npz --radius 0.3 --policy robust.npy
+expect_out "differs in 0 of 10 states"
+run optimize machine.npz --radius 0.3 --policy unifrom
+expect_status 3
+expect_err "did you mean uniform?"
+run optimize machine.npz --radius 0.3 --policy robust.csv --out robust.csv
+expect_status 2
+
 # Limits: the best policy so far, marked so, and exit 5.
 run optimize machine.npz --radius 0.3 --out limited.csv --start uniform --max-evaluations 2 --json
 expect_status 5

@@ -134,6 +134,17 @@ def test_watch_sees_every_step_and_stops(model):
     assert best is None or best.lower_bound <= found.optimality_upper_bound
 
 
+def test_the_robust_policy_beside_ones_own(model):
+    found = nadir.optimize(model, radius=0.3, policy="uniform")
+    alone = nadir.evaluate(model, "uniform", radius=0.3)
+    assert found.compared.lower_bound == alone.lower_bound <= found.lower_bound
+    assert found.differing == len(found.policy.compare("uniform"))
+    assert "Compared     uniform: " in str(found) and f"differs in {found.differing} of" in str(found)
+    assert found.to_dict()["compared"]["nominal_return"] == alone.nominal_return
+    assert model.optimize(radius=0.3, policy=found.policy).differing == 0
+    assert nadir.optimize(model, radius=0.3).compared is None
+
+
 def test_threads_share_models_and_solvers(model):
     solver = nadir.Solver(model, "uniform")
     wanted = [nadir.evaluate(model, "uniform", radius=0.01 * i).robust_return for i in range(8)]

@@ -7,6 +7,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -457,6 +458,7 @@ def optimize(
     certify: Certify = "auto",
     proof_time_limit: float | None = None,
     start: PolicyLike | None = None,
+    policy: PolicyLike | None = None,
     checkpoint: Path | None = None,
     checkpoint_seconds: float | None = None,
     resume: Path | None = None,
@@ -486,6 +488,9 @@ def optimize(
     on from. `watch(step)` is called after every step, and stops the search by returning something true;
     Ctrl-C raises a KeyboardInterrupt, with the best policy so far in its attribute `result`.
 
+    `policy` is one of yours, to be set beside the robust one: `compared` of the result is its evaluation in the same
+    ball, and `differing` counts the states where the two differ.
+
     Model, ball and solver have the keywords of `nadir.evaluate`.
     """
     model = _model(P, R, "nadir.optimize", discount, initial, layout, state_rows, costs, frozen_rewards, unseen, goal, avoid, until, total)
@@ -493,6 +498,7 @@ def optimize(
     ball = Ball(model, radius, norm, sets, domain, scales)
     settings = filled("robust_optimum_settings")
     first = None if start is None else model.policy(start, backend=backend, threads=threads)
+    mine = None if policy is None else model.policy(policy, backend=backend, threads=threads)
     words = [encoded(word) for word in (method, backend, checkpoint, resume)]
     settings.method, settings.backend, settings.checkpoint, settings.resume = words
     settings.certify = choice("certify", certify, CERTIFY)
@@ -510,7 +516,15 @@ def optimize(
 
     context.voice.watch = note
     settings.watch, settings.watch_user = watch_step, context.user
-    return _optimize(context, model, ball, settings, history, certify)
+    found = _optimize(context, model, ball, settings, history, certify)
+    if mine is None:
+        return found
+    solver = Solver(model, mine, backend=backend, threads=threads, seed=seed, progress=progress)
+    compared = solver.evaluate(
+        radius, norm=norm, sets=sets, domain=domain, scales=scales, certify=certify, time_limit=proof_time_limit
+    )
+    moved = found.policy.compare(mine).distance
+    return replace(found, compared=compared, differing=sum(one > 1e-3 for one in moved))  # as nadir optimize counts
 
 
 def _optimize(

@@ -919,6 +919,7 @@ class Model:
         certify: Certify = "auto",
         proof_time_limit: float | None = None,
         start: PolicyLike | None = None,
+        policy: PolicyLike | None = None,
         checkpoint: Path | None = None,
         checkpoint_seconds: float | None = None,
         resume: Path | None = None,
@@ -934,7 +935,7 @@ class Model:
         return functions.optimize(
             self, radius=radius, norm=norm, sets=sets, domain=domain, scales=scales, method=method, gap=gap,
             evaluations_limit=evaluations_limit, time_limit=time_limit, step=step, certify=certify,
-            proof_time_limit=proof_time_limit, start=start,
+            proof_time_limit=proof_time_limit, start=start, policy=policy,
             checkpoint=checkpoint, checkpoint_seconds=checkpoint_seconds, resume=resume, backend=backend,
             threads=threads, seed=seed, progress=progress, watch=watch
         )

@@ -1029,6 +1029,8 @@ class Optimization(Result):
     stochastic_states: int
     mixed_kernels: int
     seconds: dict[str, float]
+    compared: Evaluation | None = None  #: of the policy that was set beside it, in the same ball
+    differing: int | None = None  #: states where the two differ
 
     _shown = (
         *("guaranteed", "robust_return", "certified", "optimality_upper_bound", "nominal_optimum", "nominal_return"),
@@ -1041,7 +1043,10 @@ class Optimization(Result):
         return self.lower_bound
 
     def to_dict(self) -> dict[str, Any]:
-        return {"guaranteed": self.guaranteed, **super().to_dict()}
+        made: dict[str, Any] = {"guaranteed": self.guaranteed, **super().to_dict()}
+        if self.compared is not None:
+            made["compared"] = self.compared.to_dict()
+        return made
 
     def to_pandas(self) -> Any:
         """The policy, a line for each state and action: state, action, probability, the value of the state in the model
@@ -1054,6 +1059,7 @@ class Optimization(Result):
     def _heads(self) -> Lines:
         words = _verdict.proven(self.certified, self.certificate)
         note = self.evaluation._note() if self.evaluation is not None else []
+        note = self._beside() + note
         if self.certified:
             return [("Worst case", f"{short(self.robust_return)}   no policy guarantees more   {words}"), *note]
         sure = f"at least {short(self.lower_bound, -1)}" if math.isfinite(self.lower_bound) else "nothing"
@@ -1067,6 +1073,17 @@ class Optimization(Result):
             ("Found", f"{short(self.robust_return)} in the worst case   best policy {words}: {why}"),
             *note,
         ]
+
+    def _beside(self) -> Lines:
+        one = self.compared
+        if one is None:
+            return []
+        words = _verdict.proven(one.certified, one.certificate)
+        sure = f"at least {short(one.lower_bound, -1)}" if math.isfinite(one.lower_bound) else "guarantees nothing"
+        head = short(one.robust_return) if one.certified else f"{sure}, found {short(one.robust_return)}"
+        states = f"; differs in {self.differing} of {len(self.policy)} states"
+        name = (one._solver.policy.name if one._solver is not None else "") or "your policy"
+        return [("Compared", f"{name}: {head}, nominal {short(one.nominal_return)}{states}   {words}")]
 
     def _block(self) -> Lines:
         made = [("nominal", f"{short(self.nominal_return)}; the nominal optimum has {short(self.nominal_optimum)}")]
