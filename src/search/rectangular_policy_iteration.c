@@ -116,7 +116,10 @@ static nadir_stop reason_to_stop(const search *self, double before, double toler
 {
     const nadir_problem *problem = self->problem;
     const double still = self->most / problem->rest;
-    if (still <= tolerance * (problem->J - self->J)) {
+    const double lost = problem->J - self->J;
+    /* of a probability few digits may be left: those count */
+    const double scale = problem->model->reaches ? fmin(lost, fabs(self->J)) : lost;
+    if (still <= tolerance * scale) {
         return NADIR_STOP_TOLERANCE;
     }
     const bool small = self->most <= 16 * DBL_EPSILON * self->size;

@@ -35,6 +35,12 @@ close() {
 for n in 2 3 5 10; do ruin $n >ruin$n.csv; done
 ruin 5 1 >steps5.csv
 lake SFFFFHFHFFFHHFFG 4 >lake.csv
+lake SFFFFFFFFFFFFFFFFFFHFFFFFFFFFHFFFFFHFFFFFHHFFFHFFHFFHFHFFFFHFFFG 8 >lake8.csv
+# The best policy for the large lake: of equally good actions one, by policy iteration from the uniform policy.
+awk -v best=3333333233333332000023320001002203002132000130020010000201001210 'BEGIN {
+    print "idstate,idaction,probability"
+    for (s = 0; s < 64; s++) print s "," substr(best, s + 1, 1) ",1"
+}' >lake8_best.csv
 
 # Probability to win from k of n: k / n; expected duration k (n - k).
 for case in 2/1/0.5/1 3/1/0.333333333333333/2 5/2/0.4/6 10/5/0.5/25; do
@@ -79,6 +85,32 @@ worst lake.csv 15 0 uniform "--radius 0.1 --domain support --set sa" 0.002910243
 worst lake.csv 15 0 uniform "--radius 0.1 --set sa" 0.001225470911
 worst lake.csv 15 0 lake_best.csv "--radius 0.3 --domain support --set sa" 0.07065892418
 worst lake.csv 15 0 lake_best.csv "--radius 0.05 --set sa" 0.1104072515
+worst lake.csv 15 0 uniform "--radius 0.05 --domain support --set sa" 0.006704473945
+worst lake.csv 15 0 uniform "--radius 0.3 --domain support --set sa" 1.089887177e-05
+worst lake.csv 15 0 uniform "--radius 0.05 --set sa" 0.00431730178
+worst lake.csv 15 0 lake_best.csv "--radius 0.05 --domain support --set sa" 0.7260371655
+worst lake.csv 15 0 lake_best.csv "--radius 0.1 --domain support --set sa" 0.5996927908
+worst lake8.csv 63 0 uniform "--radius 0.05 --domain support" 0.00160074457711
+worst lake8.csv 63 0 uniform "--radius 0.1 --domain support" 0.00134239139921
+worst lake8.csv 63 0 uniform "--radius 0.05 --domain support --set sa" 0.0003085120119
+worst lake8.csv 63 0 uniform "--radius 0.1 --domain support --set sa" 3.76674349e-05
+worst lake8.csv 63 0 lake8_best.csv "--radius 0.1 --domain support" 1
+worst lake8.csv 63 0 lake8_best.csv "--radius 0.1 --domain support --set sa" 1
+worst lake8.csv 63 0 lake8_best.csv "--radius 0.05 --set sa" 0.001909981123
+
+# Worst cases that are found and not proven, next to what the other program found.
+attained() { # file, goal, start, policy, options, worst return known
+    run evaluate "$1" --goal "$2" --initial "$3" --policy "$4" $5 --json
+    expect_status 0
+    awk -v a="$(number robust_return)" -v low="$(number lower_bound)" -v b="$6" \
+        'BEGIN { exit !(a != "" && (a - b) ^ 2 <= 1e-14 * b ^ 2 && low <= a) }' ||
+        complain "expected $6, found $(number robust_return), at least $(number lower_bound)"
+}
+attained ruin10.csv 10 5 uniform "--radius 0.1" 0.216614147437
+attained lake.csv 15 0 uniform "--radius 0.1" 0.00936856088904
+attained lake.csv 15 0 lake_best.csv "--radius 0.3 --domain support" 0.489731026409
+attained lake.csv 15 0 lake_best.csv "--radius 0.05" 0.309017874003
+attained lake8.csv 63 0 lake8_best.csv "--radius 0.05" 0.0868738996841
 
 # With negative entries: no probability any more; breakdown.
 free() { # file, goal, start, policy, radius, worst return, breakdown
@@ -93,6 +125,7 @@ free() { # file, goal, start, policy, radius, worst return, breakdown
     run verify "$1" --goal "$2" --initial "$3" --policy "$4" --kernel worst.npz --witness worst.json
     expect_status 0
 }
+free ruin2.csv 2 1 uniform 0.1 0.429052434524 1.22474487139
 free ruin3.csv 3 1 uniform 0.1 0.220412804217 0.707106781187
 free ruin5.csv 5 2 uniform 0.1 0.111753207386 0.314025765080
 free lake.csv 15 0 uniform 0.1 -0.1941269435 0.45822645
@@ -215,20 +248,31 @@ printf '%s\n' idstatefrom,idaction,idstateto,probability,reward 0,0,0,1,0 0,1,1,
 printf '%s\n' idstate,idaction,probability 0,0,1 1,0,1 >stay_policy.csv
 expect_failure 4 "never ends from 1 state {0}" evaluate stay.csv --goal 1 --policy stay_policy.csv --radius 0.1
 
-# Labels of model checkers.
+# Labels of model checkers; two dice made of coins.
 folder=${NADIR_FOREIGN_MODELS:-}
 if [[ -f $folder/two_dice.drn ]]; then
-    run evaluate "$folder/two_dice.drn" --reward-model coinflips --discount 1 --policy uniform --radius 0.1 \
-        --domain support --optimistic --json
-    close nominal_return 7.33333333333333
-    close robust_return 7.38808770051
-    run evaluate "$folder/two_dice.drn" --goal seven --policy uniform --radius 0.1 --domain support --json
-    close nominal_return 0.166666666666667
-    close robust_return 0.156205810595
-    run evaluate "$folder/two_dice.tra" --labels "$folder/two_dice.lab" --goal two --policy uniform --radius 0.1 \
-        --domain support --json
-    close nominal_return 0.0277777777777778
-    close robust_return 0.0227152746569
+    dice() { # file and question, options, nominal return, worst return
+        run evaluate $1 --policy uniform --domain support $2 --json
+        expect_status 0
+        close nominal_return "$3"
+        close robust_return "$4"
+        expect_json certified true
+    }
+    flips="$folder/two_dice.drn --reward-model coinflips --discount 1"
+    seven="$folder/two_dice.drn --goal seven"
+    two="$folder/two_dice.tra --labels $folder/two_dice.lab --goal two"
+    dice "$flips" "--radius 0.1 --optimistic" 7.33333333333333 7.38808770051
+    dice "$flips" "--radius 0.3 --optimistic" 7.33333333333333 7.50349694724
+    dice "$flips" "--radius 0.1" 7.33333333333333 7.28040484802
+    dice "$flips" "--radius 0.1 --optimistic --set sa" 7.33333333333333 7.932171651
+    dice "$flips" "--radius 0.3 --optimistic --set sa" 7.33333333333333 10.11576381
+    dice "$flips" "--radius 0.1 --set sa" 7.33333333333333 6.903699446
+    dice "$seven" "--radius 0.1" 0.166666666666667 0.156205810595
+    dice "$seven" "--radius 0.3" 0.166666666666667 0.13650524575
+    dice "$seven" "--radius 0.1 --set sa" 0.166666666666667 0.1020287485
+    dice "$seven" "--radius 0.3 --set sa" 0.166666666666667 0.0257006883
+    dice "$two" "--radius 0.1" 0.0277777777777778 0.0227152746569
+    dice "$two" "--radius 0.1 --set sa" 0.0277777777777778 0.01098010802
 fi
 
 # Patients: the optimum, and worst cases that are proven, for the policy in the file.
