@@ -314,9 +314,13 @@ static nadir_status solve_difference(cli_run *run, nadir_solver *const solvers[2
     nadir_worst *worst = NULL;
     nadir_status status =
         nadir_solver_difference(run->context, solvers[0], solvers[1], ball, robust, &report->difference,
-                                report->kernel_path != NULL ? &worst : NULL);
+                                report->kernel_path != NULL || report->explain.wanted ? &worst : NULL);
     if (worst != NULL && answered(status, report->difference.stop_reason)) {
-        const nadir_status written = write_files(run, report, worst);
+        nadir_status written = write_files(run, report, worst);
+        if (written == NADIR_OK && report->explain.wanted) {
+            report->explain.difference = true;
+            written = cli_explain_get(run, worst, report->input.view.rows, &report->explain);
+        }
         status = status != NADIR_OK ? status : written;
     }
     if (status != NADIR_OK) {
@@ -361,14 +365,14 @@ static void print(cli_run *run, const nadir_model *model, const evaluate_report 
         print_json(run, model, report, optimistic);
     } else if (report->count == 1) {
         print_text(run, model, report, settings);
-        if (report->explain.wanted && report->explain.damages != NULL) {
-            cli_explain_text(model, &report->explain);
-        }
     } else {
         cli_policies_text(run, report->count, report->evaluated, &report->input, settings);
     }
     if (!run->json && report->difference.stop_reason != NULL) {
         cli_difference_text(run, &report->difference, report->evaluated, optimistic);
+    }
+    if (!run->json && report->explain.wanted && report->explain.damages != NULL) {
+        cli_explain_text(model, &report->explain);
     }
 }
 
@@ -417,10 +421,14 @@ static bool take_policies(const cli_run *run, const cli_list *policies, evaluate
     } else if (report->kernel_path != NULL && report->count > 1 && !report->compares) {
         wrong = "--kernel is for one policy, or for --difference: evaluate them one after another";
     }
-    const bool one = report->explain.wanted || report->explain.plot_path != NULL;
-    if (wrong == NULL && report->count > 1 && (one || report->kernel_model_path != NULL)) {
-        wrong = one ? "--explain is for one policy: evaluate them one after another"
-                    : "--kernel-model is for one policy: evaluate them one after another";
+    if (wrong == NULL && report->count > 1) {
+        wrong = report->explain.wanted && !report->compares
+                    ? "--explain is for one policy, or for --difference: evaluate them one after another"
+                : report->explain.plot_path != NULL
+                    ? "--explain-plot is for one policy: evaluate them one after another"
+                : report->kernel_model_path != NULL
+                    ? "--kernel-model is for one policy: evaluate them one after another"
+                    : NULL;
     }
     return wrong == NULL || cli_wrong(run, wrong);
 }
@@ -460,8 +468,8 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
          "less that of the second under the same kernel"},
         cli_horizon_option(&report.horizon),
         {"--explain", CLI_FLAG, NULL, NULL, &report.explain.wanted,
-         "who does the damage: the rows that carry the most of the penalty, how much\n"
-         "probability moves in them, from where to where"},
+         "who does the damage: the rows that carry the most of the penalty, or of what\n"
+         "--difference moves, how much probability moves in them, from where to where"},
         {"--explain-rows", CLI_INTEGER, "N", NULL, &report.explain.limit,
          "how many of them, at most (default: 10; with --json: all)"},
         {"--explain-plot", CLI_TEXT, "FILE", NULL, &report.explain.plot_path,
@@ -496,11 +504,11 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     if (!cli_setup_parse(run, &cli_command_evaluate, argc, argv, own, about, &setup, &report.input, &exit)) {
         return exit;
     }
+    report.explain.wanted = report.explain.wanted || report.explain.limit >= 0;
     if (!cli_needed(run, "--policy FILE|uniform|optimal", policies.count > 0) ||
         !take_policies(run, &policies, &report) || !check_horizon(run, &setup, &report)) {
         return CLI_EXIT_USAGE;
     }
-    report.explain.wanted = report.explain.wanted || report.explain.limit >= 0;
     report.most.optimistic = setup.robust.optimistic;
     report.explain.optimistic = setup.robust.optimistic;
     nadir_status status = cli_open(run);

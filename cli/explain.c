@@ -187,11 +187,18 @@ void cli_explain_text(const nadir_model *model, const cli_explain *explain)
         printf("\nNo row changes.\n");
         return;
     }
-    printf("\nWho %s (%" PRId64 " rows change; shares add up to the whole %s):\n",
-           explain->optimistic ? "brings the gain" : "does the damage", explain->changed,
-           explain->optimistic ? "gain" : "loss");
+    if (explain->difference) {
+        printf("\nWhat moves the difference (%" PRId64 " rows change; shares add up to %s):\n",
+               explain->changed, explain->optimistic ? "best less nominal" : "nominal less worst");
+    } else {
+        printf("\nWho %s (%" PRId64 " rows change; shares add up to the whole %s):\n",
+               explain->optimistic ? "brings the gain" : "does the damage", explain->changed,
+               explain->optimistic ? "gain" : "loss");
+    }
     printf("     share  %12s  mass moved  state, action: largest move\n",
-           explain->optimistic ? "gain" : "penalty");
+           explain->difference   ? (explain->optimistic ? "up by" : "down by")
+           : explain->optimistic ? "gain"
+                                 : "penalty");
     for (int64_t i = 0; i < shown; i++) {
         const nadir_damage *damage = &explain->damages[i];
         char state[LABEL];

@@ -14,6 +14,7 @@ typedef struct cli_explain {
     const char *plot_path; /* --explain-plot */
     int64_t limit;         /* --explain-rows: of the list; -1: 10 in text, all in JSON */
     bool optimistic;       /* the best case: what is called a gain is a negative penalty */
+    bool difference;       /* of two policies */
     nadir_damage *damages; /* [shown] owned, largest share first */
     int64_t shown;         /* rows that were asked for and changed */
     int64_t changed;       /* rows */

@@ -867,6 +867,9 @@ NADIR_API nadir_status nadir_worst_model(nadir_context *context, const nadir_wor
  * The penalty, row by row. With d the nominal occupancy and v_P the value under the kernel P found,
  *
  *     nominal return - return of P = sum over rows of gamma d(s) pi(a|s) (Phat_sa - P_sa) . v_P.
+ *
+ * For the kernel of a difference (nadir_solver_difference): the terms of A less those of B, which add up to the nominal
+ * difference less that of P.
  */
 typedef struct nadir_damage {
     size_t size;

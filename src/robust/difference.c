@@ -337,6 +337,18 @@ static nadir_status compare(comparison *run, const nadir_ball *ball, double *sea
     return NADIR_OK;
 }
 
+/* What an explanation needs of the second policy. */
+static nadir_status share_other(nadir_context *context, const nadir_problem *problem, nadir_worst *worst)
+{
+    nadir_status status = nadir_policy_share(context, problem->model, problem->policy, &worst->other);
+    if (status == NADIR_OK) {
+        NADIR_NEW(context, worst->other_d, problem->states);
+        memcpy(worst->other_d, problem->d, (size_t)problem->states * sizeof *worst->other_d);
+    }
+cleanup:
+    return status;
+}
+
 static nadir_status make_worst(comparison *run, bool turned, nadir_worst **worst)
 {
     nadir_evaluation evaluation = {.kappa = NAN, .minimum = run->facts.minimum};
@@ -344,8 +356,17 @@ static nadir_status make_worst(comparison *run, bool turned, nadir_worst **worst
     problem.sign = turned ? -1 : 1;
     evaluation.candidate.kernel = run->found.point.kernel;
     run->found.point.kernel = NULL;
-    const nadir_status status = nadir_worst_make(run->context, &problem, NULL, &evaluation, worst);
+    nadir_worst *made = NULL;
+    nadir_status status = nadir_worst_make(run->context, &problem, NULL, &evaluation, &made);
     nadir_evaluation_clear(run->context, &evaluation);
+    if (status == NADIR_OK) {
+        status = share_other(run->context, &run->problem[turned ? 0 : 1], made);
+    }
+    if (status != NADIR_OK) {
+        nadir_worst_free(made);
+        made = NULL;
+    }
+    *worst = made;
     return status;
 }
 

@@ -217,7 +217,9 @@ void nadir_worst_free(nadir_worst *worst)
     nadir_evaluation_clear(&context, &worst->evaluation);
     nadir_uncertainty_clear(&context, &worst->uncertainty);
     nadir_release(&context, worst->d);
+    nadir_release(&context, worst->other_d);
     nadir_policy_free(worst->policy);
+    nadir_policy_free(worst->other);
     nadir_model_free(worst->model);
     nadir_memory_release(memory, worst);
     nadir_memory_free(memory);

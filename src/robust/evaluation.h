@@ -95,7 +95,10 @@ struct nadir_worst {
     nadir_policy *policy;
     nadir_evaluation evaluation; /* kernel and vectors */
     nadir_uncertainty uncertainty;
-    double *d;           /* [states] occupancy under the nominal kernel */
+    double *d; /* [states] occupancy under the nominal kernel */
+    nadir_policy
+        *other; /* of the kernel of a difference: the policy that the first is compared with; else NULL */
+    double *other_d;     /* and its occupancy */
     nadir_robust result; /* size 0: there is none */
     bool optimistic;
     char model_file_sha256[65]; /* "": unsaid */

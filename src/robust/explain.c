@@ -6,7 +6,8 @@
  *     J - J_P = mu . v - mu . v_P = d . (Phat^pi - P^pi) (gamma v_P + e),
  *
  * a sum over rows. Rows of Phat - P sum to zero, so the mean of v_P over the visits d is taken away first: nothing is
- * lost to cancellation, nor to huge values where nobody goes.
+ * lost to cancellation, nor to huge values where nobody goes. For the kernel of a difference of two policies, the terms of
+ * the second are taken from those of the first: both are sums over the same rows.
  */
 #include "robust/evaluation.h"
 
@@ -27,6 +28,8 @@ typedef struct explanation {
     nadir_context *context;
     const nadir_worst *worst;
     double *cost;          /* [states] gamma (v_P less its mean over d) */
+    double *other_cost;    /* of the second policy of a difference; NULL: there is none */
+    double other;          /* the penalty of the row at hand, with that, but for the weight */
     nadir_damage *damages; /* [changed], in the order of rows */
     int64_t changed;
     nadir_explicit rows; /* of the kernel found, unless it is of rank one */
@@ -40,12 +43,11 @@ typedef struct explanation {
 #define LEAST_ROW 1e-12
 
 /* v_P, where the search did not keep it: through the factors of the nominal system. */
-static nadir_status solve(explanation *self)
+static nadir_status solve(const explanation *self, const nadir_policy *policy, double *v)
 {
     nadir_status status = NADIR_OK;
     nadir_context *context = self->context;
     nadir_model *model = self->worst->model;
-    const nadir_policy *policy = self->worst->policy;
     nadir_kernel *nominal = NULL;
     nadir_occupancy *base = NULL;
     nadir_occupancy *perturbed = NULL;
@@ -56,7 +58,7 @@ static nadir_status solve(explanation *self)
     NADIR_CHECK(nadir_kernel_create(context, model, &nominal));
     NADIR_CHECK(nadir_occupancy_create(context, nominal, policy, model->discount, NULL, 0, &base));
     NADIR_CHECK(nadir_occupancy_perturb(context, base, found, policy, &perturbed));
-    NADIR_CHECK(nadir_occupancy_solve(context, perturbed, 1, R, self->cost, NULL));
+    NADIR_CHECK(nadir_occupancy_solve(context, perturbed, 1, R, v, NULL));
 cleanup:
     nadir_occupancy_free(context, perturbed);
     nadir_occupancy_free(context, base);
@@ -65,24 +67,36 @@ cleanup:
     return status;
 }
 
+/* v becomes gamma (v less its mean over d). */
+static void center(const nadir_model *model, const double *d, double *v)
+{
+    double ignored;
+    const double visits = nadir_vector_sum(model->states, d);
+    const double mean = nadir_vector_dot(model->states, d, v, &ignored) / visits;
+    for (int64_t s = 0; s < model->states; s++) {
+        v[s] = model->discount * (v[s] - mean);
+    }
+}
+
 static nadir_status make_costs(explanation *self)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = self->worst->model->states;
-    const double *kept = self->worst->evaluation.candidate.v;
+    const nadir_worst *worst = self->worst;
+    const int64_t n = worst->model->states;
+    const double *kept = worst->evaluation.candidate.v;
     NADIR_NEW(self->context, self->cost, n);
     if (kept == NULL) {
-        NADIR_CHECK(solve(self));
+        NADIR_CHECK(solve(self, worst->policy, self->cost));
     } else {
         for (int64_t s = 0; s < n; s++) {
-            self->cost[s] = self->worst->optimistic ? -kept[s] : kept[s];
+            self->cost[s] = worst->optimistic ? -kept[s] : kept[s];
         }
     }
-    double ignored;
-    const double visits = nadir_vector_sum(n, self->worst->d);
-    const double mean = nadir_vector_dot(n, self->worst->d, self->cost, &ignored) / visits;
-    for (int64_t s = 0; s < n; s++) {
-        self->cost[s] = self->worst->model->discount * (self->cost[s] - mean);
+    center(worst->model, worst->d, self->cost);
+    if (worst->other != NULL) {
+        NADIR_NEW(self->context, self->other_cost, n);
+        NADIR_CHECK(solve(self, worst->other, self->other_cost));
+        center(worst->model, worst->other_d, self->other_cost);
     }
 cleanup:
     return status;
@@ -141,7 +155,7 @@ static void add_assumed(const nadir_model *model, int64_t row, int64_t successor
 }
 
 /* The change of a row; the nominal one alone pays on landing. */
-static void add_changes(const explanation *self, int64_t index, const nadir_row *row, nadir_damage *damage)
+static void add_changes(explanation *self, int64_t index, const nadir_row *row, nadir_damage *damage)
 {
     const nadir_model *model = self->worst->model;
     const nadir_row entries = nadir_model_row(model, index);
@@ -158,7 +172,9 @@ static void add_changes(const explanation *self, int64_t index, const nadir_row 
             add_assumed(model, index, at.successor, at.value - at.before, &most, damage);
         }
         if (at.value != at.before) {
-            add_change(damage, self->cost[at.successor] + e, at.successor, at.before, at.value - at.before);
+            const double gained = at.value - at.before;
+            add_change(damage, self->cost[at.successor] + e, at.successor, at.before, gained);
+            self->other -= self->other_cost != NULL ? gained * (self->other_cost[at.successor] + e) : 0;
         }
     }
 }
@@ -176,6 +192,9 @@ static void keep(explanation *self, int64_t state, int64_t row, nadir_damage *da
     damage->row = row;
     damage->action = nadir_model_row_action(worst->model, state, row);
     damage->penalty *= worst->d[state] * worst->policy->probabilities[row];
+    if (worst->other != NULL) {
+        damage->penalty -= self->other * worst->other_d[state] * worst->other->probabilities[row];
+    }
     self->damages[self->changed++] = *damage;
 }
 
@@ -188,6 +207,7 @@ static nadir_status look_at_rows(explanation *self)
         for (int64_t row = model->state_rows[s]; row < model->state_rows[s + 1]; row++) {
             const nadir_row found = nadir_explicit_row(&self->rows, row);
             nadir_damage damage = no_change;
+            self->other = 0;
             add_changes(self, row, &found, &damage);
             keep(self, s, row, &damage);
         }
@@ -389,7 +409,7 @@ nadir_status nadir_worst_explain(nadir_context *context, const nadir_worst *wors
     NADIR_CHECK(make_costs(&run));
     NADIR_NEW(context, run.damages, worst->model->rows);
     if (!nadir_kernel_rank_one(worst->evaluation.candidate.kernel, &b, &k) ||
-        (b != NULL && nadir_landing_is_general(worst->model))) {
+        (b != NULL && (worst->other != NULL || nadir_landing_is_general(worst->model)))) {
         k = NULL;
         NADIR_CHECK(look_at_rows(&run));
     } else if (b != NULL) {
@@ -412,6 +432,6 @@ nadir_status nadir_worst_explain(nadir_context *context, const nadir_worst *wors
     }
 cleanup:
     nadir_explicit_clear(context, &run.rows);
-    NADIR_RELEASE(context, run.damages, run.cost, run.parts[0], run.parts[1]);
+    NADIR_RELEASE(context, run.damages, run.cost, run.other_cost, run.parts[0], run.parts[1]);
     return status;
 }

@@ -118,7 +118,24 @@ expect_status 0
 run evaluate river.npz --policy uniform --policy uniform --radius 0.3 --difference --json
 grep -q '^    "worst": 0,' stdout.txt || complain "the difference of a policy from itself"
 
+# What moves it: the rows add up to nominal less worst, and to best less nominal.
+for best in "" --optimistic; do
+    run evaluate river.npz --policy best.csv --policy uniform --radius 0.05 --difference --explain --json $best
+    expect_status 0
+    awk -F': ' '/^  "difference"/ { inside = 1 } inside && /"nominal"/ { nominal = $2 } inside && /"worst"/ { worst = $2; inside = 0 }
+        /"explain"/ { rows = 1 } rows && /"penalty"/ { sum += $2 } END { d = nominal - worst - sum; exit !(d * d < 1e-12 * sum * sum) }' stdout.txt ||
+        complain "the rows do not add up to the change of the difference"
+done
+run evaluate river.npz --policy best.csv --policy uniform --radius 0.05 --explain-rows 2 --difference
+expect_status 0
+expect_out "What moves the difference (12 rows change; shares add up to nominal less worst):"
+expect_out "10 other rows"
+
 # Refusals.
+expect_failure 2 "--explain is for one policy, or for --difference" evaluate river.npz --policy uniform --policy optimal \
+    --radius 0.1 --explain
+expect_failure 2 "--explain-plot is for one policy" evaluate river.npz --policy uniform --policy optimal --radius 0.1 \
+    --difference --explain-plot d.svg
 expect_failure 2 "exactly two policies" evaluate river.npz --policy uniform --radius 0.1 --difference
 expect_failure 2 "exactly two policies" evaluate river.npz --policy uniform --policy optimal --policy best.csv \
     --radius 0.1 --difference

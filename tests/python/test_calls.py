@@ -133,6 +133,12 @@ def test_difference_of_two(model, arrays):
     assert nadir.difference(model, pi, other="uniform", radius=0.1).worst == wanted
     assert model.difference(pi, other="uniform", radius=0.1).worst == wanted
     assert nadir.difference(LAKE, "optimal", "uniform", discount=0.9, radius=0.01).worst <= 1
+    found = nadir.difference(model, pi, "uniform", radius=0.1)
+    moved = found.explain(model.rows)
+    assert sum(one.penalty for one in moved) == pytest.approx(found.nominal - found.worst, rel=1e-9)
+    assert "What moves the difference" in str(moved) and len(found.explain(2)) == 2
+    with pytest.raises(nadir.UsageError, match="has not kept its kernel"):
+        pickle.loads(pickle.dumps(found)).explain()
     with pytest.raises(nadir.UsageError, match=r"difference\(model, a, b\)"):
         nadir.difference(model, pi, radius=0.1)
 

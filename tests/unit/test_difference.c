@@ -68,6 +68,29 @@ static nadir_difference difference(const duel *at, int a, int b, const nadir_bal
     return result;
 }
 
+/* Rows of the explanation add up to what the kernel does to the difference. */
+static void check_explained(const duel *at, const nadir_difference *result, nadir_worst *worst)
+{
+    enum { MOST = 4096 };
+    nadir_damage *damages = test_new(MOST, sizeof *damages);
+    int64_t found;
+    int64_t changed;
+    double all;
+    double sum = 0;
+    for (int i = 0; i < MOST; i++) {
+        damages[i].size = sizeof *damages;
+    }
+    assert_ok(at->context, nadir_worst_explain(at->context, worst, MOST, damages, &found, &changed, &all));
+    assert_true(changed > 0 && found == changed);
+    for (int64_t i = 0; i < found; i++) {
+        sum += damages[i].penalty;
+    }
+    assert_close(all, result->nominal - result->worst, 1e-10);
+    assert_close(sum, all, 1e-10);
+    free(damages);
+    nadir_worst_free(worst);
+}
+
 /* The same numbers however rows are stored; the best of A - B is the worst of B - A. */
 static void test_identities(void **state)
 {
@@ -81,9 +104,13 @@ static void test_identities(void **state)
         const double radius = 0.02;
         const nadir_ball ball = test_ball(NADIR_SET_NONRECT, domains[i], 2, &radius, NULL);
         test_note("%s", test_ball_name(&ball));
-        const nadir_difference a = difference(&dense, 0, 1, &ball, NULL, NULL);
-        const nadir_difference b = difference(&listed, 0, 1, &ball, NULL, NULL);
-        const nadir_difference turned = difference(&dense, 1, 0, &ball, &best, NULL);
+        nadir_worst *worst[3] = {NULL, NULL, NULL};
+        const nadir_difference a = difference(&dense, 0, 1, &ball, NULL, &worst[0]);
+        const nadir_difference b = difference(&listed, 0, 1, &ball, NULL, &worst[1]);
+        const nadir_difference turned = difference(&dense, 1, 0, &ball, &best, &worst[2]);
+        check_explained(&dense, &a, worst[0]);
+        check_explained(&listed, &b, worst[1]);
+        check_explained(&dense, &turned, worst[2]);
         assert_true(a.certified && b.certified && turned.certified);
         assert_string_equal(a.certificate, "rigorous");
         assert_string_equal(a.bound, "second-order");

@@ -337,11 +337,11 @@ class Damage:
 
 
 class Explanation(list[Damage]):
-    """The rows that carry most of the penalty: a list that prints as a table."""
+    """The rows that carry most of the penalty, or of what moves a difference: a list that prints as a table."""
 
-    def __init__(self, rows: list[Damage], model: "Model", optimistic: bool = False) -> None:
+    def __init__(self, rows: list[Damage], model: "Model", optimistic: bool = False, difference: bool = False) -> None:
         super().__init__(rows)
-        self._model, self._optimistic = model, optimistic
+        self._model, self._optimistic, self._difference = model, optimistic, difference
 
     def to_pandas(self) -> Any:
         """A frame with the fields of `Damage`; states and successors by name, where they have names."""
@@ -354,20 +354,42 @@ class Explanation(list[Damage]):
 
     def _table(self, html: bool = False) -> str:
         model = self._model
-        what = "gain" if self._optimistic else "loss"
+        what = "change" if self._difference else "gain" if self._optimistic else "loss"
         head = ["state", "action", f"share of the {what}", "mass moved", "largest move"]
         rows = []
         for one in self:
             moved = _verdict.move(one, model, f" {one.moved:.3g}") if one.origin >= 0 else "-"
             rows.append([model.state_name(one.state), model.action_name(one.row), f"{100 * one.share:.1f} %",
                          f"{one.mass:.3g}", moved])  # fmt: skip
-        return _grid(f"What brings the {what}, row by row", head, rows, html)
+        title = "What moves the difference" if self._difference else f"What brings the {what}"
+        return _grid(f"{title}, row by row", head, rows, html)
 
     def __str__(self) -> str:
         return self._table()
 
     def _repr_html_(self) -> str:
         return self._table(html=True)
+
+
+def _explained(solver: "Solver", worst: Any, count: int, optimistic: bool, difference: bool = False) -> Explanation:
+    """The rows of nadir_worst_explain."""
+    if count < 0:
+        raise UsageError(f"count is {count}; expected 0 or more")
+    count = min(count, solver.model.rows)
+    made = ffi.new("nadir_damage[]", max(count, 1))
+    for i in range(len(made)):
+        made[i].size = ffi.sizeof("nadir_damage")
+    found, changed, penalty = ffi.new("int64_t *"), ffi.new("int64_t *"), ffi.new("double *")
+    solver._context.call(lib.nadir_worst_explain, worst, count, made, found, changed, penalty)
+    rows = [
+        Damage(
+            *(one.state, one.row, one.action, one.penalty, one.share, one.mass),
+            *(getattr(one, "from"), one.to, one.lost, one.gained, one.moved, one.moves, bool(one.is_new)),
+            *(one.assumed, one.assumed_to, one.assumed_reward),
+        )
+        for one in made[0 : found[0]]
+    ]
+    return Explanation(rows, solver.model, optimistic, difference)
 
 
 @dataclass(repr=False, frozen=True)
@@ -654,24 +676,7 @@ class Evaluation(Result):
     def explain(self, count: int = 10) -> Explanation:
         """The rows (pairs of a state and an action) that carry most of the penalty, largest share first; all rows add up
         to it exactly. A list of `Damage`; `to_pandas()` of it is a frame, `changes()` has the transitions."""
-        solver, worst = self._kept()
-        if count < 0:
-            raise UsageError(f"count is {count}; expected 0 or more")
-        count = min(count, solver.model.rows)
-        made = ffi.new("nadir_damage[]", max(count, 1))
-        for i in range(len(made)):
-            made[i].size = ffi.sizeof("nadir_damage")
-        found, changed, penalty = ffi.new("int64_t *"), ffi.new("int64_t *"), ffi.new("double *")
-        solver._context.call(lib.nadir_worst_explain, worst, count, made, found, changed, penalty)
-        rows = [
-            Damage(
-                *(one.state, one.row, one.action, one.penalty, one.share, one.mass),
-                *(getattr(one, "from"), one.to, one.lost, one.gained, one.moved, one.moves, bool(one.is_new)),
-                *(one.assumed, one.assumed_to, one.assumed_reward),
-            )
-            for one in made[0 : found[0]]
-        ]
-        return Explanation(rows, solver.model, self.optimistic)
+        return _explained(*self._kept(), count, self.optimistic)
 
     def gradient(self, formula: str = "kernel") -> NDArray[Any]:
         """∂J_U/∂π(a|s) = d_P(s) Q_P(s, a) at the kernel P found (Danskin), one number for each row.
@@ -897,6 +902,8 @@ class Difference(Result):
     seconds: dict[str, float]
     optimistic: bool = False
     policies: tuple[str, str] = ("the policy", "the other")
+    _solver: Any = field(default=None, compare=False)
+    _worst: Any = field(default=None, compare=False)
 
     _shown = ("guaranteed", "worst", "certified", "nominal", "lower_bound", "upper_bound", "bound")
 
@@ -904,6 +911,16 @@ class Difference(Result):
     def guaranteed(self) -> float:
         """What is proven: the policy is ahead of the other by at least this under every kernel of the ball."""
         return self.upper_bound if self.optimistic else self.lower_bound
+
+    def explain(self, count: int = 10) -> Explanation:
+        """The rows that move the difference, largest share first; all rows add up to `nominal` less `worst`."""
+        if self._worst is None:
+            raise UsageError("this difference has not kept its kernel: ask for it anew")
+        return _explained(self._solver, self._worst, count, self.optimistic, difference=True)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: without the kernel, which is the library's."""
+        return {**self.__dict__, "_solver": None, "_worst": None}
 
     def to_dict(self) -> dict[str, Any]:
         return {"guaranteed": self.guaranteed, **super().to_dict()}

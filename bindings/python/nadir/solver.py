@@ -291,13 +291,18 @@ class Solver:
         ball = Ball(self.model, radius, norm, sets, domain, scales)
         settings, _kept = robust_settings(None, certify, tolerance, width, None, optimistic, time_limit)
         found = result("difference")
+        worst = place("worst")
         names = (self.policy.name or "the policy", compared.name or "the other")
+
+        def made() -> Difference | None:
+            kernel = ffi.gc(worst[0], lib.nadir_worst_free) if worst[0] else None
+            if not found.stop_reason:
+                return None
+            fields = _fields(found, "nadir_difference")
+            return Difference(**fields, optimistic=optimistic, policies=names, _solver=self, _worst=kernel)
+
         return self._context.answer(
-            lib.nadir_solver_difference,
-            (self._handle, second, ball.struct, settings, found, NULL),
-            lambda: Difference(**_fields(found, "nadir_difference"), optimistic=optimistic, policies=names)
-            if found.stop_reason
-            else None,
+            lib.nadir_solver_difference, (self._handle, second, ball.struct, settings, found, worst), made
         )
 
     @keywords
