@@ -23,16 +23,18 @@ static const char about[] =
     "episode was cut off. --columns tells what other columns are called. Tables may be packed (.gz, .xz);\n"
     "'-' is standard input. docs/tutorial.md has examples, docs/fit.md the grounds of what is promised.\n"
     "\n"
-    "--guarantee return (default) is for the policy that you will run. One is chosen whose return is high "
-    "and\n"
-    "well known, with a lower bound on its true return: first order, measured in simulations, no theorem. "
-    "With\n"
-    "--policy FILE, made elsewhere, nothing is charged for choosing: the bound holds if the prior is right.\n"
-    "Several --policy are compared under the same draws: a bound for each, and for the difference to the "
-    "first.\n"
-    "posterior: as return, if the prior is right, also for a policy chosen on the data. kernel: a ball that "
-    "holds\n"
-    "the true kernel, and so a bound for every policy; --method distribution-free is the proven one.\n"
+    "Which --guarantee? return for a policy that you will run, kernel for policies that you do not have "
+    "yet,\n"
+    "posterior if you take the prior for true.\n"
+    "  return (default)  of a policy chosen on the data: first order, measured in simulations, no theorem; "
+    "with\n"
+    "                    --policy FILE, made elsewhere: holds if the prior is right. Several --policy are "
+    "compared\n"
+    "                    under the same draws: a bound for each, and for the difference to the first.\n"
+    "  kernel            a ball that holds the true kernel, and so bounds any policy: holds if the prior is "
+    "right;\n"
+    "                    --method distribution-free: proven for every true kernel\n"
+    "  posterior         of any policy, also one chosen on the data: holds if the prior is right\n"
     "\n"
     "Examples:\n"
     "  nadir fit log.csv --discount 0.95 --policy-out policy.csv\n"
@@ -163,7 +165,7 @@ static nadir_status report(cli_run *run, const nadir_model *model, cli_fit *fit)
     if (cli_starts_json(run)) {
         cli_fit_json(run, fit);
     } else {
-        cli_fit_text(fit);
+        cli_fit_text(run, fit);
     }
     return status;
 }
@@ -415,10 +417,10 @@ static int fit_main(cli_run *run, int argc, char **argv)
     cli_rewards_options(&settings->frozen_rewards, &unseen, of_rewards);
     const cli_option own[] = {
         {"--guarantee", CLI_TEXT, "return|kernel|posterior", NULL, &settings->guarantee,
-         "take return for a policy you will run, kernel for one ball for all policies;\n"
-         "posterior promises too much for one chosen on the data (default: return; kernel\n"
-         "where --method, --scales or --set is given, for samples, and without rewards\n"
-         "or --discount)"},
+         "return for a policy that you will run, kernel for policies that you do not have\n"
+         "yet, posterior if you take the prior for true (default: return; kernel where\n"
+         "--method, --scales or --set is given, for samples, and without rewards or\n"
+         "--discount)"},
         {"--confidence", CLI_NUMBER, "C", NULL, &settings->confidence,
          "of the promise, 0 < C < 1 (default 0.95)"},
         {"--policy", CLI_LIST, "POLICY", NULL, &fit.policies,

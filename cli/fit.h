@@ -69,7 +69,7 @@ void cli_fit_compare_json(const cli_run *run, const cli_fit *fit);
 void cli_fit_compare_text(const cli_run *run, const cli_fit *fit);
 
 void cli_fit_json(const cli_run *run, const cli_fit *fit);
-void cli_fit_text(const cli_fit *fit);
+void cli_fit_text(const cli_run *run, const cli_fit *fit);
 /* The three guarantees side by side. */
 nadir_status cli_fit_draw(cli_run *run, const cli_fit *fit);
 /* The distribution of the return of each policy over the posterior, with its guarantee. */

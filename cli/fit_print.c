@@ -138,6 +138,7 @@ void cli_fit_json(const cli_run *run, const cli_fit *fit)
     cli_json_start(&json, stdout);
     cli_fit_data_json(&json, fit);
     cli_json_text(&json, "guarantee", fit->promised);
+    cli_json_text(&json, "grounds", cli_fit_grounds(fit));
     cli_json_text(&json, "model", fit->model_path);
     cli_json_text(&json, "method", result->method);
     cli_json_double(&json, "confidence", result->confidence);
@@ -216,14 +217,13 @@ static void print_method(const cli_fit *fit)
     const nadir_fit_result *result = &fit->result;
     const nadir_fit_guarantee *written = &result->sets[fit->settings.set - NADIR_SET_NONRECT];
     char number[32];
+    char text[160];
     cli_rewards_text(&fit->rewards, result->domain, "rewards   ");
-    printf("  ball       %s, norm %s, domain %s", nadir_set_name(fit->settings.set),
-           cli_number(result->norm, number), nadir_domain_name(result->domain));
+    cli_block_line("ball", "%s%s, written to %s",
+                   cli_ball_words(written->radius, result->norm, fit->settings.set, result->domain, text),
+                   fit->settings.set == NADIR_SET_NONRECT ? "" : " (the largest radius)", fit->model_path);
     if (fit->settings.set == NADIR_SET_NONRECT) {
-        printf(", scales %s, radius %s\n", result->candidates[result->chosen].scales,
-               cli_short(written->radius, number));
-    } else {
-        printf(", radii up to %s\n", cli_short(written->radius, number));
+        cli_block_line("scales", "%s", result->candidates[result->chosen].scales);
     }
     printf("  confidence %s that it holds the true kernel, by ", cli_number(result->confidence, number));
     if (strcmp(result->data, "samples") == 0) {
@@ -241,14 +241,12 @@ static void print_guarantees(const cli_fit *fit)
     static const char *const names[] = {"one ball", "s-rectangular", "sa-rectangular"};
     const nadir_fit_result *result = &fit->result;
     char number[3][32];
-    cli_block_line("policy", "%s, nominal return %s", fit->policy_name,
-                   cli_short(result->nominal_return, number[0]));
+    cli_block_line("policy", "%s", fit->policy_name);
     if (fit->policies.count > 0 && result->candidates_count > 1) {
         cli_block_line(
             "", "scales made to measure for it: to compare policies in this ball, take --scales deviation");
     }
-    printf("\n  %-16s %-13s %-13s %-12s %s\n", "with confidence", "worst return", "guaranteed", "penalty",
-           "certified");
+    printf("\n  %-16s %-13s %-13s %-12s %s\n", "set", "worst return", "guaranteed", "penalty", "certified");
     for (int i = 0; i < 3; i++) {
         const nadir_fit_guarantee *guarantee = &result->sets[i];
         printf("  %-16s %-13s %-13s %-12s %s\n", names[i], cli_short(guarantee->robust_return, number[0]),
@@ -266,9 +264,30 @@ static void print_guarantees(const cli_fit *fit)
     }
 }
 
-void cli_fit_text(const cli_fit *fit)
+/* What the ball that is written promises of the policy, or that it holds the true kernel. */
+static void print_verdict(const cli_fit *fit)
 {
-    printf("%s: a model of %s, written to %s\n", fit->data_path, fit->result.data, fit->model_path);
+    const nadir_fit_result *result = &fit->result;
+    const nadir_fit_guarantee *written = &result->sets[fit->settings.set - NADIR_SET_NONRECT];
+    char number[3][32];
+    (void)cli_number(result->confidence, number[1]);
+    if (cli_fit_has_guarantees(fit)) {
+        cli_verdict_line("Guaranteed", "%s with confidence %s   estimated %s",
+                         cli_short_down(written->lower_bound, number[0]), number[1],
+                         cli_short(result->nominal_return, number[2]));
+    } else {
+        cli_verdict_line("Ball", "of radius %s holds the true kernel with confidence %s",
+                         cli_short(written->radius, number[0]), number[1]);
+    }
+    cli_verdict_line("Grounds", "%s", cli_fit_grounds(fit));
+}
+
+void cli_fit_text(const cli_run *run, const cli_fit *fit)
+{
+    print_verdict(fit);
+    if (cli_fit_has_guarantees(fit)) {
+        cli_next(run, "optimize", fit->model_path, false, " --out robust.csv");
+    }
     cli_fit_data_text(fit);
     print_method(fit);
     if (cli_fit_has_guarantees(fit)) {

@@ -13,8 +13,18 @@ enum { SHOWN = 10 };
 
 const char *cli_fit_grounds(const cli_fit *fit)
 {
+    if (strcmp(fit->promised, "kernel") == 0) {
+        return strcmp(fit->result.data, "samples") == 0
+                   ? "of any policy: holds if the kernels given are drawn from the posterior"
+               : strcmp(fit->result.method, "distribution-free") == 0
+                   ? "of any policy: proven for every true kernel"
+               : strcmp(fit->result.method, "bootstrap") == 0
+                   ? "of any policy: holds if the estimate is off by as much as those from simulated data, "
+                     "no theorem"
+                   : "of any policy: holds if the prior is right (rows independent, Dirichlet)";
+    }
     return strcmp(fit->promised, "posterior") == 0
-               ? "holds if the prior is right (rows independent, Dirichlet)"
+               ? "of any policy: holds if the prior is right (rows independent, Dirichlet)"
            : fit->policies.count > 0
                ? "of a policy made elsewhere: holds if the prior is right (rows independent, Dirichlet)"
                : "of a policy chosen on these data: first order, measured in simulations, no theorem";

@@ -53,6 +53,7 @@ run fit log.csv --guarantee kernel --discount 0.95 --out text.npz --policy robus
 expect_status 0
 expect_out "2000 transitions in 100 episodes"
 expect_out "12 of 12 visited"
+expect_out "Grounds      of any policy: holds if the prior is right (rows independent, Dirichlet)"
 expect_out "sa-rectangular"
 expect_out "chosen"
 for set in s sa; do

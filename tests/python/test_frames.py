@@ -261,7 +261,8 @@ def test_data_as_frames(shop):
         nadir.fit(log.assign(user="me"), discount=0.9)
     fitted = nadir.fit(log, discount=0.9, samples=500)
     assert list(fitted.to_pandas()["set"]) == ["nonrect", "s", "sa"]
-    assert str(fitted).startswith("Guaranteed   at least ") and fitted.guaranteed == fitted.guarantees[0].lower_bound
+    assert str(fitted).startswith("Guaranteed   ") and fitted.guaranteed == fitted.guarantees[0].lower_bound
+    assert str(fitted).splitlines()[1] == f"Grounds      {fitted.grounds}"
     found = nadir.fit_return(log, discount=0.9, more=50)
     assert str(found).startswith("Guaranteed   ") and "first order, measured in simulations, no theorem" in str(found)
     more = found.more.to_pandas()

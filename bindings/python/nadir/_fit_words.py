@@ -20,10 +20,21 @@ SHOWN = 10  # rows of a table of more data
 
 def grounds(guarantee: str, chosen: bool) -> str:
     if guarantee == "posterior":
-        return _GROUNDS
+        return f"of any policy: {_GROUNDS}"
     if chosen:
         return "of a policy chosen on these data: first order, measured in simulations, no theorem"
     return f"of a policy made elsewhere: {_GROUNDS}"
+
+
+def ball_grounds(data: str, method: str) -> str:
+    """Of a ball that holds the true kernel."""
+    if data == "samples":
+        return "of any policy: holds if the kernels given are drawn from the posterior"
+    if method == "distribution-free":
+        return "of any policy: proven for every true kernel"
+    if method == "bootstrap":
+        return "of any policy: holds if the estimate is off by as much as those from simulated data, no theorem"
+    return f"of any policy: {_GROUNDS}"
 
 
 def row_list(model: "Model", rows: Any) -> str:

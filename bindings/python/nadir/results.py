@@ -1250,22 +1250,26 @@ class Fit(Result):
         return {**first, **super().to_dict(), "radius": self.radius, "scales": self.scales, **lists}
 
     @property
+    def grounds(self) -> str:
+        """What the confidence rests on."""
+        return _fit_words.ball_grounds(self.data_kind, self.method)
+
+    @property
     def guaranteed(self) -> float:
         """What the ball promises of the policy with this confidence, proven; NaN: no rewards or no discount."""
         return self.guarantees[0].lower_bound
 
     def _heads(self) -> Lines:
         if not math.isfinite(self.guaranteed):
-            return [("Ball", f"of radius {short(self.radius)} holds the true kernel with confidence {self.confidence:g}")]
-        return [("Guaranteed", f"at least {short(self.guaranteed, -1)} with confidence "
-                 f"{self.confidence:g} that the ball holds the true kernel")]  # fmt: skip
+            words = f"of radius {short(self.radius)} holds the true kernel with confidence {self.confidence:g}"
+            return [("Ball", words), ("Grounds", self.grounds)]
+        words = f"{short(self.guaranteed, -1)} with confidence {self.confidence:g}   estimated {short(self.nominal_return)}"
+        return [("Guaranteed", words), ("Grounds", self.grounds)]
 
     def _block(self) -> Lines:
         facts = {**self.to_dict(), "starts_seen": self.episodes > 0, "unvisited": "uniform"}
         kind = {"nonrect": "one ball", "s": "a ball for each state", "sa": "a ball for each row"}
         made = [("radius", f"{short(self.radius)}, norm {short(self.norm)}, scales {self.scales}, by {self.method}")]
-        if math.isfinite(self.nominal_return):
-            made.append(("nominal", f"{short(self.nominal_return)}, the return that is estimated"))
         for one in self.guarantees:
             if math.isfinite(one.lower_bound):
                 made.append((kind.get(one.set, one.set), f"at least {short(one.lower_bound, -1)}"))
