@@ -126,8 +126,7 @@ static nadir_status draw_bars(cli_run *run, const cli_explain_view *view, const 
     fprintf(plot.script,
             "set tmargin at screen %.6g\nset rmargin at screen 0.6\n"
             "set xlabel 'share of the %s, %%'\nset ylabel 'state, action'\nset border 3 linewidth 2\n"
-            "set xtics out nomirror\nset grid xtics linetype 1 linewidth 1 linecolor rgb '#cccccc'\nset "
-            "xzeroaxis\nunset key\n"
+            "set xtics out nomirror\nset xzeroaxis\nunset key\n"
             "set style fill solid 1 noborder\nset offsets graph 0, graph 0.25, 0, 0\nset xtics -100,%d,100\n"
             "plot $bars using ($2/2):1:(abs($2)/2):(0.36):4 with boxxyerror linecolor rgb variable, \\\n"
             "     $bars using ($2 > 0 ? $2 : 0):1:3 with labels left offset 0.7,0\n",

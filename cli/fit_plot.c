@@ -1,7 +1,7 @@
 /*
  * fit_plot.c: pictures of guarantees.
  *
- * Of sets: across, the return. A line marks the nominal return; for each set a bar goes from there to what is
+ * Of sets: across, the return. A line marks the return that is estimated; for each set a bar goes from there to what is
  * guaranteed, with the number at its end: the shorter, the better. Where the worst return that was found is
  * not proven to be the worst, a white line in the bar shows it.
  *
@@ -75,14 +75,14 @@ nadir_status cli_fit_draw(cli_run *run, const cli_fit *fit)
     }
     fprintf(plot.script, ")\nset xrange [%.17g:%.17g]\nset yrange [0.4:3.6]\n", left, right);
     const bool marked = write_bars(fit, plot.script);
-    (void)snprintf(text, sizeof text, "bars: from the nominal return to what is guaranteed%s",
+    (void)snprintf(text, sizeof text, "bars: from the return that is estimated to what is guaranteed%s",
                    marked ? "; white: worst case found" : "");
     cli_gnuplot_title(&plot, fit->data_path, fit->policy_name, "return guaranteed", text);
     fprintf(plot.script, "set tmargin at screen 0.7\nset xlabel 'return, with confidence %g'\n",
             result->confidence);
     fprintf(plot.script,
             "set arrow from first %.17g, graph 0 to first %.17g, graph 1 nohead lw 3 lc rgb '#000000' front\n"
-            "set label 'nominal %.5g' at first %.17g, graph 1.08 right offset character 2,0\nplot NaN\n",
+            "set label 'estimated %.5g' at first %.17g, graph 1.08 right offset character 2,0\nplot NaN\n",
             nominal, nominal, nominal, nominal);
     return cli_gnuplot_close(run, &plot);
 }
@@ -199,10 +199,11 @@ nadir_status cli_fit_draw_returns(cli_run *run, const cli_fit *fit)
                       count > 1 ? "which policy earns more" : "what the policy earns", text);
     for (int i = 0; i < count; i++) {
         write_histogram(fit, i, left, right, plot.script);
-        fprintf(plot.script,
-                "set arrow from first %.17g, graph 0 to first %.17g, graph 1 nohead lw 3 dt 2 lc rgb '%s' "
-                "front\n",
-                guaranteed_of(fit, i), guaranteed_of(fit, i), colour_of(i));
+        fprintf(
+            plot.script,
+            "set arrow from first %.17g, graph 0 to first %.17g, graph 1 nohead lw 3 dt (10,5) lc rgb '%s' "
+            "front\n",
+            guaranteed_of(fit, i), guaranteed_of(fit, i), colour_of(i));
     }
     write_plots(fit, &plot);
     return cli_gnuplot_close(run, &plot);

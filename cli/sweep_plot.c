@@ -10,6 +10,7 @@
 #include "sweep.h"
 #include "verdict.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -171,10 +172,29 @@ static common find_common(const cli_sweep *sweep)
     return same;
 }
 
+/* Whether a curve before this one has the same points, as far as eyes can tell. */
+static bool coincides(const cli_sweep *sweep, int c, const frame *in)
+{
+    const cli_curve *curve = &sweep->curves[c];
+    for (int b = 0; b < c; b++) {
+        const cli_curve *before = &sweep->curves[b];
+        bool same = before->count == curve->count && curve->count > 1;
+        for (int64_t i = 0; same && i < curve->count; i++) {
+            same = fabs(before->results[i].robust_return - curve->results[i].robust_return) <=
+                   1e-4 * (in->top - in->bottom);
+        }
+        if (same) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The name of a curve in the legend. */
-static void write_name(const cli_sweep *sweep, const cli_curve *curve, const cli_gnuplot *plot)
+static void write_name(const cli_sweep *sweep, int c, const frame *in, const cli_gnuplot *plot)
 {
     const common same = find_common(sweep);
+    const cli_curve *curve = &sweep->curves[c];
     const char *words[3];
     int count = 0;
     char text[256] = "";
@@ -191,6 +211,10 @@ static void write_name(const cli_sweep *sweep, const cli_curve *curve, const cli
         const size_t used = strlen(text);
         (void)snprintf(text + used, sizeof text - used, "%s%s%s", i > 0 ? ", " : "",
                        words[i] == curve->policy ? "policy " : "", words[i]);
+    }
+    if (coincides(sweep, c, in)) {
+        const size_t used = strlen(text);
+        (void)snprintf(text + used, sizeof text - used, " (the same curve)");
     }
     cli_gnuplot_text(plot, text);
 }
@@ -214,9 +238,14 @@ static void write_title(const cli_sweep *sweep, const cli_gnuplot *plot)
     const cli_curve *first = &sweep->curves[0];
     char text[256];
     char norm[32];
-    (void)snprintf(text, sizeof text, "norm %s%s%s%s%s%s", cli_short(cli_sweep_any_answer(sweep)->norm, norm),
-                   same.set ? "; " : "", same.set ? cli_set_words(first->set) : "", same.domain ? "; " : "",
-                   same.domain ? cli_domain_words(first->domain) : "",
+    char steps[48] = "";
+    if (sweep->horizon > 0) {
+        (void)snprintf(steps, sizeof steps, "; %" PRId64 " steps", sweep->horizon);
+    }
+    (void)snprintf(text, sizeof text, "norm %s%s%s%s%s%s%s",
+                   cli_short(cli_sweep_any_answer(sweep)->norm, norm), same.set ? "; " : "",
+                   same.set ? cli_set_words(first->set) : "", same.domain ? "; " : "",
+                   same.domain ? cli_domain_words(first->domain) : "", steps,
                    is_proven(sweep) ? "; all points proven" : "");
     cli_gnuplot_title(plot, sweep->input.model_path, same.policy ? first->policy : NULL,
                       sweep->optimistic ? "best case within each radius" : "worst case within each radius",
@@ -259,7 +288,7 @@ static void write_band_sample(const cli_sweep *sweep, const cli_gnuplot *plot)
     }
 }
 
-static void write_curves(const cli_sweep *sweep, const cli_gnuplot *plot)
+static void write_curves(const cli_sweep *sweep, const frame *in, const cli_gnuplot *plot)
 {
     FILE *script = plot->script;
     fprintf(script, "plot NaN notitle");
@@ -287,7 +316,7 @@ static void write_curves(const cli_sweep *sweep, const cli_gnuplot *plot)
             fprintf(script, ", \\\n  $curve%d using 1:2 with %s lw %g dt %s lc rgb '%s' title ", c,
                     sweep->curves[c].count > 1 ? "lines" : "points pt 7", width, look_of(sweep, c).dash,
                     look_of(sweep, c).colour);
-            write_name(sweep, &sweep->curves[c], plot);
+            write_name(sweep, c, in, plot);
         }
     }
     for (int c = 0; c < sweep->curves_count; c++) {
@@ -325,6 +354,6 @@ nadir_status cli_sweep_draw(cli_run *run, const cli_sweep *sweep)
     write_data(sweep, &in, plot.script);
     write_marks(sweep, &in, plot.script);
     write_band_sample(sweep, &plot);
-    write_curves(sweep, &plot);
+    write_curves(sweep, &in, &plot);
     return cli_gnuplot_close(run, &plot);
 }

@@ -209,7 +209,6 @@ def _bars(evaluation: Any, rows: Any, ax: Any, further: float = 0) -> Any:
     ax.invert_yaxis()
     ax.set_xlabel(f"share of the {'gain' if evaluation.optimistic else 'loss'}, %")
     ax.set_ylabel("state, action")
-    ax.grid(axis="x", color="#cccccc")
     ax.set_axisbelow(True)
     _frame(ax)
     across = ax.get_yaxis_transform()
