@@ -5,6 +5,7 @@
 #include "horizon.h"
 #include "input.h"
 #include "robust.h"
+#include "union.h"
 #include "verdict.h"
 
 #include <inttypes.h>
@@ -45,6 +46,7 @@ typedef struct evaluate_report {
     bool compares;               /* --difference */
     nadir_difference difference; /* stop_reason NULL: there is none */
     bool interrupted;            /* the bounds of the last policy are those so far */
+    cli_union members;           /* of --union */
 } evaluate_report;
 
 static void print_json(const cli_run *run, const nadir_model *model, const evaluate_report *report,
@@ -55,6 +57,9 @@ static void print_json(const cli_run *run, const nadir_model *model, const evalu
     cli_input_json_start(&json, &report->input);
     cli_robust_json(&json, robust);
     cli_json_bool(&json, "optimistic", optimistic);
+    if (report->members.count > 0) {
+        cli_union_json(&json, &report->members, report->input.model_path);
+    }
     if (report->horizon > 0) {
         cli_json_integer(&json, "horizon", report->horizon);
     }
@@ -131,7 +136,8 @@ static void print_text(const cli_run *run, const nadir_model *model, const evalu
     cli_explain_assumed(model, &report->input.rewards, &report->most);
     cli_promise_text(&report->input.view, robust->radius, 1);
     const bool endless = robust->domain == NADIR_DOMAIN_FREE && !isnan(robust->duration); /* no optimize */
-    if (!settings->optimistic && robust->penalty > 0 && !(report->horizon > 0) && !endless) {
+    if (!settings->optimistic && robust->penalty > 0 && !(report->horizon > 0) && !endless &&
+        report->members.count == 0) {
         cli_next(run, "optimize", report->input.model_path, true, "");
     }
     cli_block_line("policy", "%s", report->evaluated[0].policy);
@@ -145,6 +151,9 @@ static void print_text(const cli_run *run, const nadir_model *model, const evalu
     if (!robust->kernel_valid) {
         cli_block_line("kernel", "has negative entries, down to %s; --domain simplex allows none",
                        cli_short(robust->kernel_minimum, number));
+    }
+    if (report->members.count > 0) {
+        cli_union_text(&report->members, report->input.model_path);
     }
     if (run->verbose) {
         putchar('\n');
@@ -165,9 +174,9 @@ static nadir_status write_kernel_model(cli_run *run, const char *path, const nad
 
 static nadir_status write_files(cli_run *run, const evaluate_report *report, nadir_worst *worst)
 {
-    nadir_status status =
-        cli_worst_write(run, worst, report->input.model_path, cli_policy_file(report->evaluated[0].policy),
-                        report->kernel_path, report->witness_path);
+    nadir_status status = cli_worst_write(
+        run, worst, cli_union_member(&report->members, report->input.model_path, report->members.which),
+        cli_policy_file(report->evaluated[0].policy), report->kernel_path, report->witness_path);
     if (status == NADIR_OK && report->kernel_model_path != NULL) {
         status = write_kernel_model(run, report->kernel_model_path, worst);
     }
@@ -185,6 +194,9 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
         cli_files_read(&files, cli_policy_file(report->evaluated[i].policy));
     }
     cli_files_read_ball(&files, ball);
+    for (int i = 0; i < report->members.files.count; i++) {
+        cli_files_read(&files, report->members.files.values[i]);
+    }
     cli_files_write(&files, report->kernel_path);
     cli_files_write(&files, report->witness_path);
     cli_files_write(&files, report->kernel_model_path);
@@ -308,6 +320,35 @@ static nadir_status solve_one(cli_run *run, nadir_model *model, const cli_setup 
     return status;
 }
 
+/* The policy against each member, and the files of the worst. */
+static nadir_status solve_union(cli_run *run, nadir_model *model, const cli_setup *setup,
+                                evaluate_report *report)
+{
+    cli_evaluated *one = &report->evaluated[0];
+    cli_union *members = &report->members;
+    const bool keep =
+        report->kernel_path != NULL || report->witness_path != NULL || report->kernel_model_path != NULL;
+    nadir_policy *policy = NULL;
+    nadir_worst *worst = NULL;
+    nadir_status status = cli_union_read(run, &setup->reading, model, &setup->ball, members);
+    if (status == NADIR_OK) {
+        status = cli_input_policy(run, model, one->policy, setup->solver.backend, one->digest, &policy);
+    }
+    if (status == NADIR_OK) {
+        status = nadir_union_robust(run->context, members->count, members->models, members->balls, policy,
+                                    &setup->solver, &setup->robust, members->results, &one->robust,
+                                    &members->which, keep ? &worst : NULL);
+    }
+    if (worst != NULL && answered(status, one->robust.stop_reason)) {
+        const nadir_status written = write_files(run, report, worst);
+        status = status != NADIR_OK ? status : written;
+    }
+    memcpy(report->input.policy_digest, one->digest, sizeof report->input.policy_digest);
+    nadir_worst_free(worst);
+    nadir_policy_free(policy);
+    return status;
+}
+
 static nadir_status solve_difference(cli_run *run, nadir_solver *const solvers[2], const nadir_ball *ball,
                                      const nadir_robust_settings *robust, evaluate_report *report)
 {
@@ -387,7 +428,8 @@ static nadir_status evaluate(cli_run *run, cli_setup *setup, evaluate_report *re
         status = cli_ball_get(run, model, &setup->ball, &ball);
     }
     if (status == NADIR_OK) {
-        status = solve(run, model, setup, &ball, report);
+        status = report->members.files.count > 0 ? solve_union(run, model, setup, report)
+                                                 : solve(run, model, setup, &ball, report);
     }
     bool all = true;
     for (int i = 0; i < report->count; i++) {
@@ -401,6 +443,7 @@ static nadir_status evaluate(cli_run *run, cli_setup *setup, evaluate_report *re
     cli_explain_clear(&report->explain);
     cli_explain_clear(&report->most);
     cli_ball_clear(run, &setup->ball);
+    cli_union_clear(run, &report->members);
     cli_input_close(&report->input, model);
     return status == NADIR_OK && report->interrupted ? NADIR_ERROR_INTERRUPTED : status;
 }
@@ -450,6 +493,20 @@ static bool check_horizon(const cli_run *run, const cli_setup *setup, const eval
     return cli_horizon_check(run, report->horizon, names, used);
 }
 
+static bool check_union(const cli_run *run, const evaluate_report *report)
+{
+    static const char *const names[] = {"--difference",   "a second --policy", "--explain", "--explain-rows",
+                                        "--explain-plot", "--horizon",         "--engine",  NULL};
+    const bool used[] = {report->compares,
+                         report->count > 1,
+                         report->explain.wanted,
+                         report->explain.limit >= 0,
+                         report->explain.plot_path != NULL,
+                         report->horizon >= 0,
+                         run->engine_name != NULL};
+    return cli_union_check(run, &report->members, names, used);
+}
+
 static int evaluate_main(cli_run *run, int argc, char **argv)
 {
     cli_setup setup = {0};
@@ -467,6 +524,7 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
          "of two policies: the worst case, over the ball, of the return of the first\n"
          "less that of the second under the same kernel"},
         cli_horizon_option(&report.horizon),
+        cli_union_option(&report.members),
         {"--explain", CLI_FLAG, NULL, NULL, &report.explain.wanted,
          "who does the damage: the rows that carry the most of the penalty, or of what\n"
          "--difference moves, how much probability moves in them, from where to where"},
@@ -506,7 +564,8 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     }
     report.explain.wanted = report.explain.wanted || report.explain.limit >= 0;
     if (!cli_needed(run, "--policy FILE|uniform|optimal", policies.count > 0) ||
-        !take_policies(run, &policies, &report) || !check_horizon(run, &setup, &report)) {
+        !take_policies(run, &policies, &report) || !check_horizon(run, &setup, &report) ||
+        !check_union(run, &report)) {
         return CLI_EXIT_USAGE;
     }
     report.most.optimistic = setup.robust.optimistic;

@@ -65,8 +65,9 @@ static nadir_status write_files(cli_run *run, const nadir_model *model, const na
     const bool wanted = report->kernel_path != NULL || report->witness_path != NULL;
     nadir_status status = path != NULL ? nadir_policy_write(run->context, model, policy, path) : NADIR_OK;
     if (status == NADIR_OK && worst != NULL) {
-        status = cli_worst_write(run, worst, report->input.model_path, path, report->kernel_path,
-                                 report->witness_path);
+        status = cli_worst_write(
+            run, worst, cli_union_member(&report->members, report->input.model_path, report->members.which),
+            path, report->kernel_path, report->witness_path);
     } else if (status == NADIR_OK && wanted) {
         cli_warn(run, "no kernel is written: the search ended before there was one");
     }
@@ -195,11 +196,14 @@ static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_
     if (status == NADIR_OK) {
         status = write_files(run, model, policy, worst, report);
     }
-    if (worst != NULL && cli_explain_names(run, &report->input) &&
+    const bool single = report->members.count == 0;
+    if (worst != NULL && single && cli_explain_names(run, &report->input) &&
         cli_explain_get(run, worst, CLI_EXPLAIN_FIRST, &report->damage) != NADIR_OK) {
         cli_explain_clear(&report->damage); /* the verdict goes without */
     }
-    if (status == NADIR_OK && strcmp(report->result.stop_reason, "interrupted") != 0) {
+    if (!single) {
+        report->optimum_return = NAN;
+    } else if (status == NADIR_OK && strcmp(report->result.stop_reason, "interrupted") != 0) {
         status = cli_optimum_returns(run, model, ball, report->settings.backend, 1, (const double[]){1},
                                      &report->optimum_return);
     }
@@ -217,8 +221,10 @@ static nadir_status report_result(cli_run *run, nadir_model *model, const nadir_
     return status != NADIR_OK ? status : compared;
 }
 
-static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball *ball, cli_optimize *report)
+static nadir_status optimize(cli_run *run, const nadir_read_settings *reading, nadir_model *model,
+                             const cli_ball *asked, const nadir_ball *ball, cli_optimize *report)
 {
+    cli_union *members = &report->members;
     const double begun = cli_clock();
     nadir_robust_optimum_settings *settings = &report->settings;
     nadir_policy *start = NULL;
@@ -233,7 +239,14 @@ static nadir_status optimize(cli_run *run, nadir_model *model, const nadir_ball 
     if (status == NADIR_OK && report->compared.policy != NULL) {
         status = cli_policy_get(run, model, report->compared.policy, settings->backend, &mine);
     }
-    if (status == NADIR_OK) {
+    if (status == NADIR_OK && members->files.count > 0) {
+        status = cli_union_read(run, reading, model, asked, members);
+        if (status == NADIR_OK) {
+            status = nadir_union_optimum(run->context, members->count, members->models, members->balls,
+                                         settings, &policy, &report->result, members->results,
+                                         &report->evaluation, &members->which, &worst);
+        }
+    } else if (status == NADIR_OK) {
         status = nadir_robust_optimum(run->context, model, ball, settings, &policy, &report->result,
                                       &report->evaluation, &worst);
     }
@@ -287,6 +300,9 @@ static nadir_status check_files(cli_run *run, const nadir_read_settings *reading
     cli_files checkpoints = {0};
     cli_files_read_model(&files, report->input.model_path, reading);
     cli_files_read_ball(&files, ball);
+    for (int i = 0; i < report->members.files.count; i++) {
+        cli_files_read(&files, report->members.files.values[i]);
+    }
     cli_files_read(&files, report->start != NULL ? cli_policy_file(report->start) : NULL);
     cli_files_read(&files, report->compared.policy != NULL ? cli_policy_file(report->compared.policy) : NULL);
     cli_files_read(&checkpoints, settings->resume);
@@ -326,11 +342,12 @@ static nadir_status run_all(cli_run *run, const nadir_read_settings *reading, cl
         status = cli_ball_get(run, model, asked, &ball);
     }
     if (status == NADIR_OK) {
-        status = optimize(run, model, &ball, report);
+        status = optimize(run, reading, model, asked, &ball, report);
     }
     cli_frontier_clear(&report->frontier);
     cli_explain_clear(&report->damage);
     cli_ball_clear(run, asked);
+    cli_union_clear(run, &report->members);
     cli_input_close(&report->input, model);
     return status;
 }
@@ -359,6 +376,7 @@ static int optimize_main(cli_run *run, int argc, char **argv)
         {"--radii", CLI_TEXT, "LO:HI:N", NULL, &report.frontier.radii_text,
          "these radii; without --plot as a table (default of --plot: 11, from 0 to\n"
          "that of the ball)"},
+        cli_union_option(&report.members),
         {"--gap", CLI_NUMBER, "EPS", NULL, &settings->gap,
          "how close the bounds are to be, relative to the return (default 1e-6)"},
         {"--time-limit", CLI_NUMBER, "SECONDS", NULL, &settings->time_limit,
@@ -399,6 +417,15 @@ static int optimize_main(cli_run *run, int argc, char **argv)
     if (!cli_parse_model_command(run, &cli_command_optimize, argc, argv, own, &ball, 1, positionals, about,
                                  &reading, &exit)) {
         return exit;
+    }
+    static const char *const single[] = {"--plot", "--radii",  "--checkpoint", "--resume", "--method",
+                                         "--step", "--policy", "--engine",     NULL};
+    const bool used[] = {report.frontier.plot_path != NULL, report.frontier.radii_text != NULL,
+                         settings->checkpoint != NULL,      settings->resume != NULL,
+                         settings->method != NULL,          settings->step > 0,
+                         report.compared.policy != NULL,    run->engine_name != NULL};
+    if (!cli_union_check(run, &report.members, single, used)) {
+        return CLI_EXIT_USAGE;
     }
     report.input.model_path = positionals[0];
     report.watch =

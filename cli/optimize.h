@@ -6,6 +6,7 @@
 #include "explain.h"
 #include "input.h"
 #include "robust.h"
+#include "union.h"
 
 /* The robust policy of one radius, and beside it the nominal optimum. */
 typedef struct cli_frontier_point {
@@ -56,6 +57,7 @@ typedef struct cli_optimize {
     int64_t differing;      /* states where it differs from the robust one; -1: not known */
     bool draws;             /* the frontier is wanted */
     cli_frontier frontier;
+    cli_union members; /* of --union */
 } cli_optimize;
 
 void cli_optimize_json(const cli_run *run, const cli_optimize *report);

@@ -29,6 +29,9 @@ void cli_optimize_json(const cli_run *run, const cli_optimize *report)
     cli_json_integer(&json, "stochastic_states", result->stochastic_states);
     cli_json_integer(&json, "mixed_kernels", result->mixed_kernels);
     cli_robust_json(&json, &shown);
+    if (report->members.count > 0) {
+        cli_union_json(&json, &report->members, report->input.model_path);
+    }
     cli_json_object(&json, "evaluation");
     cli_json_bool(&json, "certified", evaluation->certified);
     cli_json_text(&json, "certificate", evaluation->certificate);
@@ -64,6 +67,9 @@ static const char *explain_bounds(const cli_optimize *report)
 {
     const nadir_robust_optimum_result *result = &report->result;
     const double above = result->optimality_upper_bound - result->robust_return;
+    if (report->members.count > 0 && report->evaluation.certified) {
+        return "a policy that guarantees more is not ruled out";
+    }
     if (above <= report->settings.gap * scale_of(result)) {
         return "a kernel worse than the worst one found is not ruled out";
     }
@@ -129,7 +135,7 @@ static void print_verdict(const cli_optimize *report)
     }
     cli_verdict_line("Found", "%s in the worst case   best policy %s: %s",
                      cli_short(result->robust_return, number[0]), proven, explain_bounds(report));
-    if (report->settings.certify != NADIR_CERTIFY_STRICT) {
+    if (report->settings.certify != NADIR_CERTIFY_STRICT && !report->evaluation.certified) {
         cli_verdict_line("Try", "--certify strict%s or a smaller radius",
                          report->evaluation.domain == NADIR_DOMAIN_SIMPLEX ? ", --domain support" : "");
     }
@@ -223,6 +229,9 @@ static void print_next(const cli_run *run, const cli_optimize *report)
 {
     char path[CLI_WORDS_LENGTH] = "";
     char further[CLI_WORDS_LENGTH + 64];
+    if (report->members.count > 0) {
+        return;
+    }
     if (report->input.policy_name == NULL) {
         cli_next(run, "optimize", report->input.model_path, true, " --out robust.csv");
     } else if (cli_words_add(path, report->input.policy_name)) {
@@ -257,6 +266,9 @@ void cli_optimize_text(const cli_run *run, const nadir_model *model, const nadir
                    report->input.policy_name != NULL ? report->input.policy_name : "");
     if (!result->certified) {
         cli_block_line("search", "%s", explain_stop(result->stop_reason));
+    }
+    if (report->members.count > 0) {
+        cli_union_text(&report->members, report->input.model_path);
     }
     if (report->input.policy_name == NULL && run->engine == NULL) {
         putchar('\n');

@@ -6,7 +6,7 @@
  * numbered state after state, so the rows of state s are state_rows[s] .. state_rows[s + 1] - 1.
  *
  * Sections: status, context, engine, model, policy, files, generators, nominal solution, robust evaluation,
- * robust policy, from data to a ball, verification, report, methods by name, the norm over the nonnegative cone.
+ * robust policy, unions, from data to a ball, verification, report, methods by name, the norm over the nonnegative cone.
  *
  * Everything that can fail returns a nadir_status, and nadir_context_error explains the failure. Outputs come
  * last. Handles are opaque and freed by the function that bears their name; freeing NULL is legal. Settings,
@@ -986,6 +986,50 @@ NADIR_API nadir_status nadir_robust_optimum(nadir_context *context, nadir_model 
                                             const nadir_robust_optimum_settings *settings,
                                             nadir_policy **policy, nadir_robust_optimum_result *result,
                                             nadir_robust *evaluation, nadir_worst **worst);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Unions: the set is the union of `count` balls, each around the kernel of a model of its own
+ *
+ * The models have the same states, actions and discount, and the same names where they have names. A kernel pays
+ * the rewards of the model in whose ball it is, and starts where that one does. The first model is the nominal one.
+ * A ball of radius 0 is a single kernel: with these the set is finite. One process.
+ */
+
+typedef struct nadir_union nadir_union;
+
+/* The models of several files, in order: a file is a model, or a list of models: a table with the column `model`, paths
+ * relative to its folder, and, if need be, `radius`. settings: of all; may be NULL for the defaults. */
+NADIR_API nadir_status nadir_union_read(nadir_context *context, int64_t files, const char *const *paths,
+                                        const nadir_read_settings *settings, nadir_union **made);
+NADIR_API void nadir_union_free(nadir_union *self);
+NADIR_API int64_t nadir_union_count(const nadir_union *self);
+/* Members, from 0: the model, valid as long as the union is; the radius in a list, NaN: it says none; the path. */
+NADIR_API nadir_model *nadir_union_model(const nadir_union *self, int64_t member);
+NADIR_API double nadir_union_radius(const nadir_union *self, int64_t member);
+NADIR_API const char *nadir_union_member(const nadir_union *self, int64_t member);
+
+/* The worst return over all members (optimistic: the best). balls: [count]; NULL: the models' own. members: [count],
+ * each with its size set: the evaluation of each. *result, with its size set: that of the union; of the member *which,
+ * but for the nominal return, which is that of the first, and for sums of work. lower_bound and upper_bound are the
+ * smallest of the members' (optimistic: the largest); certified if the member with the smallest lower bound is.
+ * worst: of that member, or NULL. Errors as of nadir_solver_robust; they name the member. */
+NADIR_API nadir_status nadir_union_robust(nadir_context *context, int64_t count, nadir_model *const *models,
+                                          const nadir_ball *balls, const nadir_policy *policy,
+                                          const nadir_solver_settings *solver,
+                                          const nadir_robust_settings *settings, nadir_robust *members,
+                                          nadir_robust *result, int64_t *which, nadir_worst **worst);
+
+/* The best stationary policy against the union, as nadir_robust_optimum; members, evaluation, which, worst: of the
+ * policy found, as above. No policy guarantees more than optimality_upper_bound: the smallest such bound of a member
+ * alone, or, with a discount below 1, that of a mixture of a kernel of each (docs/policy.md). There need not be a
+ * mixture that closes the gap. method, step, checkpoint and resume of the settings are not for unions. Domain free:
+ * NADIR_ERROR_UNSUPPORTED. */
+NADIR_API nadir_status nadir_union_optimum(nadir_context *context, int64_t count, nadir_model *const *models,
+                                           const nadir_ball *balls,
+                                           const nadir_robust_optimum_settings *settings,
+                                           nadir_policy **policy, nadir_robust_optimum_result *result,
+                                           nadir_robust *members, nadir_robust *evaluation, int64_t *which,
+                                           nadir_worst **worst);
 
 /* ---------------------------------------------------------------------------------------------------------
  * From data to a ball: a model whose ball holds the true kernel with a given confidence; see docs/fit.md
