@@ -410,6 +410,9 @@ typedef struct nadir_read_settings {
     /* A file of transitions: what the rows that it mentions may reach, their own successors among it. The model has the
      * new ones with the probability 1e-300, and domain support, if the file says no other. NULL: not asked */
     const char *successors;
+    /* of a CSV table with a column `idoutcome`, which holds several models: the number of one, or "mean": the mean of all,
+     * each with the same weight. NULL: not asked */
+    const char *outcome;
 } nadir_read_settings;
 
 NADIR_API void nadir_read_settings_fill(nadir_read_settings *settings, size_t size);
@@ -422,7 +425,7 @@ static inline void nadir_read_settings_default(nadir_read_settings *settings)
 NADIR_API nadir_status nadir_model_read(nadir_context *context, const char *path,
                                         const nadir_read_settings *settings, nadir_model **model);
 
-/* The name of the format of a file ("csv", "npz", "prism", "drn", "cassandra", "petsc"). */
+/* The name of the format of a file ("csv", "npz", "prism", "drn", "umb", "bmdp", "cassandra", "petsc"). */
 NADIR_API nadir_status nadir_file_format(nadir_context *context, const char *path, const char **name);
 
 /* The name of the format in which a model would be written to this path, by its ending.
@@ -997,8 +1000,9 @@ NADIR_API nadir_status nadir_robust_optimum(nadir_context *context, nadir_model 
 
 typedef struct nadir_union nadir_union;
 
-/* The models of several files, in order: a file is a model, or a list of models: a table with the column `model`, paths
- * relative to its folder, and, if need be, `radius`. settings: of all; may be NULL for the defaults. */
+/* The models of several files, in order. A file is a model; or a list of models: a table with the column `model`, paths
+ * relative to its folder, and, if need be, `radius`; or a CSV table with a column `idoutcome`: one model for each outcome. settings:
+ * of all, but `outcome` is not used; may be NULL for the defaults. */
 NADIR_API nadir_status nadir_union_read(nadir_context *context, int64_t files, const char *const *paths,
                                         const nadir_read_settings *settings, nadir_union **made);
 NADIR_API void nadir_union_free(nadir_union *self);

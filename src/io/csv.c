@@ -7,13 +7,14 @@
  * One line for each transition, in any order; states and actions are numbered from 0, or have names, which are numbered
  * as they appear; columns in any order, the grammar of the table is that of csv_cells.h. Transitions given twice add up. A state that only occurs
  * as a successor, or whose number is skipped, has no actions: it is terminal. The reward is that of the
- * transition; a line of probability 0 gives that of a successor which a kernel may reach. A table with a column `idoutcome` holds several models and is not read here.
+ * transition; a line of probability 0 gives that of a successor which a kernel may reach. A table with a column `idoutcome` holds several models: one of them is read, or their mean.
  */
 #include "io/csv_cells.h"
 #include "io/format.h"
 #include "model/model_builder.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -49,12 +50,75 @@ static bool recognises(const char *head, size_t length)
     return nadir_cursor_take_content(&rest, "#", &line) && names_states(line);
 }
 
-/* The rows of the table, given to the builder. */
+/* Which lines of a table with outcomes are read. */
+typedef struct chosen_outcome {
+    bool any;        /* all lines count */
+    int64_t id;      /* otherwise those of this one */
+    double share;    /* of each line */
+    int64_t *places; /* [count] one number for each line, by state and action; odd: the line counts */
+    size_t count, capacity;
+} chosen_outcome;
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a;
+    const int64_t y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static nadir_status read_outcome(nadir_text *text, const nadir_csv_header *header, const nadir_cursor *cells,
+                                 int64_t *id)
+{
+    NADIR_TRY(nadir_csv_integer(text, header, cells, OUTCOME, id));
+    return *id >= 0 ? NADIR_OK
+                    : nadir_text_fail(text, "outcome %lld; expected a number from 0 on", (long long)*id);
+}
+
+/* Notes where a line belongs, and whether it counts. */
+static nadir_status note_place(nadir_context *context, nadir_text *text, const nadir_csv_header *header,
+                               const nadir_cursor *cells, int64_t state, int64_t action,
+                               chosen_outcome *outcome, bool *counts)
+{
+    nadir_status status = NADIR_OK;
+    int64_t id = 0;
+    NADIR_CHECK(read_outcome(text, header, cells, &id));
+    *counts = outcome->any || id == outcome->id;
+    if (state < 0 || state > INT32_MAX || action < 0 || action > INT32_MAX) {
+        return nadir_text_fail(text, "state %lld, action %lld; expected numbers from 0 to 2147483647",
+                               (long long)state, (long long)action);
+    }
+    NADIR_RESERVE(context, outcome->places, outcome->count + 1, outcome->capacity);
+    outcome->places[outcome->count++] =
+        (int64_t)(((uint64_t)state << 31 | (uint64_t)action) << 1 | (uint64_t)*counts);
+cleanup:
+    return status;
+}
+
+/* Every row of the table has lines of the outcome. */
+static nadir_status check_places(nadir_text *text, chosen_outcome *outcome)
+{
+    qsort(outcome->places, outcome->count, sizeof *outcome->places, compare_numbers);
+    for (size_t i = 0; i < outcome->count; i++) {
+        const int64_t place = outcome->places[i] >> 1;
+        const bool last = i + 1 == outcome->count || outcome->places[i + 1] >> 1 != place;
+        if (last && (outcome->places[i] & 1) == 0) {
+            return nadir_text_fail(text,
+                                   "state %lld, action %lld: no lines of outcome %lld; expected lines of "
+                                   "every outcome for every state and action",
+                                   (long long)(place >> 31), (long long)(place & INT32_MAX),
+                                   (long long)outcome->id);
+        }
+    }
+    return NADIR_OK;
+}
+
+/* The rows of the table, given to the builder. outcome: NULL: there are none. */
 static nadir_status read_transitions(nadir_text *text, const nadir_csv_header *header, nadir_words *states,
-                                     nadir_words *actions, nadir_builder *builder)
+                                     nadir_words *actions, chosen_outcome *outcome, nadir_builder *builder)
 {
     nadir_status status = NADIR_OK;
     nadir_cursor cells[NADIR_CSV_COLUMNS];
+    const double share = outcome != NULL ? outcome->share : 1;
     bool more;
     NADIR_CHECK(nadir_csv_read_row(text, header, cells, &more));
     while (more) {
@@ -63,18 +127,111 @@ static nadir_status read_transitions(nadir_text *text, const nadir_csv_header *h
         int64_t successor;
         double probability;
         double reward;
+        bool counts = true;
         NADIR_CHECK(nadir_csv_label(text, header, cells, STATE_FROM, states, &state));
         NADIR_CHECK(nadir_csv_label(text, header, cells, ACTION, actions, &action));
         NADIR_CHECK(nadir_csv_label(text, header, cells, STATE_TO, states, &successor));
         NADIR_CHECK(nadir_csv_double(text, header, cells, PROBABILITY, &probability));
         NADIR_CHECK(nadir_csv_double(text, header, cells, REWARD, &reward));
-        NADIR_CHECK(nadir_builder_add(builder, state, action, successor, probability, reward, text->line));
+        if (outcome != NULL) {
+            NADIR_CHECK(note_place(builder->context, text, header, cells, state, action, outcome, &counts));
+            const int64_t largest = state > successor ? state : successor; /* all outcomes have all states */
+            builder->states = largest >= builder->states ? largest + 1 : builder->states;
+        }
+        if (counts) {
+            NADIR_CHECK(nadir_builder_add(builder, state, action, successor, share * probability, reward,
+                                          text->line));
+        }
         NADIR_CHECK(nadir_csv_read_row(text, header, cells, &more));
     }
     if (builder->count == 0) {
-        status = nadir_text_fail(text, "no transitions follow the header");
+        status = outcome == NULL || outcome->any
+                     ? nadir_text_fail(text, "no transitions follow the header")
+                     : nadir_text_fail(text, "no lines of outcome %lld", (long long)outcome->id);
+    } else if (outcome != NULL) {
+        status = check_places(text, outcome);
     }
 cleanup:
+    return status;
+}
+
+nadir_status nadir_csv_outcomes(nadir_context *context, const char *path, int64_t *count, int64_t **ids)
+{
+    nadir_status status = NADIR_OK;
+    nadir_text text = {0};
+    nadir_csv_header header;
+    nadir_cursor cells[NADIR_CSV_COLUMNS];
+    const char *format;
+    int64_t *found = NULL;
+    size_t capacity = 0;
+    size_t used = 0;
+    bool more = true;
+    *count = 0;
+    *ids = NULL;
+    NADIR_CHECK(nadir_file_format(context, path, &format));
+    if (strcmp(format, "csv") != 0) {
+        goto cleanup;
+    }
+    NADIR_CHECK(nadir_text_open(context, path, &text));
+    NADIR_CHECK(nadir_csv_read_header(&text, COLUMNS, columns, false, &header));
+    while (header.positions[OUTCOME] >= 0 && more) {
+        NADIR_CHECK(nadir_csv_read_row(&text, &header, cells, &more));
+        if (more) {
+            int64_t id;
+            NADIR_CHECK(read_outcome(&text, &header, cells, &id));
+            if (used > 0 && found[used - 1] == id) {
+                continue;
+            }
+            NADIR_RESERVE(context, found, used + 1, capacity);
+            found[used++] = id;
+        }
+    }
+    if (used > 0) {
+        qsort(found, used, sizeof *found, compare_numbers);
+    }
+    for (size_t i = 0; i < used; i++) {
+        if (i == 0 || found[i] != found[i - 1]) {
+            found[(*count)++] = found[i];
+        }
+    }
+    *ids = found;
+    found = NULL;
+cleanup:
+    nadir_release(context, found);
+    nadir_text_close(&text);
+    return status;
+}
+
+/* Which lines are asked for. */
+static nadir_status choose_outcome(nadir_context *context, nadir_text *text, const char *path,
+                                   const nadir_read_settings *settings, bool there, chosen_outcome *outcome)
+{
+    nadir_status status = NADIR_OK;
+    int64_t count = 0;
+    int64_t *ids = NULL;
+    *outcome = (chosen_outcome){.share = 1};
+    if (settings->outcome == NULL) {
+        return there ? nadir_text_fail(text,
+                                       "a column `idoutcome`: this table holds several models, one for each "
+                                       "outcome; --outcome reads one of them or their mean, --union all, and "
+                                       "`nadir fit` makes one model with a ball")
+                     : NADIR_OK;
+    }
+    const nadir_cursor word = {settings->outcome, settings->outcome + strlen(settings->outcome)};
+    outcome->any = nadir_cursor_equals(word, "mean");
+    if (!there) {
+        return nadir_text_fail(text, "--outcome is for tables with a column `idoutcome`");
+    }
+    if (!outcome->any && !(nadir_cursor_is_integer(word, &outcome->id) && outcome->id >= 0)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT,
+                          "--outcome: '%.64s' given, expected mean or a number", settings->outcome);
+    }
+    if (outcome->any) {
+        NADIR_CHECK(nadir_csv_outcomes(context, path, &count, &ids));
+        outcome->share = count > 0 ? 1 / (double)count : 1;
+    }
+cleanup:
+    nadir_release(context, ids);
     return status;
 }
 
@@ -87,19 +244,18 @@ static nadir_status read_csv(nadir_context *context, const char *path, const nad
     nadir_csv_header header;
     nadir_words states = {0};
     nadir_words actions = {0};
+    chosen_outcome outcome = {0};
     NADIR_CHECK(nadir_text_open(context, path, &text));
     NADIR_CHECK(nadir_csv_read_header(&text, COLUMNS, columns, false, &header));
-    if (header.positions[OUTCOME] >= 0) {
-        NADIR_CHECK(nadir_text_fail(&text,
-                                    "a column `idoutcome`: this table holds several models, one for each "
-                                    "outcome; `nadir fit` makes one model of them"));
-    }
+    const bool several = header.positions[OUTCOME] >= 0;
+    NADIR_CHECK(choose_outcome(context, &text, path, settings, several, &outcome));
     NADIR_CHECK(nadir_builder_start(context, path, &builder));
-    NADIR_CHECK(read_transitions(&text, &header, &states, &actions, &builder));
+    NADIR_CHECK(read_transitions(&text, &header, &states, &actions, several ? &outcome : NULL, &builder));
     nadir_text_close(&text);
     NADIR_CHECK(nadir_model_add_names(context, &states.names, &actions.names, builder.model));
     NADIR_CHECK(nadir_builder_finish(&builder, settings, model));
 cleanup:
+    nadir_release(context, outcome.places);
     nadir_words_clear(context, &states);
     nadir_words_clear(context, &actions);
     nadir_builder_clear(&builder);
@@ -230,6 +386,7 @@ const nadir_format nadir_format_csv = {
     .title = "craam CSV",
     .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_TRANSITION_REWARDS | NADIR_HOLDS_ZERO_REWARDS |
              NADIR_HOLDS_ACTION_NUMBERS | NADIR_HOLDS_RAGGED | NADIR_HOLDS_TERMINAL,
+    .takes = NADIR_TAKES_OUTCOME,
     .recognises = recognises,
     .read = read_csv,
     .write = write_csv,

@@ -2,9 +2,8 @@
  * drn_write.c: writing a model as a DRN file of Storm; the grammar is in drn_read.c.
  *
  * The rewards of rows are those of actions, in one model named "reward". A state has the label init where the
- * initial distribution, uniform over some states, is positive. Terminal states have no action. There is no
- * @value_type: double is what readers take without it, and older ones do not know it; but a model with a box has
- * intervals.
+ * initial distribution, uniform over some states, is positive. Terminal states have no action. Current
+ * readers of Storm ask for @value_type.
  */
 #include "core/file.h"
 #include "io/format.h"
@@ -31,7 +30,7 @@ static void write_header(drn_writer *writer)
                         "// Written by nadir\n@type: "
                         "MDP\n%s@parameters\n\n@reward_models\n%s\n@nr_states\n%lld\n@nr_choices\n"
                         "%lld\n@model\n",
-                        model->lower != NULL ? "@value_type: double-interval\n" : "",
+                        model->lower != NULL ? "@value_type: double-interval\n" : "@value_type: double\n",
                         model->rewards != NULL ? "reward" : "", (long long)model->states, (long long)choices);
 }
 

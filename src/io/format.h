@@ -38,7 +38,8 @@ enum {
     NADIR_TAKES_LABELS = 1 << 1,
     NADIR_TAKES_REWARD_MODEL = 1 << 2,
     NADIR_TAKES_LAYOUT = 1 << 3,
-    NADIR_TAKES_COMPRESS = 1 << 4
+    NADIR_TAKES_COMPRESS = 1 << 4,
+    NADIR_TAKES_OUTCOME = 1 << 5
 };
 
 typedef struct nadir_format {
@@ -75,6 +76,11 @@ nadir_status nadir_successors_apply(nadir_context *context, const char *path, na
 /* *title: of the model format that the content shows, other than a table; NULL: none. */
 nadir_status nadir_model_format_of(nadir_context *context, const char *path, const char **title);
 
+/* The outcomes of a CSV table of models, rising; none where it has no column of that name, or another format. ids: the
+ * caller's. */
+nadir_status nadir_csv_outcomes(nadir_context *context, const char *path, int64_t *count, int64_t **ids);
+
+extern const nadir_format nadir_format_bmdp;
 extern const nadir_format nadir_format_csv;
 extern const nadir_format nadir_format_npz;
 extern const nadir_format nadir_format_prism;

@@ -15,8 +15,8 @@
 
 /* In the order in which they are asked; the ones with a magic number first. */
 static const nadir_format *const formats[] = {
-    &nadir_format_npz, &nadir_format_umb,       &nadir_format_petsc, &nadir_format_drn,
-    &nadir_format_csv, &nadir_format_cassandra, &nadir_format_prism,
+    &nadir_format_npz, &nadir_format_umb,  &nadir_format_petsc,     &nadir_format_drn,
+    &nadir_format_csv, &nadir_format_bmdp, &nadir_format_cassandra, &nadir_format_prism,
 };
 
 enum { FORMATS = sizeof formats / sizeof formats[0], HEAD_BYTES = 4096, ENDING_LENGTH = 16 };
@@ -174,6 +174,7 @@ static nadir_status check_taken(nadir_context *context, const char *path, const 
         {NADIR_TAKES_REWARDS, settings->rewards != NULL, "--rewards"},
         {NADIR_TAKES_LABELS, settings->labels != NULL, "--labels"},
         {NADIR_TAKES_REWARD_MODEL, settings->reward_model != NULL, "--reward-model"},
+        {NADIR_TAKES_OUTCOME, settings->outcome != NULL, "--outcome"},
         {NADIR_TAKES_LAYOUT, settings->layout != NADIR_LAYOUT_AUTO, "--layout"},
     };
     for (size_t i = 0; i < sizeof settings_of_some / sizeof *settings_of_some; i++) {

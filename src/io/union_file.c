@@ -1,4 +1,5 @@
-/* union_file.c: the models of a union: files of one model each, and lists of such files with their radii. */
+/* union_file.c: the models of a union: files of one model each, lists of such files with their radii, and tables with a model
+ * for each outcome. */
 #include "io/csv_cells.h"
 #include "io/format.h"
 
@@ -61,19 +62,49 @@ const char *nadir_union_member(const nadir_union *self, int64_t member)
 }
 
 /* One model more. */
-static nadir_status add(nadir_context *context, nadir_union *self, const char *path, double radius,
-                        const nadir_read_settings *settings)
+static nadir_status add_model(nadir_context *context, nadir_union *self, const char *path, const char *name,
+                              double radius, const nadir_read_settings *settings)
 {
     nadir_status status = NADIR_OK;
-    const size_t length = strlen(path) + 1;
+    const size_t length = strlen(name) + 1;
     NADIR_RESERVE(context, self->members, (size_t)self->count + 1, self->capacity);
     entry *made = &self->members[self->count];
     *made = (entry){.radius = radius};
     NADIR_NEW(context, made->name, length);
     self->count++; /* freed from now on */
-    memcpy(made->name, path, length);
+    memcpy(made->name, name, length);
     NADIR_CHECK(nadir_model_read(context, path, settings, &made->model));
 cleanup:
+    return status;
+}
+
+/* The model of a file, or those of its outcomes. */
+static nadir_status add(nadir_context *context, nadir_union *self, const char *path, double radius,
+                        const nadir_read_settings *settings)
+{
+    nadir_status status = NADIR_OK;
+    int64_t count = 0;
+    int64_t *ids = NULL;
+    nadir_read_settings use;
+    nadir_read_settings_default(&use);
+    if (settings != NULL && !nadir_settings_copy(&use, sizeof use, settings)) {
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the size of the read settings is not set");
+    }
+    use.outcome = NULL;
+    NADIR_CHECK(nadir_csv_outcomes(context, path, &count, &ids));
+    if (count == 0) {
+        NADIR_CHECK(add_model(context, self, path, path, radius, &use));
+    }
+    for (int64_t i = 0; i < count; i++) {
+        char id[24];
+        char name[4200];
+        (void)snprintf(id, sizeof id, "%lld", (long long)ids[i]);
+        (void)snprintf(name, sizeof name, "%.4096s, outcome %s", path, id);
+        use.outcome = id;
+        NADIR_CHECK(add_model(context, self, path, name, radius, &use));
+    }
+cleanup:
+    nadir_release(context, ids);
     return status;
 }
 

@@ -44,6 +44,43 @@ run optimize m1.npz --union m2.npz --radius 0 --quiet
 expect_status 0
 expect_out "guarantee"
 
+# Tables with outcomes: one of them, the mean, all.
+cat >o.csv <<'END'
+idoutcome,idstatefrom,idaction,idstateto,probability,reward
+0,0,0,0,0.5,1
+0,0,0,1,0.5,0
+0,1,0,1,0.9,2
+0,1,0,0,0.1,0
+1,0,0,0,0.7,1
+1,0,0,1,0.3,0
+1,1,0,1,0.6,2
+1,1,0,0,0.4,0
+END
+run evaluate o.csv --outcome 0 --discount 0.9 --policy uniform --radius 0 --json
+expect_number robust_return 15.15625
+run evaluate o.csv --outcome 1 --discount 0.9 --policy uniform --radius 0 --json
+expect_number robust_return 9.19178082192
+run evaluate o.csv --outcome mean --discount 0.9 --policy uniform --radius 0 --json
+expect_number robust_return 11.3868613139
+run evaluate o.csv --outcome 0 --union o.csv --discount 0.9 --policy uniform --radius 0 --json
+expect_number robust_return 9.19178082192
+expect_json member 2
+grep -q '"model": "o.csv, outcome 1"' stdout.txt || complain "expected the name of an outcome"
+gzip -k o.csv
+run evaluate o.csv.gz --outcome mean --union o.csv.gz --discount 0.9 --policy uniform --radius 0 --json
+expect_number robust_return 9.19178082192
+expect_failure 3 "o.csv:9: no lines of outcome 7" info o.csv --outcome 7
+expect_failure 2 "expected mean or a number" info o.csv --outcome median
+expect_failure 2 "which has no use for --outcome" info m1.npz --outcome 1
+grep -v '^1,1' o.csv >short.csv
+expect_failure 3 "state 1, action 0: no lines of outcome 1" info short.csv --outcome 1
+expect_failure 3 "state 1" info short.csv --outcome mean
+expect_failure 3 "no lines of outcome 1" evaluate o.csv --outcome 0 --union short.csv --discount 0.9 --policy uniform --radius 0
+sed 's/^0,0,0,0/-1,0,0,0/' o.csv >wrong.csv
+expect_failure 3 "wrong.csv:2: outcome -1" info wrong.csv --outcome 1
+cut -d, -f2- o.csv | sed 's/^.,1,/x,1,/' | head -3 >plain.csv
+expect_failure 3 "--outcome is for tables" info plain.csv --outcome 1
+
 # What is wrong is named.
 run generate garnet other.npz --states 7 --actions 3 --quiet
 expect_failure 3 "member 2 of the union has 7 states, and the first model 6" \
