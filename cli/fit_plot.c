@@ -67,9 +67,9 @@ nadir_status cli_fit_draw(cli_run *run, const cli_fit *fit)
     fprintf(plot.script,
             "unset key\nset border 1 lw 2\nset tics nomirror out\nset bmargin 3.5\nset "
             "lmargin 33\n"
-            "set rmargin 3\nset format x '%%g'\n"
+            "set rmargin 3\nset format x '%%.%dg'\n"
             "set xtics %.17g\nset ytics scale 0 (",
-            cli_gnuplot_step(right - left, 5));
+            cli_gnuplot_digits(left, right), cli_gnuplot_step(right - left, 5));
     for (int i = 0; i < 3; i++) {
         fprintf(plot.script, "%s'%s' %d", i > 0 ? ", " : "", cli_set_words(sets[i]), 3 - i);
     }
@@ -187,9 +187,9 @@ nadir_status cli_fit_draw_returns(cli_run *run, const cli_fit *fit)
     }
     fprintf(plot.script,
             "set border 1 lw 2\nset tics nomirror out\nunset ytics\nset lmargin 4\nset rmargin 4\n"
-            "set format x '%%g'\nset xtics %.17g\nset xrange [%.17g:%.17g]\nset yrange [0:*]\n"
+            "set format x '%%.%dg'\nset xtics %.17g\nset xrange [%.17g:%.17g]\nset yrange [0:*]\n"
             "set xlabel 'return'\n",
-            cli_gnuplot_step(right - left, 6), left, right);
+            cli_gnuplot_digits(left, right), cli_gnuplot_step(right - left, 6), left, right);
     cli_gnuplot_key(&plot, count);
     (void)snprintf(text, sizeof text,
                    "how likely each return is after the data (%lld draws)\n"

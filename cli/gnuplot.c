@@ -113,6 +113,12 @@ double cli_gnuplot_step(double range, double count)
     return power * (least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10);
 }
 
+int cli_gnuplot_digits(double low, double high)
+{
+    const double digits = floor(log10(fmax(fabs(low), fabs(high)))) - floor(log10((high - low) / 10)) + 1;
+    return digits > 6 ? (int)fmin(digits, 17) : 6;
+}
+
 /* The environment with a locale that has UTF-8 and a decimal point, wherever we run: gnuplot warns of others.
  * To be freed; NULL: no memory. */
 static char **make_environment(void)

@@ -33,6 +33,8 @@ void cli_gnuplot_title(const cli_gnuplot *plot, const char *model, const char *p
 void cli_gnuplot_key(const cli_gnuplot *plot, int lines);
 /* 1, 2 or 5 times a power of ten, of which at most `count` fit into the range. */
 double cli_gnuplot_step(double range, double count);
+/* Digits that tell the tics of an axis apart: 6 or more. */
+int cli_gnuplot_digits(double low, double high);
 /* Draws; the file is written whole or not at all. */
 nadir_status cli_gnuplot_close(cli_run *run, cli_gnuplot *plot);
 

@@ -118,12 +118,13 @@ nadir_status cli_frontier_draw(cli_run *run, const cli_input *input, const nadir
     if (status != NADIR_OK) {
         return status;
     }
-    fprintf(
-        plot.script,
-        "set border 3 lw 2\nset tics nomirror out\nset rmargin 3\n"
-        "set xlabel 'return in the worst case'\nset ylabel 'return if the model is right'\nset format '%%g'\n"
-        "set xrange [%.17g:%.17g]\nset yrange [%.17g:%.17g]\nset xtics %.17g\n",
-        in.left, in.right, in.bottom, in.top, cli_gnuplot_step(in.right - in.left, 7));
+    fprintf(plot.script,
+            "set border 3 lw 2\nset tics nomirror out\nset rmargin 3\n"
+            "set xlabel 'return in the worst case'\nset ylabel 'return if the model is right'\n"
+            "set format x '%%.%dg'\nset format y '%%.%dg'\n"
+            "set xrange [%.17g:%.17g]\nset yrange [%.17g:%.17g]\nset xtics %.17g\n",
+            cli_gnuplot_digits(in.left, in.right), cli_gnuplot_digits(in.bottom, in.top), in.left, in.right,
+            in.bottom, in.top, cli_gnuplot_step(in.right - in.left, 7));
     write_title(input, ball, frontier, &plot);
     const int64_t open = write_data(frontier, plot.script);
     write_radii(frontier, &in, plot.script);

@@ -346,9 +346,10 @@ nadir_status cli_sweep_draw(cli_run *run, const cli_sweep *sweep)
     fprintf(plot.script,
             "set border 3 lw 2\n"
             "set tics nomirror out\nset grid ytics lt 1 lw 1 lc rgb '#cccccc'\nset rmargin 3\n"
-            "set ylabel '%s return'\nset format '%%g'\n"
+            "set ylabel '%s return'\nset format x '%%g'\nset format y '%%.%dg'\n"
             "set xrange [%.17g:%.17g]\nset yrange [%.17g:%.17g]\n",
-            sweep->optimistic ? "best" : "worst", in.left, in.right, in.bottom, in.top);
+            sweep->optimistic ? "best" : "worst", cli_gnuplot_digits(in.bottom, in.top), in.left, in.right,
+            in.bottom, in.top);
     write_title(sweep, &plot);
     cli_gnuplot_key(&plot, sweep->curves_count + (find_common(sweep).policy ? 1 : 0) + 1);
     write_data(sweep, &in, plot.script);

@@ -89,10 +89,13 @@ static double find_step(double span)
     return unit * (rough <= unit ? 1 : rough <= 2 * unit ? 2 : rough <= 5 * unit ? 5 : 10);
 }
 
-static void put_tick(const chart *self, int axis, double value)
+/* step: the distance of the ticks, which their digits tell apart. */
+static void put_tick(const chart *self, int axis, double value, double step)
 {
     char text[32];
-    (void)nadir_report_short(value, 0, text);
+    const double largest = fmax(fabs(self->low[axis]), fabs(self->high[axis]));
+    const double digits = floor(log10(largest)) - floor(log10(step)) + 1;
+    (void)snprintf(text, sizeof text, "%.*g", digits > 5 ? (int)fmin(digits, 17) : 5, value);
     if (axis == 0) {
         nadir_output_format(self->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>",
                             to_x(self, value), HEIGHT - BOTTOM + 18, text);
@@ -113,7 +116,7 @@ static void put_axes(const chart *self)
         const int64_t first = (int64_t)ceil(self->low[axis] / step - 1e-9);
         const int64_t count = (int64_t)floor(self->high[axis] / step + 1e-9) - first;
         for (int64_t i = 0; i <= count && i < 50; i++) {
-            put_tick(self, axis, (double)(first + i) * step);
+            put_tick(self, axis, (double)(first + i) * step, step);
         }
     }
     nadir_output_format(self->out, "<path class=\"axis\" d=\"M%d %dH%.1f\"/>", LEFT, HEIGHT - BOTTOM,
