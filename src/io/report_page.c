@@ -172,9 +172,12 @@ static void put_second(const page *self)
     if (gain > GAIN * fabs(first->penalty)) {
         put(self, "The <b class=\"two\">robust policy</b> is ");
         put_floor(self, best);
-        put(self, ": ");
+        const bool proven = first->certified && best->certified;
+        put(self, proven ? ": " : ". The worst kernels found leave it ");
         put_number(self, gain, 0);
-        nadir_output_format(self->out, " more in the worst case, %s of the loss",
+        nadir_output_format(self->out,
+                            proven ? " more in the worst case, %s of the loss"
+                                   : " more (not proven), %s of the loss",
                             nadir_report_percent(gain / first->penalty, text));
         if (price > GAIN * fabs(first->penalty)) {
             put(self, ", for ");
@@ -232,18 +235,24 @@ static void put_tiles(const page *self)
     const nadir_fit_return_result *promise = self->report->settings.promise;
     put(self, "<div class=\"tiles\">");
     if (promise != NULL) {
-        put_tile(self, "one", promise->guaranteed, -1, "promised by the data");
+        char share[32];
+        char label[64];
+        (void)snprintf(label, sizeof label, "guaranteed with confidence %s",
+                       nadir_report_percent(promise->confidence, share));
+        put_tile(self, "one", promise->guaranteed, -1, label);
     }
     put_tile(self, "", self->report->nominal.nominal_return, 0, "if the probabilities are right");
     if (has(&mark->policy.robust)) {
         const nadir_robust *robust = &mark->policy.robust;
         put_tile(self, "one", robust->certified ? robust->robust_return : robust->lower_bound,
-                 robust->certified ? 0 : -1, "guaranteed by the policy");
+                 robust->certified ? 0 : -1,
+                 promise != NULL ? "guaranteed within the radius" : "guaranteed by the policy");
     }
     if (has(&mark->best.robust)) {
         const nadir_robust *robust = &mark->best.robust;
         put_tile(self, "two", robust->certified ? robust->robust_return : robust->lower_bound,
-                 robust->certified ? 0 : -1, "guaranteed by the robust policy");
+                 robust->certified ? 0 : -1,
+                 promise != NULL ? "robust policy, within the radius" : "guaranteed by the robust policy");
         put_tile(self, "", promise == NULL ? mark->optimum.nominal_return : NAN, 0,
                  "robust policy, if they are right");
     }
@@ -899,11 +908,12 @@ static void put_proof(const page *self)
     }
     if (report->settings.promise != NULL) {
         const nadir_fit_return_result *promise = report->settings.promise;
-        put(self, "<li class=\"no\">What the data promise of the return rests on ");
-        put(self, isnan(promise->weight)
-                      ? "the prior: pairs of states and actions are independent, Dirichlet."
-                      : "first-order theory for a policy chosen on the same data, measured in simulations; "
-                        "it is no theorem.");
+        put(self, "<li class=\"no\">The grounds of the guarantee with confidence: ");
+        put(self,
+            isnan(promise->weight)
+                ? "of a policy made elsewhere, it holds if the prior is right (rows independent, Dirichlet)."
+                : "of a policy chosen on these data, it is first order, measured in simulations, no "
+                  "theorem.");
         put(self, "</li>");
     }
     put(self, "<li class=\"no\">No proof says that the true kernel lies within the radius, that the process "
