@@ -187,8 +187,9 @@ static void print_trade(const cli_optimize *report)
         return;
     }
     if (!isnan(made.gain)) {
-        cli_block_line("gain", "%s in the worst case, %s of the loss: the nominal optimum gets %s",
+        cli_block_line("gain", "%s in the worst case%s, %s of the loss: the nominal optimum gets %s",
                        cli_short(made.gain, number[0]),
+                       report->evaluation.certified ? "" : " (found, not proven)",
                        cli_percent(taken > 0 ? made.gain / taken : 0, number[1]),
                        cli_short(report->optimum_return, number[2]));
     }

@@ -172,7 +172,7 @@ static void put_second(const page *self)
     if (gain > GAIN * fabs(first->penalty)) {
         put(self, "The <b class=\"two\">robust policy</b> is ");
         put_floor(self, best);
-        const bool proven = first->certified && best->certified;
+        const bool proven = best->certified; /* the worst case of the first is what was found, or worse */
         put(self, proven ? ": " : ". The worst kernels found leave it ");
         put_number(self, gain, 0);
         nadir_output_format(self->out,
