@@ -219,7 +219,8 @@ void cli_explain_text(const nadir_model *model, const cli_explain *explain)
     if (shown < explain->changed) {
         const nadir_damage rest = sum_rest(explain, shown);
         char place[64];
-        (void)snprintf(place, sizeof place, "%" PRId64 " other rows", explain->changed - shown);
+        (void)snprintf(place, sizeof place, "%" PRId64 " other row%s", explain->changed - shown,
+                       explain->changed - shown > 1 ? "s" : "");
         print_line(explain, &rest, place, "");
     }
 }

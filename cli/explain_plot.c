@@ -45,7 +45,8 @@ static void write_bars(const nadir_model *model, const cli_explain *explain, int
         fprintf(script, " %" PRId64, i + 1);
     }
     if (more) {
-        fprintf(script, ", '%" PRId64 " other rows' %" PRId64, explain->changed - shown, shown + 1);
+        fprintf(script, ", '%" PRId64 " other row%s' %" PRId64, explain->changed - shown,
+                explain->changed - shown > 1 ? "s" : "", shown + 1);
     }
     fputs(")\n$bars << EOD\n", script);
     for (int64_t i = 0; i < explain->changed; i++) {
