@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char about[] =
@@ -156,7 +157,7 @@ static int64_t count_differing(const cli_run *run, const nadir_model_data *view,
     return count;
 }
 
-/* What the user's policy guarantees in the same ball. */
+/* What the user's policy guarantees in the same ball, or balls. */
 static nadir_status compare(cli_run *run, nadir_model *model, const nadir_ball *ball,
                             const nadir_policy *policy, nadir_policy *mine, cli_optimize *report)
 {
@@ -168,15 +169,29 @@ static nadir_status compare(cli_run *run, nadir_model *model, const nadir_ball *
     nadir_solver_settings solving;
     nadir_solver_settings_default(&solving);
     solving.backend = settings->backend;
+    const cli_union *members = &report->members;
+    nadir_robust *results = NULL; /* [members] */
+    int64_t which;
     nadir_solver *solver = NULL;
     nadir_status status = cli_policy_digest(run, mine, report->compared.digest);
     report->differing = count_differing(run, &report->input.view, policy, mine);
-    if (status == NADIR_OK) {
+    if (status == NADIR_OK && members->count > 0) {
+        results = calloc((size_t)members->count, sizeof *results);
+        status = results != NULL ? NADIR_OK : cli_fail(run, NADIR_ERROR_MEMORY, "out of memory");
+        for (int64_t k = 0; status == NADIR_OK && k < members->count; k++) {
+            results[k].size = sizeof results[k];
+        }
+    } else if (status == NADIR_OK) {
         status = nadir_solver_create(run->context, model, mine, &solving, &solver);
     }
     if (status == NADIR_OK) {
-        status = nadir_solver_robust(run->context, solver, ball, &proving, &report->compared.robust, NULL);
+        status =
+            results != NULL
+                ? nadir_union_robust(run->context, members->count, members->models, members->balls, mine,
+                                     &solving, &proving, results, &report->compared.robust, &which, NULL)
+                : nadir_solver_robust(run->context, solver, ball, &proving, &report->compared.robust, NULL);
     }
+    free(results);
     nadir_solver_free(solver);
     if (status != NADIR_OK && status != NADIR_ERROR_INTERRUPTED) {
         char reason[400];
@@ -418,12 +433,12 @@ static int optimize_main(cli_run *run, int argc, char **argv)
                                  &reading, &exit)) {
         return exit;
     }
-    static const char *const single[] = {"--plot", "--radii",  "--checkpoint", "--resume", "--method",
-                                         "--step", "--policy", "--engine",     NULL};
+    static const char *const single[] = {"--plot",   "--radii", "--checkpoint", "--resume",
+                                         "--method", "--step",  "--engine",     NULL};
     const bool used[] = {report.frontier.plot_path != NULL, report.frontier.radii_text != NULL,
                          settings->checkpoint != NULL,      settings->resume != NULL,
                          settings->method != NULL,          settings->step > 0,
-                         report.compared.policy != NULL,    run->engine_name != NULL};
+                         run->engine_name != NULL};
     if (!cli_union_check(run, &report.members, single, used)) {
         return CLI_EXIT_USAGE;
     }

@@ -23,6 +23,13 @@ run evaluate m1.npz --union m2.npz --policy uniform --radius 0.05 --quiet
 expect_out "of 2 is the worst: m"
 expect_out "  m2.npz                      0.05"
 
+# The user's policy beside the robust one, in all balls.
+run optimize m1.npz --union m2.npz --union m3.npz --radius 0.05 --policy uniform --json
+expect_status 0
+sed -i '1,/"compared"/d' stdout.txt
+expect_number robust_return "$least"
+expect_number states_differing 6
+
 # A list with radii; the folder of the list counts.
 mkdir -p folder
 cp m2.npz m3.npz folder
