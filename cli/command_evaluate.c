@@ -47,6 +47,7 @@ typedef struct evaluate_report {
     nadir_difference difference; /* stop_reason NULL: there is none */
     bool interrupted;            /* the bounds of the last policy are those so far */
     cli_union members;           /* of --union */
+    nadir_reward_ball rewards;   /* of --reward-radius; a radius of NaN: not given */
 } evaluate_report;
 
 static void print_json(const cli_run *run, const nadir_model *model, const evaluate_report *report,
@@ -57,6 +58,10 @@ static void print_json(const cli_run *run, const nadir_model *model, const evalu
     cli_input_json_start(&json, &report->input);
     cli_robust_json(&json, robust);
     cli_json_bool(&json, "optimistic", optimistic);
+    if (!isnan(report->rewards.radius)) {
+        cli_json_double(&json, "reward_radius", report->rewards.radius);
+        cli_json_norm(&json, "reward_norm", report->rewards.norm);
+    }
     if (report->members.count > 0) {
         cli_union_json(&json, &report->members, report->input.model_path);
     }
@@ -137,7 +142,7 @@ static void print_text(const cli_run *run, const nadir_model *model, const evalu
     cli_promise_text(&report->input.view, robust->radius, 1);
     const bool endless = robust->domain == NADIR_DOMAIN_FREE && !isnan(robust->duration); /* no optimize */
     if (!settings->optimistic && robust->penalty > 0 && !(report->horizon > 0) && !endless &&
-        report->members.count == 0) {
+        report->members.count == 0 && isnan(report->rewards.radius)) {
         cli_next(run, "optimize", report->input.model_path, true, "");
     }
     cli_block_line("policy", "%s", report->evaluated[0].policy);
@@ -151,6 +156,12 @@ static void print_text(const cli_run *run, const nadir_model *model, const evalu
     if (!robust->kernel_valid) {
         cli_block_line("kernel", "has negative entries, down to %s; --domain simplex allows none",
                        cli_short(robust->kernel_minimum, number));
+    }
+    if (!isnan(report->rewards.radius)) {
+        char words[2][32];
+        cli_block_line("rewards", "radius %s, norm %s, over pairs of a state and an action",
+                       cli_short(report->rewards.radius, words[0]),
+                       cli_short(report->rewards.norm, words[1]));
     }
     if (report->members.count > 0) {
         cli_union_text(&report->members, report->input.model_path);
@@ -349,6 +360,28 @@ static nadir_status solve_union(cli_run *run, nadir_model *model, const cli_setu
     return status;
 }
 
+/* The policy against kernel and rewards. */
+static nadir_status solve_rewards(cli_run *run, nadir_model *model, const cli_setup *setup,
+                                  const nadir_ball *ball, evaluate_report *report)
+{
+    cli_evaluated *one = &report->evaluated[0];
+    nadir_policy *policy = NULL;
+    nadir_worst *worst = NULL;
+    nadir_status status =
+        cli_input_policy(run, model, one->policy, setup->solver.backend, one->digest, &policy);
+    if (status == NADIR_OK) {
+        status = nadir_rewards_robust(run->context, model, policy, ball, &report->rewards, &setup->solver,
+                                      &setup->robust, &one->robust, NULL, &worst);
+    }
+    if (status == NADIR_OK && report->kernel_model_path != NULL) {
+        status = write_kernel_model(run, report->kernel_model_path, worst);
+    }
+    memcpy(report->input.policy_digest, one->digest, sizeof report->input.policy_digest);
+    nadir_worst_free(worst);
+    nadir_policy_free(policy);
+    return status;
+}
+
 static nadir_status solve_difference(cli_run *run, nadir_solver *const solvers[2], const nadir_ball *ball,
                                      const nadir_robust_settings *robust, evaluate_report *report)
 {
@@ -428,8 +461,9 @@ static nadir_status evaluate(cli_run *run, cli_setup *setup, evaluate_report *re
         status = cli_ball_get(run, model, &setup->ball, &ball);
     }
     if (status == NADIR_OK) {
-        status = report->members.files.count > 0 ? solve_union(run, model, setup, report)
-                                                 : solve(run, model, setup, &ball, report);
+        status = report->members.files.count > 0  ? solve_union(run, model, setup, report)
+                 : !isnan(report->rewards.radius) ? solve_rewards(run, model, setup, &ball, report)
+                                                  : solve(run, model, setup, &ball, report);
     }
     bool all = true;
     for (int i = 0; i < report->count; i++) {
@@ -493,17 +527,37 @@ static bool check_horizon(const cli_run *run, const cli_setup *setup, const eval
     return cli_horizon_check(run, report->horizon, names, used);
 }
 
-static bool check_union(const cli_run *run, const evaluate_report *report)
+/* What is for one ball of kernels alone. */
+static bool check_sets(const cli_run *run, const cli_setup *setup, const evaluate_report *report)
 {
     static const char *const names[] = {"--difference",   "a second --policy", "--explain", "--explain-rows",
-                                        "--explain-plot", "--horizon",         "--engine",  NULL};
-    const bool used[] = {report->compares,
-                         report->count > 1,
-                         report->explain.wanted,
-                         report->explain.limit >= 0,
-                         report->explain.plot_path != NULL,
-                         report->horizon >= 0,
-                         run->engine_name != NULL};
+                                        "--explain-plot", "--horizon",         "--engine",  "--union",
+                                        "--optimistic",   "--kernel",          "--witness", NULL};
+    enum { OF_UNION = 7 };
+    const bool rewards = !isnan(report->rewards.radius);
+    if (!rewards && !isnan(report->rewards.norm)) {
+        return cli_wrong(run, "--reward-norm is for --reward-radius");
+    }
+    bool used[] = {report->compares,
+                   report->count > 1,
+                   report->explain.wanted,
+                   report->explain.limit >= 0,
+                   report->explain.plot_path != NULL,
+                   report->horizon >= 0,
+                   run->engine_name != NULL,
+                   report->members.files.count > 0,
+                   setup->robust.optimistic,
+                   report->kernel_path != NULL,
+                   report->witness_path != NULL};
+    char reason[200];
+    for (int i = 0; rewards && names[i] != NULL; i++) {
+        if (used[i]) {
+            (void)snprintf(reason, sizeof reason, "--reward-radius and %s cannot both be given%s", names[i],
+                           i > OF_UNION + 1 ? ": --kernel-model writes the kernel with its rewards" : "");
+            return cli_wrong(run, reason);
+        }
+    }
+    memset(used + OF_UNION, 0, sizeof used - OF_UNION * sizeof *used);
     return cli_union_check(run, &report->members, names, used);
 }
 
@@ -517,6 +571,9 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
                               .most.limit = 1,
                               .smaller = NAN,
                               .horizon = -1};
+    nadir_reward_ball_default(&report.rewards);
+    report.rewards.radius = NAN;
+    report.rewards.norm = NAN;
     cli_methods methods;
     const cli_option own[] = {
         cli_policies_option(&policies),
@@ -525,6 +582,9 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
          "less that of the second under the same kernel"},
         cli_horizon_option(&report.horizon),
         cli_union_option(&report.members),
+        {"--reward-radius", CLI_NUMBER, "RHO", NULL, &report.rewards.radius,
+         "how far rewards of pairs of a state and an action may be off as well, in the\n"
+         "norm of all of them"},
         {"--explain", CLI_FLAG, NULL, NULL, &report.explain.wanted,
          "who does the damage: the rows that carry the most of the penalty, or of what\n"
          "--difference moves, how much probability moves in them, from where to where"},
@@ -547,6 +607,8 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
         {"--optimistic", CLI_FLAG, NULL, NULL, &setup.robust.optimistic,
          "the best case instead of the worst"},
         CLI_RARE,
+        {"--reward-norm", CLI_NUMBER, "P", NULL, &report.rewards.norm,
+         "the distance of rewards is the L_P norm, 1 to inf (default 2)"},
         cli_method_option(&methods, &setup.robust.method),
         {"--time", CLI_NUMBER, "SECONDS", NULL, &setup.robust.time_limit,
          "seconds that the proof may take with --certify strict; then, and at Ctrl-C,\n"
@@ -565,11 +627,12 @@ static int evaluate_main(cli_run *run, int argc, char **argv)
     report.explain.wanted = report.explain.wanted || report.explain.limit >= 0;
     if (!cli_needed(run, "--policy FILE|uniform|optimal", policies.count > 0) ||
         !take_policies(run, &policies, &report) || !check_horizon(run, &setup, &report) ||
-        !check_union(run, &report)) {
+        !check_sets(run, &setup, &report)) {
         return CLI_EXIT_USAGE;
     }
     report.most.optimistic = setup.robust.optimistic;
     report.explain.optimistic = setup.robust.optimistic;
+    report.rewards.norm = isnan(report.rewards.norm) ? 2 : report.rewards.norm;
     nadir_status status = cli_open(run);
     if (status == NADIR_OK) {
         status = check_files(run, &setup.reading, &setup.ball, &report);

@@ -6,7 +6,7 @@
  * numbered state after state, so the rows of state s are state_rows[s] .. state_rows[s + 1] - 1.
  *
  * Sections: status, context, engine, model, policy, files, generators, nominal solution, robust evaluation,
- * robust policy, unions, from data to a ball, verification, report, methods by name, the norm over the nonnegative cone.
+ * robust policy, uncertain rewards, unions, from data to a ball, verification, report, methods by name, the norm over the nonnegative cone.
  *
  * Everything that can fail returns a nadir_status, and nadir_context_error explains the failure. Outputs come
  * last. Handles are opaque and freed by the function that bears their name; freeing NULL is legal. Settings,
@@ -989,6 +989,36 @@ NADIR_API nadir_status nadir_robust_optimum(nadir_context *context, nadir_model 
                                             const nadir_robust_optimum_settings *settings,
                                             nadir_policy **policy, nadir_robust_optimum_result *result,
                                             nadir_robust *evaluation, nadir_worst **worst);
+
+/* ---------------------------------------------------------------------------------------------------------
+ * Uncertain rewards: R may be off by any D with |D|_p <= radius, a vector over pairs (s, a), while the kernel is any of its ball
+ *
+ * With x_P(s, a) = d_P(s) pi(a|s) and 1/p + 1/q = 1 the worst return is min over P of J_P - radius |x_P|_q. The rewards of
+ * transitions of a pair move together.
+ */
+typedef struct nadir_reward_ball {
+    size_t size;
+    double radius; /* 0 or more */
+    double norm;   /* p, 1 to infinity; default 2 */
+} nadir_reward_ball;
+
+NADIR_API void nadir_reward_ball_fill(nadir_reward_ball *rewards, size_t size);
+static inline void nadir_reward_ball_default(nadir_reward_ball *rewards)
+{
+    nadir_reward_ball_fill(rewards, sizeof *rewards);
+}
+
+/* The worst return over both balls, as nadir_solver_robust. nominal_return: of the model as it is. Exact and certified, if the kernel's part is,
+ * for p = 1 (up to 1000 pairs with probability), p = infinity, and a kernel that is known (radius 0); else bounds that may be
+ * apart (docs/robust.md). change: [rows] D of the worst rewards found, or NULL; worst: the kernel found, in the model with these rewards, or
+ * NULL. NADIR_ERROR_UNSUPPORTED: the best case; without a discount; domain free; rewards of transitions
+ * on domain simplex, where a pair's rewards of new transitions are assumed. One process. */
+NADIR_API nadir_status nadir_rewards_robust(nadir_context *context, nadir_model *model,
+                                            const nadir_policy *policy, const nadir_ball *ball,
+                                            const nadir_reward_ball *rewards,
+                                            const nadir_solver_settings *solver,
+                                            const nadir_robust_settings *settings, nadir_robust *result,
+                                            double *change, nadir_worst **worst);
 
 /* ---------------------------------------------------------------------------------------------------------
  * Unions: the set is the union of `count` balls, each around the kernel of a model of its own

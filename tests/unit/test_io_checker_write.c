@@ -142,13 +142,14 @@ static void test_text_of_drn(void **state)
     nadir_context *context = *state;
     nadir_model *model = small_model(context);
     assert_ok(context, nadir_format_drn.write(context, model, "out.drn", NULL));
-    assert_string_equal(contents("out.drn"),
-                        "// Written by nadir\n@type: MDP\n@value_type: double\n@parameters\n\n@reward_models\nreward\n"
-                        "@nr_states\n3\n@nr_choices\n3\n@model\n"
-                        "state 0 [0]\n\taction go [1.5]\n\t\t0 : 0.25\n\t\t2 : 0.75\n"
-                        "\taction stay [0]\n\t\t1 : 1\n"
-                        "state 1 [0] init\n"
-                        "state 2 [0] init\n\taction go [-1e-9]\n\t\t2 : 1\n");
+    assert_string_equal(
+        contents("out.drn"),
+        "// Written by nadir\n@type: MDP\n@value_type: double\n@parameters\n\n@reward_models\nreward\n"
+        "@nr_states\n3\n@nr_choices\n3\n@model\n"
+        "state 0 [0]\n\taction go [1.5]\n\t\t0 : 0.25\n\t\t2 : 0.75\n"
+        "\taction stay [0]\n\t\t1 : 1\n"
+        "state 1 [0] init\n"
+        "state 2 [0] init\n\taction go [-1e-9]\n\t\t2 : 1\n");
     assert_string_equal(test_messages(), "");
     nadir_model_free(model);
 }
