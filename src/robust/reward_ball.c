@@ -24,8 +24,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Rounds of the search, and its pairs for p = 1, and states of chords at most. */
-enum { ROUNDS = 30, PAIRS = 1000, STATES = 200 };
+/* Rounds of the search, its starts from single pairs, and pairs for p = 1, and states of chords at most. */
+enum { ROUNDS = 30, STARTS = 12, PAIRS = 1000, STATES = 200 };
 /* A function of the C library is off by this share at most. */
 #define POWER_ERROR 1e-14
 
@@ -211,6 +211,32 @@ static nadir_status search(question *self, nadir_robust *best, double *change, n
 cleanup:
     nadir_model_free(kernel);
     nadir_worst_free(worst);
+    return status;
+}
+
+/* The same with the change in one of the pairs that are taken most, which a large q calls for. */
+static nadir_status search_pairs(question *self, nadir_robust *best, double *change, nadir_worst **kept)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t rows = self->model->rows;
+    double *visits = NULL;
+    NADIR_NEW(self->context, visits, rows);
+    memcpy(visits, self->x, (size_t)rows * sizeof *visits);
+    for (int i = 0; i < STARTS; i++) {
+        int64_t most = 0;
+        for (int64_t row = 1; row < rows; row++) {
+            most = visits[row] > visits[most] ? row : most;
+        }
+        if (!(visits[most] > 0)) {
+            break;
+        }
+        visits[most] = 0;
+        memset(self->x, 0, (size_t)rows * sizeof *self->x);
+        self->x[most] = 1;
+        NADIR_CHECK(search(self, best, change, kept));
+    }
+cleanup:
+    nadir_release(self->context, visits);
     return status;
 }
 
@@ -437,6 +463,7 @@ static nadir_status run(question *self, nadir_robust *best, double *change, nadi
     NADIR_CHECK(search(self, best, change, worst));
     NADIR_CHECK(visit(self, self->model));
     NADIR_CHECK(search(self, best, change, worst));
+    NADIR_CHECK(self->q > 1 && self->plain.radius > 0 ? search_pairs(self, best, change, worst) : NADIR_OK);
     if (self->q == 1) { /* exact, but that D is a little within its ball */
         nadir_robust found;
         for (int64_t row = 0; row < self->model->rows; row++) {
