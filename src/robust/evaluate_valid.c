@@ -175,7 +175,7 @@ static bool has_price(const nadir_valid_run *run)
 {
     const nadir_candidate *candidate = &run->evaluation->candidate;
     const double tau = candidate->tau;
-    return candidate->v != NULL && candidate->d != NULL && run->problem->gamma < 1 &&
+    return candidate->v != NULL && candidate->d != NULL && run->problem->gap > 0 &&
            run->problem->states <= NADIR_PROOF_STATES_AFTER && tau > 0 && isfinite(tau) &&
            pow(run->beta, run->problem->uncertainty->p) > 0 && !is_proven_free(run);
 }
@@ -412,9 +412,9 @@ static nadir_status prove_by(nadir_valid_run *run, nadir_proof_method method)
     case NADIR_PROVE_LARGE:
         return nadir_derivation_large(context, &run->derivation);
     case NADIR_PROVE_LAGRANGIAN:
-        return unless_endless(run, prove_lagrangian(run));
+        return prove_lagrangian(run);
     case NADIR_PROVE_OCCUPANCIES:
-        return unless_endless(run, prove_occupancies(run));
+        return prove_occupancies(run);
     case NADIR_PROVE_ENCLOSING:
         return prove_enclosing(run);
     }
@@ -426,7 +426,7 @@ static nadir_status try_stage(nadir_valid_run *run, int stages)
 {
     for (const nadir_proof_row *row = nadir_proof_table; row->name != NULL; row++) {
         if ((row->stages & stages) && has_needs(run, row->needs)) {
-            NADIR_TRY(prove_by(run, row->method));
+            NADIR_TRY(unless_endless(run, prove_by(run, row->method)));
             if (run->proof.lower >= run->wanted) {
                 break;
             }

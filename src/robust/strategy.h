@@ -152,8 +152,8 @@ enum {
     NADIR_NEEDS_BELOW_2 = 1024,  /* p < 2 and 0 <= tau < infinity, and the free domain has not proven it */
     NADIR_NEEDS_FEW = 512,       /* one process, one radius, NADIR_PROOF_STATES_AFTER */
     NADIR_NEEDS_PRICE =
-        2048, /* 0 < tau < infinity, p < infinity, gamma < 1, NADIR_PROOF_STATES_AFTER, and the
-                                 free domain has not proven it */
+        2048, /* 0 < tau < infinity, p < infinity, kernels that end, NADIR_PROOF_STATES_AFTER, and
+                                 the free domain has not proven it */
 };
 
 typedef enum nadir_proof_method {

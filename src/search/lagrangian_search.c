@@ -349,7 +349,11 @@ static nadir_status climb(nadir_context *context, tau_search *search, double tau
     const double share = search->large ? SHARE_LARGE : SHARE;
     double before = INFINITY;
     while (tau >= 0 && (search->evaluations < evaluations_limit || search->evaluations == 0)) {
-        NADIR_TRY(search_run(context, search, tau, trial));
+        const nadir_status status = search_run(context, search, tau, trial);
+        if (problem->gamma == 1 && status == NADIR_ERROR_ILL_POSED && best->v != NULL) {
+            break; /* at this price rows form a kernel that never ends */
+        }
+        NADIR_TRY(status);
         narrow(&between, trial);
         keep_better(problem->states, best, trial);
         const double still = line_at(&between.right, crossing(&between)) - best->value;

@@ -183,7 +183,12 @@ static nadir_status solve_process(nadir_context *context, nadir_two_sided_search
     *value = -INFINITY;
     NADIR_TRY(choose(context, self, goal, multipliers, &most));
     for (int i = 0; i < POLICIES && !done; i++) {
-        NADIR_TRY(evaluate(context, self, goal, multipliers));
+        const nadir_status status = evaluate(context, self, goal, multipliers);
+        if (problem->gamma == 1 && (status == NADIR_ERROR_ILL_POSED || status == NADIR_ERROR_NOT_CONVERGED)) {
+            self->v[0] = INFINITY; /* kernels that never end */
+        } else {
+            NADIR_TRY(status);
+        }
         if (!(nadir_vector_largest(n, self->v) <= LARGEST)) { /* numbers that lead nowhere */
             memset(self->v, 0, (size_t)n * sizeof *self->v);
             return NADIR_OK;
