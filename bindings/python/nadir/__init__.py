@@ -78,6 +78,7 @@ from .results import (
     Verification,
 )
 from .solver import Solver
+from .union import Union, UnionEvaluation
 
 __all__ = [
     "Changes",
@@ -115,6 +116,8 @@ __all__ = [
     "Solver",
     "Step",
     "Sweep",
+    "Union",
+    "UnionEvaluation",
     "UnsupportedError",
     "UsageError",
     "Verification",

@@ -57,7 +57,7 @@ from .results import (
     _fields,
     fit_result,
 )
-from .solver import CERTIFY, GRADIENT_TOLERANCE, Ball, Solver, evaluate_horizon
+from .solver import CERTIFY, GRADIENT_TOLERANCE, Ball, Solver, evaluate_horizon, evaluate_rewards
 
 Form = tuple[Any, ...]
 _evaluate = plain(Solver.evaluate)
@@ -134,6 +134,8 @@ def evaluate(
     domain: Domain | None = None,
     scales: Numbers | None = None,
     horizon: int | None = None,
+    reward_radius: float | None = None,
+    reward_norm: Norm | None = None,
     optimistic: bool = False,
     certify: Certify = "auto",
     time_limit: float | None = None,
@@ -177,6 +179,9 @@ def evaluate(
     then be (H, S, A), one for each step; "optimal" is the best for H steps. Domains "simplex" and "support"; no `method`,
     no `backend`. The kernel found is `kernel_model()`.
 
+    `reward_radius`: how far rewards of pairs may be off as well, in the L_p norm with p = `reward_norm` (2), see docs/robust.md. The
+    kernel found, with its rewards, is `kernel_model()`. Not with `horizon` and `optimistic`.
+
     `discount`, `initial`, `layout`, `state_rows`, `costs`, `frozen_rewards` and `unseen` are those of `nadir.Model`, and so are
     `goal`, `avoid`, `until` and `total`, for questions without a discount.
     `scales` (α): how uncertain each row is, 0 pins it. `optimistic`: the best case instead. `certify`: how much work the
@@ -193,6 +198,10 @@ def evaluate(
     (461.3574, True)
     """
     of_model = (discount, initial, layout, state_rows, costs, frozen_rewards, unseen, goal, avoid, until, total)
+    if reward_radius is None and reward_norm is not None:
+        raise UsageError("nadir.evaluate: reward_norm is for reward_radius")
+    if horizon is not None and reward_radius is not None:
+        raise UsageError("nadir.evaluate: reward_radius is not for a horizon")
     if horizon is not None:
         if method is not None or backend is not None:
             raise UsageError("nadir.evaluate: a horizon has its own search: leave method and backend out")
@@ -204,6 +213,12 @@ def evaluate(
             threads=threads, progress=progress,
         )
     solver = _solver(P, R, policy, "nadir.evaluate", of_model, (backend, threads, seed, progress))
+    if reward_radius is not None:
+        return evaluate_rewards(
+            solver, radius, reward_radius, reward_norm, norm=norm, sets=sets, domain=domain, scales=scales,
+            optimistic=optimistic, certify=certify, time_limit=time_limit, tolerance=tolerance, width=width,
+            method=method, iterations_limit=iterations_limit
+        )
     return _evaluate(
         solver, radius, norm=norm, sets=sets, domain=domain, scales=scales, optimistic=optimistic, certify=certify,
         time_limit=time_limit, tolerance=tolerance, width=width, method=method,
@@ -681,6 +696,7 @@ def read(
     until: States | None = None,
     total: bool = False,
     successors: Path | None = None,
+    outcome: int | str | None = None,
 ) -> Model:
     """A model from a file of any format that nadir knows, told by content (docs/formats.md).
 
@@ -688,7 +704,8 @@ def read(
     `reward_model` names one of a Storm file; `initial` is "uniform", a state's number or name, or a file;
     `costs=True` negates rewards (and a number `unseen`); `layout` is that of a dense NumPy kernel;
     `frozen_rewards` and `unseen` say how rewards of transitions are paid, see `nadir.Model`; `successors` is a list of
-    transitions that says what rows may reach (domain "support").
+    transitions that says what rows may reach (domain "support"). `outcome` is one of those of a table with a column `idoutcome`, or
+    "mean".
 
     Without a discount: with `discount=1` and `total=True` rewards until a state that stays without reward; rewards `until` some states; or the probability to reach a
     `goal`, and to `avoid` others before. Each is a label of the file, or numbers and names with commas.
@@ -700,9 +717,10 @@ def read(
     start: Path | None = None
     if initial is not None:
         start = initial if isinstance(initial, os.PathLike) else str(initial)
-    given: list[Path | None] = [rewards, labels, reward_model, start, successors]
+    chosen = None if outcome is None else str(outcome)
+    given: list[Path | None] = [rewards, labels, reward_model, start, successors, chosen]
     words = [encoded(word) for word in given]
-    settings.rewards, settings.labels, settings.reward_model, settings.initial, settings.successors = words
+    settings.rewards, settings.labels, settings.reward_model, settings.initial, settings.successors, settings.outcome = words
     settings.discount = float("nan") if discount is None else discount
     settings.costs = costs
     settings.layout = choice("layout", layout, LAYOUTS)

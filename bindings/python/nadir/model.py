@@ -759,6 +759,8 @@ class Model:
         domain: Domain | None = None,
         scales: Numbers | None = None,
         horizon: int | None = None,
+        reward_radius: float | None = None,
+        reward_norm: Norm | None = None,
         optimistic: bool = False,
         certify: Certify = "auto",
         time_limit: float | None = None,
@@ -776,7 +778,7 @@ class Model:
 
         return functions.evaluate(
             self, policy=policy, radius=radius, norm=norm, sets=sets, domain=domain, scales=scales,
-            horizon=horizon, optimistic=optimistic, certify=certify, time_limit=time_limit, tolerance=tolerance,
+            horizon=horizon, reward_radius=reward_radius, reward_norm=reward_norm, optimistic=optimistic, certify=certify, time_limit=time_limit, tolerance=tolerance,
             width=width, method=method, iterations_limit=iterations_limit, backend=backend, threads=threads,
             seed=seed, progress=progress
         )

@@ -335,6 +335,45 @@ class Solver:
         return f"Solver({self.model!r}, {self.policy!r}, threads={self.threads})"
 
 
+def evaluate_rewards(
+    solver: Solver,
+    radius: Any,
+    reward_radius: float,
+    reward_norm: Norm | None,
+    *,
+    norm: Norm | None,
+    sets: Sets | None,
+    domain: Domain | None,
+    scales: Numbers | None,
+    optimistic: bool,
+    certify: Certify,
+    time_limit: float | None,
+    tolerance: float | None,
+    width: float | None,
+    method: str | None,
+    iterations_limit: int | None,
+) -> Evaluation:
+    """The worst return where rewards are uncertain, too; see `nadir.evaluate`."""
+    ball = Ball(solver.model, radius, norm, sets, domain, scales)
+    rewards = filled("reward_ball")
+    rewards.radius = reward_radius
+    rewards.norm = 2.0 if reward_norm is None else norm_number(reward_norm)
+    settings, _kept = robust_settings(method, certify, tolerance, width, iterations_limit, optimistic, time_limit)
+    found, worst, model = result("robust"), place("worst"), place("model")
+    context = solver._context
+
+    def made() -> Evaluation | None:
+        if not worst[0]:
+            return None
+        kernel = ffi.gc(worst[0], lib.nadir_worst_free)
+        context.call(lib.nadir_worst_model, kernel, model)
+        return _evaluation(found, optimistic, certify, _kernel_model=Model._from_handle(model[0]))
+
+    how = (solver.model._handle, solver.policy._handle, ball.struct, rewards, NULL, settings, found, NULL, worst)
+    answer: Evaluation = context.answer(lib.nadir_rewards_robust, how, made)
+    return answer
+
+
 def _evaluation(found: Any, optimistic: bool, certify: str, **kept: Any) -> Evaluation | None:
     """None: there is no answer."""
     if not found.stop_reason:
