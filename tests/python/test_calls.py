@@ -61,7 +61,7 @@ def test_signatures_are_explicit_and_agree():
         if name not in ("optimize", "solve"):
             asked = names(getattr(nadir.Solver, name))
             assert asked - names(function) <= {"radius"}  # of `radius`: many of them, shaped alike
-            assert names(function) - asked <= of_model | of_solver | {"policy", "horizon"}
+            assert names(function) - asked <= of_model | of_solver | {"policy", "horizon", "reward_radius", "reward_norm"}
 
 
 def test_older_names(arrays):
