@@ -22,6 +22,7 @@
 #include "proof/mixture_bound.h"
 #include "robust/union.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -231,14 +232,16 @@ static nadir_status ascend(optimization *self, int64_t most, point *at, double *
     point tried = {0};
     const double size = fmax(scale_of(self), fabs(at->least));
     double eta = 1;
-    for (double tau = SOFTEST; tau >= HARDEST && self->evaluations < last && !is_done(self); tau *= HARDEN) {
+    for (double tau = SOFTEST;
+         tau >= HARDEST && tau * size >= DBL_MIN && self->evaluations < last && !is_done(self);
+         tau *= HARDEN) {
         double gain = INFINITY;
         for (int step = 0;
              step < STEPS && gain > 0.01 * tau * size && self->evaluations < last && !is_done(self); step++) {
             const double F = soften(self, at, tau * size, weights);
             const double largest = find_direction(self, at, weights, direction);
             gain = 0;
-            for (int i = 0; i < HALVINGS && largest > 0 && gain == 0 && !is_done(self); i++) {
+            for (int i = 0; i < HALVINGS && isfinite(eta / largest) && gain == 0 && !is_done(self); i++) {
                 take_step(self, at->policy->probabilities, direction, eta / largest, next);
                 NADIR_CHECK(respond(self, next, at, &tried));
                 const double reached = soften(self, &tried, tau * size, weights);
