@@ -34,8 +34,8 @@
 #define UNIFORM 0.1
 /* Steps of one softness, and halvings of a step. */
 enum { STEPS = 40, HALVINGS = 12 };
-/* Evaluations that are left for the end. */
-enum { SPARE = 20 };
+/* Members whose best policies are starts; evaluations that are left for the end. */
+enum { STARTS = 8, SPARE = 20 };
 /* Tolerance of worst kernels. */
 #define TOLERANCE 1e-9
 /* Most states with a bound by mixtures, its most steps, and what these may cost: members times states squared each. */
@@ -65,6 +65,7 @@ typedef struct optimization {
     nadir_stop stop;
     point best;
     nadir_policy **starts; /* [count + 1] best against each member; the user's, or NULL */
+    double *alone;         /* [count] what no policy exceeds against a member */
     nadir_worst **worst;   /* [count] of the policy found */
 } optimization;
 
@@ -324,7 +325,8 @@ static nadir_status solve_members(optimization *self)
             self->stop = status == NADIR_ERROR_INTERRUPTED ? NADIR_STOP_INTERRUPTED : self->stop;
             return nadir_union_name(self->context, status, k, self->count);
         }
-        self->upper = fmin(self->upper, found.optimality_upper_bound);
+        self->alone[k] = found.optimality_upper_bound;
+        self->upper = fmin(self->upper, self->alone[k]);
         self->nominal_optimum = k == 0 ? found.nominal_optimum : self->nominal_optimum;
     }
     return NADIR_OK;
@@ -341,33 +343,56 @@ static void blur(const nadir_model *model, double *pi)
     }
 }
 
-/* All starts as they are; then searches from their mean and from each. */
+/* Up to STARTS members, those that bind most first, and the user's policy, if any; places: [STARTS + 1]. */
+static int choose_starts(const optimization *self, int64_t *places)
+{
+    int found = 0;
+    while (found < STARTS && found < self->count) {
+        int64_t least = -1;
+        for (int64_t k = 0; k < self->count; k++) {
+            bool taken = false;
+            for (int i = 0; i < found; i++) {
+                taken |= places[i] == k;
+            }
+            least = !taken && (least < 0 || self->alone[k] < self->alone[least]) ? k : least;
+        }
+        places[found++] = least;
+    }
+    if (self->starts[self->count] != NULL) {
+        places[found++] = self->count;
+    }
+    return found;
+}
+
+/* All starts as they are; then searches from the mean of the best policies of all members, and from each start. */
 static nadir_status search(optimization *self)
 {
     nadir_status status = NADIR_OK;
     double *work = NULL;
     double *pi;
-    int64_t known = self->count + (self->starts[self->count] != NULL);
+    int64_t places[STARTS + 1];
+    const int count = choose_starts(self, places);
     point made = {0};
     NADIR_NEW(self->context, work, 3 * self->rows + self->count);
     pi = work + 2 * self->rows + self->count;
-    for (int64_t i = 0; i < known; i++) {
-        NADIR_CHECK(respond(self, self->starts[i]->probabilities, NULL, &made));
-        self->initial = i == 0 || i == self->count ? made.least : self->initial;
+    for (int i = 0; i < count; i++) {
+        NADIR_CHECK(respond(self, self->starts[places[i]]->probabilities, NULL, &made));
+        self->initial = i == 0 || places[i] == self->count ? made.least : self->initial;
         offer(self, &made);
         NADIR_CHECK(report(self));
     }
-    for (int64_t i = -1; i < known && !is_done(self); i++) {
+    for (int i = -1; i < count && !is_done(self); i++) {
+        const int64_t first = i < 0 ? 0 : places[i];
+        const int64_t last = i < 0 ? self->count : places[i] + 1;
         memset(pi, 0, (size_t)self->rows * sizeof *pi);
-        for (int64_t k = 0; k < known; k++) {
-            const double weight = i < 0 ? 1.0 / (double)known : (double)(i == k);
+        for (int64_t k = first; k < last; k++) {
             for (int64_t row = 0; row < self->rows; row++) {
-                pi[row] += weight * self->starts[k]->probabilities[row];
+                pi[row] += self->starts[k]->probabilities[row] / (double)(last - first);
             }
         }
         blur(self->models[0], pi);
         NADIR_CHECK(respond(self, pi, NULL, &made));
-        NADIR_CHECK(ascend(self, self->settings.evaluations_limit / (known + 2), &made, work));
+        NADIR_CHECK(ascend(self, self->settings.evaluations_limit / (count + 2), &made, work));
     }
     if (!is_done(self)) { /* what is left of the evaluations, from the best */
         memcpy(pi, self->best.policy->probabilities, (size_t)self->rows * sizeof *pi);
@@ -541,6 +566,7 @@ static nadir_status run(optimization *self, nadir_robust *members, nadir_robust 
     nadir_solver_settings solver;
     NADIR_CHECK(check(self));
     NADIR_NEW_ZERO(self->context, self->starts, self->count + 1);
+    NADIR_NEW(self->context, self->alone, self->count);
     NADIR_NEW_ZERO(self->context, self->minmax, self->count);
     NADIR_NEW_ZERO(self->context, self->worst, self->count);
     for (int64_t k = 0; k < self->count; k++) {
@@ -670,6 +696,7 @@ nadir_status nadir_union_optimum(nadir_context *context, int64_t count, nadir_mo
         nadir_policy_free(self.starts[count]);
     }
     nadir_release(context, self.starts);
+    nadir_release(context, self.alone);
     nadir_release(context, self.minmax);
     nadir_release(context, self.worst);
     return status;
