@@ -403,7 +403,7 @@ static nadir_status bound(question *self, nadir_robust *best, const nadir_worst 
         NADIR_CHECK(bound_by_chords(self, &better, &proven));
         name = better > lower ? "chords" : name;
     }
-    best->lower_bound = fmin(fmax(lower, better), best->robust_return);
+    best->lower_bound = fmax(lower, better);
     best->bound = name;
     if (!proven || strcmp(self->plain.certificate, "none") == 0) {
         best->certificate = "none";
@@ -472,13 +472,19 @@ static nadir_status run(question *self, nadir_robust *best, double *change, nadi
         NADIR_CHECK(evaluate(self, self->D, false, false, &found, NULL));
         const double lower = found.lower_bound - slack_of(self, largest_reward(self, self->D));
         best->certificate = found.certificate;
-        best->lower_bound = fmin(lower, best->robust_return);
+        best->lower_bound = lower;
         best->bound = found.bound;
     } else {
         NADIR_CHECK(bound(self, best, *worst));
     }
     best->upper_bound = nadir_round_above(best->upper_bound + slack_of(self, largest_reward(self, change)),
                                           fabs(best->upper_bound), 4);
+    if (best->lower_bound > best->upper_bound) {
+        status = nadir_fail(self->context, NADIR_ERROR_VERIFICATION,
+                            "the bound %.17g is above the attained return %.17g", best->lower_bound,
+                            best->robust_return);
+        goto cleanup;
+    }
     best->nominal_return = self->plain.nominal_return;
     best->penalty = best->nominal_return - best->robust_return;
     const double width = self->settings != NULL ? self->settings->width : 1e-6;

@@ -144,7 +144,8 @@ static void test_attack(void **state)
         assert_ok(context, nadir_rewards_robust(context, one.model, one.policy, &ball, &rewards, NULL, NULL,
                                                 &result, change, &worst));
         const double room = 1e-9 * fmax(result.penalty, 1e-3);
-        assert_true(result.lower_bound <= result.robust_return &&
+        assert_true(result.lower_bound <= result.upper_bound &&
+                    result.lower_bound <= result.robust_return + room &&
                     result.robust_return <= result.upper_bound + room);
         /* attained: the kernel with these rewards, which are in their ball */
         double size = 0;

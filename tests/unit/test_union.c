@@ -101,6 +101,7 @@ static void test_minimum(void **state)
         double upper = INFINITY;
         nadir_robust_settings_default(&settings);
         settings.optimistic = trial % 4 == 3;
+        settings.certify = trial % 8 == 6 ? NADIR_CERTIFY_OFF : NADIR_CERTIFY_AUTO;
         const double sign = settings.optimistic ? -1 : 1;
         make_models(context, &random, 0.9, trial % 2 == 1, models);
         make_policy(context, &random, models[0], false, &policy);
@@ -132,6 +133,7 @@ static void test_minimum(void **state)
         assert_true((sign > 0 ? whole.upper_bound : -whole.lower_bound) == upper);
         assert_true(whole.robust_return == members[which].robust_return);
         assert_true(whole.nominal_return == members[0].nominal_return);
+        assert_true(settings.certify != NADIR_CERTIFY_OFF || !whole.certified);
         assert_true(!whole.certified || upper - lower <= 1e-5 * fabs(whole.robust_return) + 1e-9);
         nadir_worst_free(worst);
         nadir_policy_free(policy);
@@ -220,6 +222,31 @@ static void test_optimum(void **state)
     assert_true(behind == 0 && closed >= TRIALS / 4 && improved > 0);
 }
 
+/* The range of occupancies holds those of all deterministic policies, the extreme ones among them. */
+static void check_range(nadir_context *context, nadir_model *models[MEMBERS], const nadir_mixture *mixture)
+{
+    for (int i = 0; i < MEMBERS << STATES; i++) {
+        const int k = i % MEMBERS;
+        double pi[ROWS];
+        double d[STATES];
+        nadir_policy *policy = NULL;
+        nadir_solver *solver = NULL;
+        for (int s = 0; s < STATES; s++) {
+            pi[2 * s] = (double)((i / MEMBERS >> s) & 1);
+            pi[2 * s + 1] = 1 - pi[2 * s];
+        }
+        assert_ok(context, nadir_policy_create(context, models[k], pi, &policy));
+        assert_ok(context, nadir_solver_create(context, models[k], policy, NULL, &solver));
+        assert_ok(context, nadir_solver_occupancy(context, solver, d));
+        for (int s = 0; s < STATES; s++) {
+            assert_true(mixture->low[k * STATES + s] <= d[s] * (1 + 1e-12));
+            assert_true(mixture->high[k * STATES + s] >= d[s] * (1 - 1e-12));
+        }
+        nadir_solver_free(solver);
+        nadir_policy_free(policy);
+    }
+}
+
 /* Any weights and costs bound the weighted return of every policy. */
 static void test_mixtures(void **state)
 {
@@ -231,6 +258,7 @@ static void test_mixtures(void **state)
         nadir_mixture mixture = {0};
         make_models(context, &random, 0.9, trial % 2 == 1, models);
         assert_ok(context, nadir_mixture_make(context, MEMBERS, models, &mixture));
+        check_range(context, models, &mixture);
         for (int draw = 0; draw < 10; draw++) {
             double weights[MEMBERS];
             double costs[MEMBERS * ROWS];
