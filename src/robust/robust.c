@@ -163,8 +163,8 @@ static nadir_robust make_refusal(const nadir_setup *setup, double factor, const 
 /* The bounds that are reported lie beyond the proven ones: whoever proves them again, with solves of another backend,
  * has other roundings. The gap of a tight bound is made of roundings: as much again is room for others, but where that
  * would leave the bounds too wide to be certified, half of what they may be wider, and at least a quarter of the gap. Of
- * a wide one no more is taken than verification does not see (proof/verify.c), unless kappa <= 1/2: then errors are all of
- * it. Bounds by rewards alone are the same for all. */
+ * a wide one no more is taken than verification does not see (proof/verify.c), unless errors are all of it: where kappa <= 1/2,
+ * by enumeration, and where the penalty is rounding. Bounds by rewards alone are the same for all. */
 static double lower_of(const nadir_problem *problem, const nadir_robust_settings *settings,
                        const nadir_evaluation *evaluation)
 {
@@ -174,7 +174,9 @@ static double lower_of(const nadir_problem *problem, const nadir_robust_settings
     const double wider = settings->width * fabs(problem->J - J) - gap;
     const double room = fmax(gap / 4, fmin(gap, wider / 2));
     const double seen = NADIR_ROOM_TIGHT * fabs(problem->J - J) + NADIR_ROOM_WIDE * gap;
-    const bool errors = evaluation->bound == NADIR_BOUND_SECOND_ORDER && evaluation->kappa <= 0.5;
+    const bool errors = (evaluation->bound == NADIR_BOUND_SECOND_ORDER && evaluation->kappa <= 0.5) ||
+                        evaluation->bound == NADIR_BOUND_ENUMERATION ||
+                        nadir_evaluation_is_close(problem, settings, evaluation);
     const bool exact = evaluation->bound == NADIR_BOUND_REWARDS || !isfinite(gap);
     return exact ? lower
                  : lower - (errors ? room : fmin(room, seen)) -

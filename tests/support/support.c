@@ -13,6 +13,7 @@ static char note[512];
 
 /* The largest number that a variable may have: products with it stay within int. */
 #define MOST_ASKED 100000
+#define MOST_SEED  1000000000
 
 static void keep_message(void *user, nadir_log_level level, const char *message)
 {
@@ -116,12 +117,7 @@ int test_attack_count(int usual)
     return share(usual * test_variable("NADIR_ATTACKS", 1, 1), 20, 4);
 }
 
-int test_attack_seed(int usual)
-{
-    return test_variable("NADIR_ATTACK_SEED", 0, usual);
-}
-
-int test_variable(const char *name, int least, int usual)
+static int variable(const char *name, int least, int most, int usual)
 {
     const char *text = getenv(name);
     if (text == NULL) {
@@ -129,10 +125,20 @@ int test_variable(const char *name, int least, int usual)
     }
     char *end;
     const long number = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || number < least || number > MOST_ASKED) {
-        fail_msg("%s is \"%s\"; expected a number of %d to %d", name, text, least, MOST_ASKED);
+    if (end == text || *end != '\0' || number < least || number > most) {
+        fail_msg("%s is \"%s\"; expected a number of %d to %d", name, text, least, most);
     }
     return (int)number;
+}
+
+int test_attack_seed(int usual)
+{
+    return variable("NADIR_ATTACK_SEED", 0, MOST_SEED, usual);
+}
+
+int test_variable(const char *name, int least, int usual)
+{
+    return variable(name, least, MOST_ASKED, usual);
 }
 
 void test_note(const char *format, ...)

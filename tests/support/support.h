@@ -53,7 +53,8 @@ int test_often(int often);
 /* How many problems to attack: the usual number times what the variable NADIR_ATTACKS says; under memcheck a
  * twentieth of it, under sanitizers that are to be brief a quarter. */
 int test_attack_count(int usual);
-/* The seed of attacks: that of the variable NADIR_ATTACK_SEED, `usual` where it is not set. */
+/* The seed of attacks: that of the variable NADIR_ATTACK_SEED, `usual` where it is not set. Where problem i is drawn from the
+ * seed plus i, seeds that are less than the number of problems apart have problems in common. */
 int test_attack_seed(int usual);
 /* The number in the variable `name`, `usual` where it is not set; anything but a number of `least` or more
  * fails the test. */

@@ -405,7 +405,7 @@ static void failures_stay_mended(void **state)
                   {77701, 4811, false}, {41003, 2684, false}, {90210, 3676, false}, {55117, 1659, false},
                   {55117, 636, true},   {13131, 2703, true},  {13131, 4408, true},  {68642, 2176, true},
                   {97531, 2873, false}, {7777, 3033, true},   {33100, 2358, false}, {88200, 568, true},
-                  {61000, 895, false}};
+                  {61000, 895, false},  {913250, 357, false}};
     nadir_context *context = *state;
     nadir_random random;
     tally sums = {0};
