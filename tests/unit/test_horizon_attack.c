@@ -378,8 +378,62 @@ static void test_attack(void **state)
                 seen.certified, seen.problems);
 }
 
+/* Rewards of +-0.1 at every step, whose sums in double precision drift to one side by far more than their last digit. No row
+ * can change, and the return is known. */
+static void long_sums_are_within_their_errors(void **state)
+{
+    enum { STEPS = 100000 };
+    static const int64_t state_rows[] = {0, 1, 2};
+    static const double P[] = {0, 1, 1, 0}, initial[] = {1, 0};
+    static const double radius = 0.1;
+    nadir_context *context = *state;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        const double rewards[] = {0.1 * sign, 0.3 * sign};
+        const long double J = (long double)STEPS / 2 * ((long double)rewards[0] + rewards[1]);
+        const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 2, &radius, NULL);
+        nadir_model *model = NULL;
+        nadir_model_data data;
+        nadir_uncertainty set = {0};
+        nadir_horizon horizon = {0};
+        nadir_horizon_bounds bounds = {0};
+        nadir_horizon_point point = {0};
+        nadir_kernel *kernel = NULL;
+        double low;
+        double high;
+        double minimum;
+        nadir_model_data_default(&data);
+        data.states = 2;
+        data.rows = 2;
+        data.discount = 1;
+        data.state_rows = state_rows;
+        data.dense = P;
+        data.rewards = rewards;
+        data.initial = initial;
+        assert_ok(context, nadir_model_create(context, &data, &model));
+        nadir_policy *policy = test_uniform_policy(context, model);
+        assert_ok(context, nadir_uncertainty_make(context, model, policy, &ball, &set));
+        assert_ok(context, nadir_horizon_make(context, model, &set, STEPS, 1,
+                                              (const nadir_policy *const *)&policy, false, &horizon));
+        assert_ok(context, nadir_horizon_point_make(context, &horizon, &point));
+        assert_ok(context, nadir_horizon_check(context, &horizon, &point, &low, &high, &minimum, &kernel));
+        assert_true(fabsl(point.J - J) > 1e-13L * fabsl(J)); /* there is something to be seen */
+        assert_that(low <= J && J <= high, "the return %.20Lg is not between %.17g and %.17g", J, low, high);
+        assert_ok(context, nadir_horizon_bounds_make(context, &horizon, &bounds));
+        assert_ok(context, nadir_horizon_bellman(context, &horizon, bounds.d_bar, 0, &low));
+        assert_that(low <= J, "the programme proves %.17g of %.20Lg", low, J);
+        nadir_kernel_free(kernel);
+        nadir_horizon_bounds_clear(context, &bounds);
+        nadir_horizon_point_clear(context, &point);
+        nadir_horizon_clear(context, &horizon);
+        nadir_uncertainty_clear(context, &set);
+        nadir_policy_free(policy);
+        nadir_model_free(model);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {test_with_context(test_attack)};
+    const struct CMUnitTest tests[] = {test_with_context(test_attack),
+                                       test_with_context(long_sums_are_within_their_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
