@@ -259,6 +259,7 @@ static void test_circles(void **state)
         const double near =
             i % 2 == 0 ? pow(10, -3 * nadir_random_uniform(&random)) : nadir_random_uniform(&random);
         test_ending made = {.n = 3,
+                            .m = 2,
                             .rows = 3,
                             .first = {0, 1, 2, 3},
                             .pi = {1, 1, 1},
