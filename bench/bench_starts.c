@@ -7,7 +7,7 @@
  * FIRST: the seed of the first garnet (default 740000; search/multistart.c was tuned on garnets below 500000).
  * P: this norm alone. small: FrozenLake 4x4 and the models that `nadir generate` makes by default, both domains, radii 0.2
  * to 0.6.
- * One thread. Garnets: 128 for p = 2 and 60 for p = 1 of 20, 30 and 40 states, 3 actions, 5 successors, each with its
+ * One thread. Garnets: 128 for p = 2 and 120 for p = 1 of 20, 30 and 40 states, 3 actions, 5 successors, each with its
  * optimal and its uniform policy, domains and radii in turn. "Missed": 40 searches from random kernels, or a path down from 40
  * times the radius in 27 steps, end at a kernel that is worse than that of the evaluation by more than 1e-6 of the
  * penalty. Kernels: values and occupancies that searches solve for, those of proofs and polishing included; "without":
@@ -366,7 +366,7 @@ int main(int count, char **arguments)
         const double only = count > 2 ? strtod(arguments[2], NULL) : 0;
         for (int p = 2; p >= 1; p--) {
             if (only == 0 || only == p) {
-                measure_garnets(context, p, first, p == 2 ? 128 : 60);
+                measure_garnets(context, p, first, p == 2 ? 128 : 120);
             }
         }
     }

@@ -44,8 +44,11 @@ enum {
     IDLE = 16,    /* steps that lower neither the return nor the gap: the end */
     STRETCH = 500 /* steps that are worth looking back at: most searches take ten */
 };
-/* The search is slow where the least gap shrinks by less than this factor in a stretch. */
+/* The search is slow where the least gap shrinks by less than this factor in a stretch, */
 #define SHRUNK 0.9
+/* and the return falls by less than the tolerance, or so little that all steps allowed would lower it by less than this share
+ * of the penalty. */
+#define NOTHING 1e-7
 
 static nadir_status point_make(nadir_context *context, int64_t states, nadir_frank_wolfe_point *made)
 {
@@ -332,17 +335,18 @@ typedef struct stretch {
 } stretch;
 
 /*
- * Whether a whole stretch of steps lowered the return by less than the tolerance and hardly lowered the least
- * gap, `least`: small steps that zigzag between vertices of the set do not stop by themselves.
+ * Whether a whole stretch of steps hardly lowered the return, and the least gap, `least`: small steps that zigzag between
+ * vertices of the set do not stop by themselves.
  */
-static bool is_slow(const nadir_frank_wolfe *self, int64_t iterations, double least, double tolerance,
-                    stretch *begun)
+static bool is_slow(const nadir_frank_wolfe *self, int64_t iterations, int64_t iterations_limit, double least,
+                    double tolerance, stretch *begun)
 {
     const double J = self->current.J;
+    const double share = fmax(tolerance, NOTHING * STRETCH / (double)iterations_limit);
     if (iterations < begun->iterations + STRETCH) {
         return false;
     }
-    const bool little = begun->J - J <= tolerance * (self->problem->J - J) && least > SHRUNK * begun->gap;
+    const bool little = begun->J - J <= share * (self->problem->J - J) && least > SHRUNK * begun->gap;
     *begun = (stretch){iterations, J, least};
     return little;
 }
@@ -381,7 +385,7 @@ static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, dou
             idle = self->current.J < before - noise(context, self) || self->gap < least ? 0 : idle + 1;
             least = fmin(least, self->gap);
             moved = idle < IDLE;
-            slow = is_slow(self, candidate->iterations, least, tolerance, &begun);
+            slow = is_slow(self, candidate->iterations, iterations_limit, least, tolerance, &begun);
         }
     }
     candidate->converged = reason != NADIR_STOP_NONE || !moved;

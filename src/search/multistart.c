@@ -107,7 +107,7 @@ static const rules usual = {40, 12, 2e-3, 0.5, 1000};
 static const rules vertices = {80, 12, 2e-3, 1, 20};
 
 /* Radii of larger balls over that of the ball, falling to it. */
-static const double larger_radii[] = {8, 4, 2, 1.74, 1.52, 1.32, 1.15, 1};
+static const double larger_radii[] = {40, 20, 10, 6, 4, 2.8, 2.3, 2, 1.74, 1.52, 1.32, 1.15, 1};
 enum { LARGER = sizeof larger_radii / sizeof *larger_radii };
 /* Tolerance of searches there. */
 #define ROUGH 1e-4

@@ -69,6 +69,22 @@ static void known_kernels_are_found(void **state)
     }
 }
 
+/* The path from a ball of many times the radius, in small steps, alone leads to a kernel that returns 9.18131. */
+static void paths_from_far_are_followed(void **state)
+{
+    static const double radius = 8;
+    nadir_context *context = *state;
+    garnet here = garnet_make(context, 30, 3, 1840009);
+    const nadir_ball ball = test_ball(NADIR_SET_NONRECT, NADIR_DOMAIN_SUPPORT, 1, &radius, NULL);
+    nadir_policy *policy = test_uniform_policy(context, here.model);
+    nadir_solver *solver = test_solver(context, here.model, policy);
+    const nadir_robust found = test_robust(context, solver, &ball, NULL, NULL);
+    assert_that(found.robust_return <= 9.18131, "%.12g", found.robust_return);
+    nadir_solver_free(solver);
+    nadir_policy_free(policy);
+    garnet_clear(&here);
+}
+
 /* Another row: all of it leads to one state, or none to one of its successors. nominal, entries: [states]. */
 static void random_row(nadir_random *random, int64_t states, bool all, const double *nominal, double *entries)
 {
@@ -353,6 +369,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test_with_context(known_kernels_are_found),
+        test_with_context(paths_from_far_are_followed),
         test_with_context(attacks_find_nothing_worse),
         test_with_context(cuts_are_found),
         test_with_context(attacks_on_small_models_find_nothing_worse),

@@ -371,7 +371,10 @@ static void attack(nadir_context *context, nadir_random *random, int number, boo
         const double scale = fabs(result.nominal_return);
         const double slack = 2 * solver->value.J_error + model->landing.slack;
         test_oracle oracle = test_oracle_make(model, policy, &ball);
-        sums->limited += status != NADIR_OK;
+        if (status != NADIR_OK) {
+            sums->limited++;
+            print_message("%s: %s\n", name, nadir_context_error(context));
+        }
         sums->certified += result.certified;
         check_bounds(sums, name, &result, settings.optimistic, scale, slack, drawn.discount);
         check_explained(context, sums, name, &result, worst, drawn.rows);
