@@ -643,24 +643,61 @@ nadir_status nadir_derivation_narrow(nadir_context *context, nadir_derivation *s
     return record_vector(context, self, by->v);
 }
 
-nadir_status nadir_derivation_split(nadir_context *context, nadir_derivation *self, int64_t s, double at)
+/* The box as it is, among those to come; *later: its numbers. */
+static nadir_status keep_box(nadir_context *context, nadir_derivation *self, double **later)
 {
     nadir_status status = NADIR_OK;
-    const int64_t n = self->problem->states;
-    const int64_t size = 2 * n + 1;
+    const size_t n = (size_t)self->problem->states;
+    const int64_t size = 4 * (int64_t)n + 1;
+    NADIR_CHECK(nadir_occupancy_bounds_share(context, self->beta, &self->below));
     NADIR_RESERVE(context, self->open, (self->open_count + 1) * size, self->open_capacity);
-    double *later = self->open + self->open_count * size;
-    memcpy(later, self->below.low, (size_t)n * sizeof *later);
-    memcpy(later + n, self->below.high, (size_t)n * sizeof *later);
-    later[s] = at;
-    later[2 * n] = self->box_lower;
-    self->open_count++;
-    self->below.high[s] = at;
+    *later = self->open + self->open_count++ * size;
+    memcpy(*later, self->below.low, n * sizeof **later);
+    memcpy(*later + n, self->below.high, n * sizeof **later);
+    memcpy(*later + 2 * n, self->below.least, 2 * n * sizeof **later);
+    (*later)[4 * n] = self->box_lower;
     self->split = true;
-    begin_box(context, self);
-    NADIR_CHECK(record(context, self, NADIR_STEP_SPLIT, 2, (double[]){(double)s, at}));
 cleanup:
     return status;
+}
+
+nadir_status nadir_derivation_split(nadir_context *context, nadir_derivation *self, int64_t s, double at)
+{
+    double *later;
+    NADIR_TRY(keep_box(context, self, &later));
+    later[s] = at;
+    self->below.high[s] = at;
+    begin_box(context, self);
+    return record(context, self, NADIR_STEP_SPLIT, 2, (double[]){(double)s, at});
+}
+
+void nadir_derivation_part(const nadir_derivation *self, int64_t s, double at, bool above, double *least)
+{
+    const int64_t n = self->problem->states;
+    const double p = self->problem->uncertainty->p;
+    double *caps = least + n;
+    if (!above) {
+        caps[s] = fmin(caps[s], nadir_round_up(pow(at, 1 / p), 8));
+        return;
+    }
+    const double power = nadir_round_up(pow(self->beta, p), 8);
+    least[s] = fmax(least[s], at);
+    const double sum = nadir_vector_sum(n, least);
+    for (int64_t t = 0; t < n; t++) {
+        /* a power, a sum of n terms and two differences */
+        const double left = nadir_round_above(power - (sum - least[t]), power + sum, (double)(2 * n + 16));
+        caps[t] = fmin(caps[t], nadir_round_up(pow(fmax(left, DBL_MIN), 1 / p), 8));
+    }
+}
+
+nadir_status nadir_derivation_divide(nadir_context *context, nadir_derivation *self, int64_t s, double at)
+{
+    double *later;
+    NADIR_TRY(keep_box(context, self, &later));
+    nadir_derivation_part(self, s, at, true, later + 2 * self->problem->states);
+    nadir_derivation_part(self, s, at, false, self->below.least);
+    begin_box(context, self);
+    return record(context, self, NADIR_STEP_DIVIDE, 2, (double[]){(double)s, at});
 }
 
 nadir_status nadir_derivation_next(nadir_context *context, nadir_derivation *self)
@@ -671,10 +708,11 @@ nadir_status nadir_derivation_next(nadir_context *context, nadir_derivation *sel
         self->tree_kappa = fmax(self->tree_kappa, self->box_kappa);
     }
     if (self->open_count > 0) {
-        const double *later = self->open + --self->open_count * (2 * n + 1);
+        const double *later = self->open + --self->open_count * (4 * n + 1);
         memcpy(self->below.low, later, (size_t)n * sizeof *later);
         memcpy(self->below.high, later + n, (size_t)n * sizeof *later);
-        self->box_lower = later[2 * n];
+        memcpy(self->below.least, later + 2 * n, (size_t)(2 * n) * sizeof *later);
+        self->box_lower = later[4 * n];
         self->below.empty = false;
         begin_box(context, self);
     } else {

@@ -21,7 +21,7 @@
  *
  * For every p the kernels below any level have narrower occupancies by the two-sided bound (bellman_bound.h): `narrow`
  * shows an end of the range of one state, or a bound on the returns of all that are left. Their box may be split at the
- * occupancy of a state: what is shown then is about one box, `next` goes on to another, and after the last one the
+ * occupancy of a state, or at its part of the ball: what is shown then is about one box, `next` goes on to another, and after the last one the
  * least of what was shown of each is a bound on J_U.
  */
 #ifndef NADIR_PROOF_DERIVATION_H
@@ -64,7 +64,7 @@ typedef struct nadir_derivation {
     nadir_kappa_matrix matrix;
 
     /* A tree of boxes of occupancies. */
-    double *open; /* [open_count * (2 states + 1)] those to come: low, high and box_lower of each */
+    double *open; /* [open_count * (4 states + 1)] those to come: low, high, least and box_lower of each */
     int64_t open_count;
     size_t open_capacity;
     double box_lower;  /* at most J_P of the kernels in this box */
@@ -171,6 +171,11 @@ nadir_status nadir_derivation_narrow(nadir_context *context, nadir_derivation *s
                                      const nadir_two_sided *by, double end);
 /* Goes on with the kernels of d_P(s) <= at, and leaves those of d_P(s) >= at for later; low(s) < at < high(s). */
 nadir_status nadir_derivation_split(nadir_context *context, nadir_derivation *self, int64_t s, double at);
+/* Goes on with the kernels of x_s <= at (lmo_by_state.h), and leaves those of x_s >= at for later: other states have the less
+ * of the ball there. */
+nadir_status nadir_derivation_divide(nadir_context *context, nadir_derivation *self, int64_t s, double at);
+/* What becomes of `least` ([2 states], occupancy_bounds.h) in either part. */
+void nadir_derivation_part(const nadir_derivation *self, int64_t s, double at, bool above, double *least);
 /* The next box; after the last one the bound of the tree. */
 nadir_status nadir_derivation_next(nadir_context *context, nadir_derivation *self);
 
@@ -209,7 +214,8 @@ typedef enum nadir_step {
     NADIR_STEP_NEXT = 21,             /* */
     NADIR_STEP_ENCLOSE = 22,          /* tau, v, d */
     NADIR_STEP_FORGET = 23,           /* */
-    NADIR_STEP_BOX = 24               /* low, high */
+    NADIR_STEP_BOX = 24,              /* low, high */
+    NADIR_STEP_DIVIDE = 25            /* s, at */
 } nadir_step;
 
 #endif

@@ -85,6 +85,7 @@ static bool is_allowed(const nadir_derivation *self, int step)
     case NADIR_STEP_LAGRANGIAN_BELOW:
     case NADIR_STEP_NARROW:
     case NADIR_STEP_SPLIT:
+    case NADIR_STEP_DIVIDE:
         return self->begun && charges;
     case NADIR_STEP_CONCLUDE:
     case NADIR_STEP_BOX:
@@ -131,13 +132,16 @@ static const struct {
     [NADIR_STEP_ENCLOSE] = {1, 2},
     [NADIR_STEP_FORGET] = {0, 0},
     [NADIR_STEP_BOX] = {0, 2},
+    [NADIR_STEP_DIVIDE] = {2, 0},
 };
 
 /* Whether box `below` can be split there, and the boxes to come are no more numbers than a record may have. */
-static bool is_inside(const nadir_derivation *self, int64_t s, double at)
+static bool is_inside(const nadir_derivation *self, int step, int64_t s, double at)
 {
-    const int64_t size = 2 * self->problem->states + 1;
-    return at > self->below.low[s] && at < self->below.high[s] && self->open_count < NADIR_STEPS_MOST / size;
+    const int64_t size = 4 * self->problem->states + 1;
+    const bool inside = step == NADIR_STEP_DIVIDE ? at > 0 && at <= DBL_MAX
+                                                  : at > self->below.low[s] && at < self->below.high[s];
+    return inside && self->open_count < NADIR_STEPS_MOST / size;
 }
 
 /* Whether x may be the first number of a step. */
@@ -158,6 +162,7 @@ static bool is_number_of(const nadir_derivation *self, int step, double x)
         return x > 0 && x <= DBL_MAX;
     case NADIR_STEP_NARROW:
     case NADIR_STEP_SPLIT:
+    case NADIR_STEP_DIVIDE:
         return x >= 0 && x < (double)self->problem->states;
     case NADIR_STEP_LEVEL:
         return isfinite(x);
@@ -227,8 +232,11 @@ static nadir_status take_step(reader *from, int step, bool *known)
                 .t = (int64_t)x[0], .theta = x[1], .zeta = x[2], .tau = x[3], .k = v, .v = v + n},
             x[4]);
     case NADIR_STEP_SPLIT:
-        *known = is_inside(self, (int64_t)x[0], x[1]);
-        return *known ? nadir_derivation_split(context, self, (int64_t)x[0], x[1]) : NADIR_OK;
+    case NADIR_STEP_DIVIDE:
+        *known = is_inside(self, step, (int64_t)x[0], x[1]);
+        return !*known                    ? NADIR_OK
+               : step == NADIR_STEP_SPLIT ? nadir_derivation_split(context, self, (int64_t)x[0], x[1])
+                                          : nadir_derivation_divide(context, self, (int64_t)x[0], x[1]);
     case NADIR_STEP_NEXT:
         return nadir_derivation_next(context, self);
     case NADIR_STEP_FORGET:
@@ -253,7 +261,7 @@ nadir_status nadir_derivation_replay(nadir_context *context, nadir_derivation *s
         const int64_t place = count - from.left - 1;
         bool known = false;
         NADIR_TRY(nadir_progress(context, "steps of the proof", (double)place / (double)count));
-        if (code >= NADIR_STEP_SET_PASSES && code <= NADIR_STEP_BOX) {
+        if (code >= NADIR_STEP_SET_PASSES && code <= NADIR_STEP_DIVIDE) {
             NADIR_TRY(take_step(&from, (int)code, &known));
         }
         if (!known) {

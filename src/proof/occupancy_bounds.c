@@ -29,6 +29,7 @@ void nadir_occupancy_bounds_clear(nadir_context *context, nadir_occupancy_bounds
 {
     nadir_release(context, bounds->high);
     nadir_release(context, bounds->low);
+    nadir_release(context, bounds->least);
     *bounds = (nadir_occupancy_bounds){0};
 }
 
@@ -73,6 +74,20 @@ cleanup:
     if (status != NADIR_OK) {
         nadir_occupancy_bounds_clear(context, to);
     }
+    return status;
+}
+
+nadir_status nadir_occupancy_bounds_share(nadir_context *context, double beta, nadir_occupancy_bounds *bounds)
+{
+    nadir_status status = NADIR_OK;
+    const int64_t n = bounds->states;
+    if (bounds->least == NULL) {
+        NADIR_NEW_ZERO(context, bounds->least, 2 * n);
+        for (int64_t s = 0; s < n; s++) {
+            bounds->least[n + s] = beta;
+        }
+    }
+cleanup:
     return status;
 }
 

@@ -22,7 +22,9 @@ typedef struct nadir_occupancy_bounds {
     double total;       /* T: at least sum d_P */
     double longest;     /* at least max D_P 1: T, but without a discount */
     double *high, *low; /* [states] */
-    bool empty;         /* there is no such kernel: low > high somewhere */
+    double *
+        least; /* [2 states] at least x_s (lmo_by_state.h) of their rows, then at most x_s^(1/p); NULL: 0 and beta */
+    bool empty; /* there is no such kernel: low > high somewhere */
 } nadir_occupancy_bounds;
 
 /* 0 <= d_P <= T, and 0 in states that no kernel of the set reaches. */
@@ -31,6 +33,9 @@ nadir_status nadir_occupancy_bounds_make(nadir_context *context, const nadir_pro
 void nadir_occupancy_bounds_clear(nadir_context *context, nadir_occupancy_bounds *bounds);
 nadir_status nadir_occupancy_bounds_copy(nadir_context *context, const nadir_occupancy_bounds *from,
                                          nadir_occupancy_bounds *to);
+/* Parts of the ball for each state, from 0 to all of it, unless there are some. */
+nadir_status nadir_occupancy_bounds_share(nadir_context *context, double beta,
+                                          nadir_occupancy_bounds *bounds);
 
 /*
  * Bounds without columns. Since d_P - d_X = gamma d_X^T (P - X)^pi D_P and 0 <= D_P 1 <= T (`longest`),

@@ -51,10 +51,12 @@ static nadir_status take(nadir_context *context, const nadir_problem *problem, d
         any = any || work->k[s] > 0;
     }
     NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, bounds->high, &lmo));
+    lmo.caps = bounds->least != NULL ? bounds->least + bounds->states : NULL;
     NADIR_CHECK(nadir_lmo_penalized_solve(context, &lmo, by->tau, by->v));
     nadir_lmo_penalized_bound(&lmo, by->tau, work->taken);
     if (any) {
         NADIR_CHECK(nadir_lmo_penalized_make(context, problem, beta, work->low, &lmo_low));
+        lmo_low.caps = lmo.caps;
         NADIR_CHECK(nadir_lmo_penalized_solve(context, &lmo_low, by->tau, by->v));
         nadir_lmo_penalized_bound(&lmo_low, by->tau, work->taken_low);
     }

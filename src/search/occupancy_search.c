@@ -26,15 +26,18 @@ enum { ROUNDS = 100, LIMIT = 60, BOXES = 20000 };
     0.05 /* of what all ends promise: so much is left for later. A forest of 50 states takes a fifth of the time */
 #define EXPECTED   4    /* times the mean width that the gap stands for: of a range that was never narrowed */
 #define WORTH      0.7  /* of the gap: a round that leaves more gained little */
+#define STUCK      0.9  /* of the gap left by a split: the next one is of the other kind */
 #define NEAR_FINER 0.02 /* of the penalty: a brief search has finer ends where the gap is no more */
 
 /* A box of occupancies, with the steps that were taken in it. */
 typedef struct box {
-    double *low;   /* [2 * states] owned: low and high */
+    double *low;   /* [4 * states] owned: low, high and least (occupancy_bounds.h) */
     double *steps; /* [count] owned */
     int64_t count;
-    double lower;  /* at most J_P in it */
-    int64_t state; /* it is split at this state, or -1 */
+    double lower;   /* at most J_P in it */
+    int64_t state;  /* it is split at this state, or -1 */
+    bool by_part;   /* at its part of the ball */
+    bool from_part; /* it is one half of such a split */
     double at;
     int64_t below, above; /* the parts: places in the list */
     bool is_above;        /* it is the upper part of a box */
@@ -376,16 +379,17 @@ static nadir_status make_trial(search *self)
 }
 
 /* The parts of a box, from its bounds and what is known of it. */
-static nadir_status add_box(search *self, const double *low, const double *high, double lower, bool is_above)
+static nadir_status add_box(search *self, const nadir_occupancy_bounds *from, double lower, bool is_above)
 {
     nadir_status status = NADIR_OK;
     const int64_t n = self->dual.problem->states;
     NADIR_RESERVE(self->context, self->boxes, self->count + 1, self->capacity);
     box *made = &self->boxes[self->count];
     *made = (box){.lower = lower, .state = -1, .is_above = is_above, .open = self->count > 0};
-    NADIR_NEW(self->context, made->low, 2 * n);
-    memcpy(made->low, low, (size_t)n * sizeof *low);
-    memcpy(made->low + n, high, (size_t)n * sizeof *high);
+    NADIR_NEW(self->context, made->low, 4 * n);
+    memcpy(made->low, from->low, (size_t)n * sizeof *made->low);
+    memcpy(made->low + n, from->high, (size_t)n * sizeof *made->low);
+    memcpy(made->low + 2 * n, from->least, (size_t)(2 * n) * sizeof *made->low);
     self->count++;
 cleanup:
     return status;
@@ -403,35 +407,40 @@ static double split_at(const nadir_derivation *derivation, int64_t s)
     return sqrt(low * high);
 }
 
-/* Splits the box that was narrowed last. */
-static nadir_status split(search *self, int64_t which)
+/* Splits the box that was narrowed last, at an occupancy or, if that is to come first, at a part of the ball. */
+static nadir_status split(search *self, int64_t which, bool part_first)
 {
-    nadir_status status = NADIR_OK;
     const nadir_occupancy_bounds *below = &self->derivation->below;
     const int64_t n = below->states;
-    double *ends = NULL;
     double cost;
+    double part_at;
     int64_t state = 0;
-    NADIR_CHECK(
+    int64_t part = 0;
+    NADIR_TRY(
         nadir_two_sided_widest(self->context, &self->dual, self->multipliers, self->values, &state, &cost));
+    NADIR_TRY(nadir_two_sided_dearest(self->context, &self->dual, below->least, &part, &part_at));
     const double at = split_at(self->derivation, state);
-    if (!(at > below->low[state] && at < below->high[state])) {
-        goto cleanup;
+    const bool inside = at > below->low[state] && at < below->high[state];
+    const bool by_part = part_at > 0 && (!inside || part_first);
+    if (!by_part && !inside) {
+        return NADIR_OK;
     }
-    NADIR_NEW(self->context, ends, 2 * n);
-    for (int part = 0; part < 2; part++) {
-        memcpy(ends, below->low, (size_t)n * sizeof *ends);
-        memcpy(ends + n, below->high, (size_t)n * sizeof *ends);
-        ends[part == 0 ? n + state : state] = at;
-        NADIR_CHECK(add_box(self, ends, ends + n, lower_of(self->derivation), part == 1));
+    for (int above = 0; above < 2; above++) {
+        NADIR_TRY(add_box(self, below, lower_of(self->derivation), above == 1));
+        double *ends = self->boxes[self->count - 1].low;
+        self->boxes[self->count - 1].from_part = by_part;
+        if (by_part) {
+            nadir_derivation_part(self->derivation, part, part_at, above == 1, ends + 2 * n);
+        } else {
+            ends[above == 1 ? state : n + state] = at;
+        }
     }
-    self->boxes[which].state = state;
-    self->boxes[which].at = at;
+    self->boxes[which].state = by_part ? part : state;
+    self->boxes[which].by_part = by_part;
+    self->boxes[which].at = by_part ? part_at : at;
     self->boxes[which].below = self->count - 2;
     self->boxes[which].above = self->count - 1;
-cleanup:
-    nadir_release(self->context, ends);
-    return status;
+    return NADIR_OK;
 }
 
 /* Enters a box and narrows it; keeps the steps. */
@@ -441,9 +450,11 @@ static nadir_status run_box(search *self, int64_t which)
     nadir_derivation *trial = &self->trial;
     const int64_t n = trial->problem->states;
     box *at = &self->boxes[which];
+    const double before = trial->level - at->lower;
     at->open = false;
     memcpy(trial->below.low, at->low, (size_t)n * sizeof *at->low);
     memcpy(trial->below.high, at->low + n, (size_t)n * sizeof *at->low);
+    memcpy(trial->below.least, at->low + 2 * n, (size_t)(2 * n) * sizeof *at->low);
     trial->below.empty = false;
     trial->box_lower = at->lower;
     trial->radius = trial->has_kkt ? nadir_kkt_diameter(&trial->star.kkt) : INFINITY;
@@ -459,7 +470,7 @@ static nadir_status run_box(search *self, int64_t which)
     memcpy(at->steps, self->certificate.steps, (size_t)at->count * sizeof *at->steps);
     at->lower = lower_of(trial);
     if (!is_done(self)) {
-        NADIR_CHECK(split(self, which));
+        NADIR_CHECK(split(self, which, at->from_part != (trial->level - at->lower > STUCK * before)));
     }
 cleanup:
     return status;
@@ -504,7 +515,7 @@ static nadir_status replay(search *self, nadir_derivation *derivation)
             count += at->count;
         }
         if (at->state >= 0) {
-            list[count++] = NADIR_STEP_SPLIT;
+            list[count++] = at->by_part ? NADIR_STEP_DIVIDE : NADIR_STEP_SPLIT;
             list[count++] = (double)at->state;
             list[count++] = at->at;
             stack[height++] = at->above;
@@ -523,9 +534,11 @@ cleanup:
 static nadir_status run_tree(search *self)
 {
     nadir_derivation *derivation = self->derivation;
-    NADIR_TRY(add_box(self, derivation->below.low, derivation->below.high, lower_of(derivation), false));
+    NADIR_TRY(nadir_occupancy_bounds_share(self->context, derivation->beta, &derivation->below));
+    NADIR_TRY(add_box(self, &derivation->below, lower_of(derivation), false));
     NADIR_TRY(make_trial(self));
-    NADIR_TRY(split(self, 0));
+    NADIR_TRY(nadir_occupancy_bounds_share(self->context, derivation->beta, &self->trial.below));
+    NADIR_TRY(split(self, 0, false));
     if (self->count == 1) {
         return NADIR_OK;
     }

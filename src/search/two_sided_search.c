@@ -88,6 +88,10 @@ void nadir_two_sided_search_clear(nadir_context *context, nadir_two_sided_search
 static void widen(nadir_two_sided_search *self)
 {
     const double room = 4 * self->problem->d_error;
+    const double *caps = self->box->least != NULL ? self->box->least + self->problem->states : NULL;
+    self->high.caps = caps;
+    self->low.caps = caps;
+    self->mixed.caps = caps;
     for (int64_t s = 0; s < self->problem->states; s++) {
         const double high = self->box->high[s];
         self->most[s] = high > 0 ? (1 + WIDER) * high + room : 0;
@@ -498,10 +502,32 @@ nadir_status nadir_two_sided_widest(nadir_context *context, nadir_two_sided_sear
     *cost = -1;
     for (int64_t s = 0; s < n; s++) {
         const double charge = multipliers[NADIR_AT_TAU] * self->x[s] - multipliers[NADIR_MULTIPLIERS + s];
-        const double here = self->end[s] > 0 ? fabs(charge * (self->d[s] / self->end[s] - 1)) : 0;
+        const double to = fmin(fmax(self->d[s], self->box->low[s]), self->box->high[s]);
+        const double here = self->end[s] > 0 ? fabs(charge * (to / self->end[s] - 1)) : 0;
         if (here > *cost && self->box->high[s] > self->box->low[s]) {
             *cost = here;
             *state = s;
+        }
+    }
+    return NADIR_OK;
+}
+
+nadir_status nadir_two_sided_dearest(nadir_context *context, nadir_two_sided_search *self,
+                                     const double *least, int64_t *state, double *at)
+{
+    const double p = self->problem->uncertainty->p;
+    const double *caps = least + self->problem->states;
+    NADIR_TRY(respond(context, &self->high, 1, 0, self->v));
+    double most = 0;
+    *at = 0;
+    for (int64_t s = 0; s < self->problem->states; s++) {
+        /* what rows take is about as the root of their part */
+        const double share = 1 - fmin(nadir_power(least[s], 1 / p) / caps[s], 1);
+        const double here = self->d[s] * self->high.taken[s] * share;
+        if (here > most) {
+            most = here;
+            *state = s;
+            *at = 0.5 * (least[s] + nadir_power(caps[s], p));
         }
     }
     return NADIR_OK;

@@ -75,5 +75,9 @@ void nadir_two_sided_gains(const nadir_two_sided_search *self, const double *mul
  * *cost: what it does. */
 nadir_status nadir_two_sided_widest(nadir_context *context, nadir_two_sided_search *self,
                                     const double *multipliers, const double *v, int64_t *state, double *cost);
+/* The state whose part of the ball makes the most of a difference to returns, after nadir_two_sided_widest; *at: the middle of its
+ * range, or 0: there is none. least: [2 states], of the box. */
+nadir_status nadir_two_sided_dearest(nadir_context *context, nadir_two_sided_search *self,
+                                     const double *least, int64_t *state, double *at);
 
 #endif

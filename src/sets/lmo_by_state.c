@@ -316,6 +316,11 @@ double nadir_lmo_penalized_cost(const nadir_lmo_penalized *lmo, double tau, int6
     return norm > 0 ? nadir_power(nadir_power(tau / lmo->d_bar[state], 1 / p) * norm, p) : 0;
 }
 
+static double cap_of(const nadir_lmo_penalized *lmo, int64_t state)
+{
+    return lmo->caps != NULL ? fmin(lmo->beta, lmo->caps[state]) : lmo->beta;
+}
+
 /* Where the solutions of a state are stored; *work: the work space left. */
 static nadir_lmo_solution *solutions_of(const nadir_lmo_penalized *lmo, int64_t state, double **work)
 {
@@ -331,14 +336,15 @@ static nadir_lmo_solution *solutions_of(const nadir_lmo_penalized *lmo, int64_t 
     return own;
 }
 
-/* Each row by itself. Where together they use more than beta, they share it, at the cost of beta^p. */
+/* Each row by itself. Where together they use more than beta, or the cap, they share it, at its cost. */
 static double solve_penalized_state(const nadir_lmo_penalized *lmo, double tau, int64_t state,
                                     nadir_lmo_solution *solutions, double *work, double *norm)
 {
     const nadir_lmo *rows = &lmo->rows;
     const int64_t first = rows->model->state_rows[state];
     const int64_t count = rows->model->state_rows[state + 1] - first;
-    const bool entered = lmo->d_bar[state] > 0;
+    const double cap = cap_of(lmo, state);
+    const bool entered = lmo->d_bar[state] > 0 && cap > 0;
     const double price = tau / lmo->d_bar[state];
     double *weights = work;
     double *norms = work + count;
@@ -355,9 +361,9 @@ static double solve_penalized_state(const nadir_lmo_penalized *lmo, double tau, 
         taken += weights[i] * solutions[i].gain - nadir_lmo_penalized_cost(lmo, tau, state, norms[i]);
     }
     *norm = nadir_norm_short(count, norms, rows->p);
-    if (*norm > lmo->beta) {
+    if (*norm > cap) {
         nadir_lmo_budget budget;
-        nadir_lmo_solve(rows, first, first + count, weights, lmo->beta, rest, solutions, &budget);
+        nadir_lmo_solve(rows, first, first + count, weights, cap, rest, solutions, &budget);
         taken = budget.gain - nadir_lmo_penalized_cost(lmo, tau, state, budget.norm);
         *norm = budget.norm;
     }
@@ -441,7 +447,7 @@ static double bound_penalized(const nadir_lmo_penalized *lmo, double tau, int64_
         taken += nadir_lmo_bound_penalized(rows, first + i, weights[i], price, &bounds[i]);
     }
     const double capped = nadir_lmo_bound_shared(rows, first, first + count, weights,
-                                                 nadir_round_up(lmo->beta, 2), price, bounds);
+                                                 nadir_round_up(cap_of(lmo, state), 2), price, bounds);
     return fmin(nadir_round_up(taken, 2 * (double)(count + 4)), capped);
 }
 

@@ -69,6 +69,7 @@ typedef struct nadir_lmo_penalized {
     const nadir_problem *problem;
     double beta;
     const double *d_bar; /* [states] */
+    const double *caps;  /* [states] in place of beta, where they are less; NULL: nowhere */
     nadir_lmo rows;
     nadir_value_order order;
     nadir_lmo_solution *solutions; /* [rows]; NULL where rows are solved faster tha solutions are kept */

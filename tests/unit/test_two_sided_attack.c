@@ -2,7 +2,7 @@
  * Attacks on the two-sided Lagrangian bound (proof/bellman_bound.h): random models, boxes of occupancies and
  * multipliers, against kernels of the box, every norm, both domains, frozen rewards and rewards on landing. What a
  * kernel returns and visits is computed here from the definitions. Wrong numbers prove nothing. Derivations take levels,
- * ends of ranges, right and forged ones, and splits at random: every kernel below the level stays in a box, and none
+ * ends of ranges, right and forged ones, and splits of both kinds at random: every kernel below the level stays in a box, and none
  * returns less than what is shown.
  *
  * A case has 10 bounds; NADIR_ATTACKS=10 makes 10,000 of them.
@@ -175,6 +175,31 @@ static member between(const arena *self, const member *from, const member *to, d
     return measure(self, kernel);
 }
 
+/* Parts of the ball around those of one kernel, in half of all boxes. */
+static void make_parts(const arena *self, const member *at, double wide, nadir_occupancy_bounds *box)
+{
+    const double p = self->problem->uncertainty->p;
+    nadir_release(self->context, box->least);
+    box->least = NULL;
+    if (nadir_random_below(self->random, 2) == 0) {
+        assert_ok(self->context, nadir_occupancy_bounds_share(self->context, self->radius, box));
+        for (int64_t s = 0; s < box->states; s++) {
+            const double more = exp(wide * nadir_random_uniform(self->random)) * (1 + 1e-14);
+            box->least[box->states + s] = fmin(self->radius, pow(at->x[s], 1 / p) * more);
+        }
+    }
+}
+
+static bool has_part(const arena *self, int64_t states, const double *least, const member *at)
+{
+    bool has = true;
+    for (int64_t s = 0; s < states && least != NULL; s++) {
+        const double part = pow(at->x[s], 1 / self->problem->uncertainty->p);
+        has = has && at->x[s] >= least[s] * (1 - 1e-12) && part <= least[states + s] * (1 + 1e-12);
+    }
+    return has;
+}
+
 /* A box around the occupancies of one kernel: of no width, wide, or open below. */
 static void make_box(const arena *self, const member *at, nadir_occupancy_bounds *box)
 {
@@ -187,6 +212,7 @@ static void make_box(const arena *self, const member *at, nadir_occupancy_bounds
         box->high[s] = at->d[s] * up * (1 + 4 * DBL_EPSILON);
         box->low[s] = open ? 0 : at->d[s] * down * (1 - 4 * DBL_EPSILON);
     }
+    make_parts(self, at, wide, box);
 }
 
 /* A box in which every state has the end at this kernel that the kernel is priced by, and the other one far away. */
@@ -199,9 +225,9 @@ static void make_sharp_box(const member *at, const nadir_two_sided *by, nadir_oc
     }
 }
 
-static bool is_within(const nadir_occupancy_bounds *box, const member *at)
+static bool is_within(const arena *self, const nadir_occupancy_bounds *box, const member *at)
 {
-    bool within = true;
+    bool within = has_part(self, box->states, box->least, at);
     for (int64_t s = 0; s < box->states; s++) {
         within = within && at->d[s] >= box->low[s] && at->d[s] <= box->high[s];
     }
@@ -219,6 +245,8 @@ static void find_v(const arena *self, const nadir_occupancy_bounds *box, const n
     posed.landing = by->zeta * self->problem->landing;
     assert_ok(context, nadir_lmo_penalized_make(context, &posed, self->radius, box->high, &ends[0]));
     assert_ok(context, nadir_lmo_penalized_make(context, &posed, self->radius, box->low, &ends[1]));
+    ends[0].caps = box->least != NULL ? box->least + n : NULL;
+    ends[1].caps = ends[0].caps;
     double moved = INFINITY;
     double size = 0;
     double *next = test_new(n, sizeof *next);
@@ -285,6 +313,7 @@ static int attack_box(const arena *self, const member *at, double tau, int numbe
     draw(self, at, tau, number, &by, k);
     if (number % 3 == 0) {
         make_sharp_box(at, &by, box);
+        make_parts(self, at, number % 2 == 0 ? 0 : 1, box);
     } else {
         make_box(self, at, box);
     }
@@ -297,7 +326,7 @@ static int attack_box(const arena *self, const member *at, double tau, int numbe
     for (int i = 0; i < KERNELS; i++) {
         member other = random_member(self);
         member near = between(self, at, &other, pow(10, -3 * nadir_random_uniform(self->random)));
-        if (is_within(box, &near)) {
+        if (is_within(self, box, &near)) {
             assert_below(self, &by, lower, &near);
         }
         member_clear(&near);
@@ -388,9 +417,10 @@ typedef struct siege {
     double tau, room;   /* of occupancies */
 } siege;
 
-static bool is_in(const siege *self, const double *low, const double *high, const member *at)
+static bool is_in(const siege *self, const double *low, const double *high, const double *least,
+                  const member *at)
 {
-    bool within = true;
+    bool within = has_part(self->in, self->in->problem->states, least, at);
     for (int64_t s = 0; s < self->in->problem->states; s++) {
         within = within && at->d[s] >= low[s] - self->room && at->d[s] <= high[s] + self->room;
     }
@@ -411,11 +441,11 @@ static void check_siege(siege *self, const char *what)
         if (!made->begun || !(J < made->level - off)) {
             continue;
         }
-        const bool here = is_in(self, made->below.low, made->below.high, at);
+        const bool here = is_in(self, made->below.low, made->below.high, made->below.least, at);
         bool somewhere = here && !made->below.empty;
         for (int64_t k = 0; k < made->open_count; k++) {
-            const double *box = made->open + k * (2 * n + 1);
-            somewhere = somewhere || is_in(self, box, box + n, at);
+            const double *box = made->open + k * (4 * n + 1);
+            somewhere = somewhere || is_in(self, box, box + n, box + 2 * n, at);
         }
         assert_that(somewhere || (self->left[i] && made->tree_lower <= J + off), "%s: kernel %d is in no box",
                     what, i);
@@ -468,12 +498,25 @@ static void split(siege *self)
     }
 }
 
+/* At the part of the ball that one of the kernels spends in a state, or near it. */
+static void divide(siege *self)
+{
+    const arena *in = self->in;
+    const int64_t s = (int64_t)nadir_random_below(in->random, (uint64_t)in->problem->states);
+    const double blur = nadir_random_below(in->random, 2) == 0 ? 0 : 0.5;
+    const double at = self->members[nadir_random_below(in->random, MEMBERS)].x[s] *
+                      exp(blur * nadir_random_normal(in->random));
+    if (at > 0) {
+        assert_ok(in->context, nadir_derivation_divide(in->context, &self->made, s, at));
+    }
+}
+
 /* The kernels of this box that are in no other go with it. */
 static void go_on(siege *self)
 {
     for (int i = 0; i < MEMBERS && self->made.split; i++) {
-        self->left[i] =
-            self->left[i] || is_in(self, self->made.below.low, self->made.below.high, &self->members[i]);
+        self->left[i] = self->left[i] || is_in(self, self->made.below.low, self->made.below.high,
+                                               self->made.below.least, &self->members[i]);
     }
     if (self->made.split) {
         assert_ok(self->in->context, nadir_derivation_next(self->in->context, &self->made));
@@ -500,7 +543,7 @@ static void lay_siege(const arena *in)
     assert_ok(context, nadir_derivation_set_level(context, &self.made,
                                                   low ? worst + 0.02 * fabs(step) : J + 0.1 * step));
     for (int i = 0; i < STEPS_OF_BOXES && self.made.begun; i++) {
-        switch (nadir_random_below(in->random, 9)) {
+        switch (nadir_random_below(in->random, 10)) {
         case 0:
             split(&self);
             check_siege(&self, "split");
@@ -519,6 +562,10 @@ static void lay_siege(const arena *in)
                                                      context, &self.made,
                                                      J + nadir_random_normal(in->random) * fabs(J - worst)));
             check_siege(&self, "level");
+            break;
+        case 5:
+            divide(&self);
+            check_siege(&self, "divide");
             break;
         case 4:
             widen(&self);
