@@ -137,11 +137,16 @@ nadir_status nadir_valid_take_free(nadir_valid_run *run, bool *done)
 
 /* ----------------------------------------------------------------------------------------- needs */
 
-/* The lower bound that certifies the candidate. */
+/* The lower bound that certifies the candidate; of a penalty that rounding hides (nadir_evaluation_is_narrow) less is enough. */
 static double wanted_lower(const nadir_valid_run *run)
 {
+    const nadir_problem *problem = run->problem;
     const double J = run->evaluation->candidate.J;
-    return J - 0.5 * run->settings->width * (run->problem->J - J);
+    const double lost = problem->J - J;
+    const double hidden = 8 * problem->J_error + 64 * DBL_EPSILON * fabs(problem->J);
+    const double width = run->settings->width;
+    return J - fmax(0.5 * width * lost,
+                    fabs(lost) <= hidden ? fmin(3 * hidden, 0.5 * width * problem->at_stake) : 0);
 }
 
 static bool is_iterative(const nadir_valid_run *run)
