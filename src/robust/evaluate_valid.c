@@ -180,15 +180,21 @@ static bool has_price(const nadir_valid_run *run)
 {
     const nadir_candidate *candidate = &run->evaluation->candidate;
     const double tau = candidate->tau;
-    return candidate->v != NULL && candidate->d != NULL && run->problem->gap > 0 &&
+    return candidate->v != NULL && candidate->d != NULL &&
+           (run->problem->gamma < 1 || run->problem->gap > 0) &&
            run->problem->states <= NADIR_PROOF_STATES_AFTER && tau > 0 && isfinite(tau) &&
            pow(run->beta, run->problem->uncertainty->p) > 0 && !is_proven_free(run);
 }
 
+/* Strict takes any number of states for which there is memory. */
 static bool has_columns(const nadir_valid_run *run)
 {
+    const nadir_memory *memory = run->context->memory;
+    const double n = (double)run->problem->states;
     const bool few = run->problem->states <= NADIR_PROOF_STATES;
-    return run->problem->model->exchange == NULL && (few || run->settings->certify == NADIR_CERTIFY_STRICT);
+    const bool fits = 4 * 8 * n * n <= (double)nadir_memory_limit(memory) - (double)nadir_memory_used(memory);
+    return run->problem->model->exchange == NULL &&
+           (few || (fits && run->settings->certify == NADIR_CERTIFY_STRICT));
 }
 
 static bool has_few_states(const nadir_valid_run *run)
