@@ -17,8 +17,9 @@ cli_option_group cli_ball_options(cli_ball *ball, cli_option storage[CLI_BALL_OP
                        .domain = -1};
     const cli_option options[CLI_BALL_OPTIONS] = {
         {"--radius", CLI_TEXT, ball->radius_value, NULL, &ball->radius_text, ball->radius_help},
-        {"--norm", CLI_NUMBER, "P", NULL, &ball->norm,
-         "the distance is the L_P norm, 1 to inf (default: the model's, else 2)"},
+        {"--norm", CLI_NORM, "P", NULL, &ball->norm,
+         "the distance is the L_P norm, 1 to inf; chi2: the root of the sum of\n"
+         "(P - nominal)^2 / nominal, on domain support (default: the model's, else 2)"},
         {"--set", CLI_CHOICE, NULL, "nonrect|s|sa", &ball->set,
          "one ball for the whole kernel, one for each state, or one for each row\n"
          "(default: the model's, else nonrect)"},

@@ -98,7 +98,7 @@ static void print_details(const nadir_robust *robust, bool optimistic)
 {
     char number[32];
     printf("  ball             %s, norm %s, domain %s, radius ", nadir_set_name(robust->set),
-           cli_number(robust->norm, number), nadir_domain_name(robust->domain));
+           cli_norm(robust->norm, number), nadir_domain_name(robust->domain));
     printf("%s\n", cli_number(robust->radius, number));
     printf("  nominal return   %s\n", cli_number(robust->nominal_return, number));
     printf("  %-16s %s\n", optimistic ? "best return" : "worst return",

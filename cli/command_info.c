@@ -31,7 +31,7 @@ static nadir_status gather(cli_run *run, const nadir_model *model, double norm, 
     nadir_model_data view;
     nadir_model_data_default(&view);
     nadir_model_view(model, &view);
-    const double own = isnan(view.norm) ? 2 : view.norm;
+    const double own = isnan(view.norm) || view.norm == NADIR_NORM_CHI2 ? 2 : view.norm;
     info->norm = isnan(norm) ? own : norm;
     nadir_model_facts_default(&info->facts);
     nadir_status status = nadir_model_facts_compute(context, model, &info->facts);

@@ -112,7 +112,7 @@ static void fill_evaluation(const nadir_ball *ball, const nadir_model_data *view
         .kappa = NAN,
         .stationarity_gap = NAN,
         .set = set != NADIR_SET_UNSAID ? set : NADIR_SET_NONRECT,
-        .domain = domain,
+        .domain = norm == NADIR_NORM_CHI2 ? NADIR_DOMAIN_SUPPORT : domain,
         .norm = isnan(norm) ? 2 : norm,
         .breakdown_radius = NAN,
         .valid_radius = NAN,

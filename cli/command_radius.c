@@ -113,7 +113,7 @@ static void print_text(const cli_run *run, const radius_report *report, const na
     cli_block_line("policy", "%s, nominal %s", report->input.policy_name,
                    cli_short(radius->nominal_return, number));
     cli_input_start(&report->input);
-    cli_block_line("ball", "norm %s; %s; %s", cli_short(radius->norm, number), cli_set_words(radius->set),
+    cli_block_line("ball", "norm %s; %s; %s", cli_norm(radius->norm, number), cli_set_words(radius->set),
                    cli_domain_words(radius->domain));
     cli_rewards_text(&report->input.rewards, radius->domain, "rewards   ");
     if (!run->verbose) {

@@ -169,7 +169,7 @@ static bool add_ball(const cli_ball *ball, char words[CLI_WORDS_LENGTH])
 {
     char norm[32];
     const char *const given[][2] = {
-        {"--norm", isnan(ball->norm) ? NULL : cli_number(ball->norm, norm)},
+        {"--norm", isnan(ball->norm) ? NULL : cli_norm(ball->norm, norm)},
         {"--set", ball->set < 0 ? NULL : nadir_set_name((nadir_set)((int)NADIR_SET_NONRECT + ball->set))},
         {"--domain", ball->domain < 0
                          ? NULL

@@ -135,8 +135,8 @@ void cli_json_double(cli_json *json, const char *key, double value)
 
 void cli_json_norm(cli_json *json, const char *key, double value)
 {
-    if (isinf(value)) {
-        cli_json_text(json, key, "inf");
+    if (isinf(value) || value == NADIR_NORM_CHI2) {
+        cli_json_text(json, key, isinf(value) ? "inf" : "chi2");
     } else {
         cli_json_double(json, key, value);
     }

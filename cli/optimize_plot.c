@@ -103,8 +103,7 @@ static void write_title(const cli_input *input, const nadir_robust *ball, const 
     char number[3][32];
     (void)snprintf(text, sizeof text, "radii from %s to %s, norm %s; %s; %s",
                    cli_short(frontier->radii.first, number[0]), cli_short(frontier->radii.last, number[1]),
-                   cli_short(ball->norm, number[2]), cli_set_words(ball->set),
-                   cli_domain_words(ball->domain));
+                   cli_norm(ball->norm, number[2]), cli_set_words(ball->set), cli_domain_words(ball->domain));
     cli_gnuplot_title(plot, input->model_path, NULL, "what robustness costs and buys", text);
 }
 

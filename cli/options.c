@@ -1,5 +1,6 @@
 /* options.c: parsing and showing options; see options.h. */
 #include "options.h"
+#include "nadir.h"
 
 #include <errno.h>
 #include <math.h>
@@ -194,6 +195,14 @@ static const char *store(const cli_option *option, const char *value)
         return whole_number(value, option->target) ? NULL : "a whole number, 0 or more";
     case CLI_NUMBER:
         return cli_options_number(value, option->target) ? NULL : "a number";
+    case CLI_NORM:
+        if (strcmp(value, "chi2") == 0) {
+            *(double *)option->target = NADIR_NORM_CHI2;
+            return NULL;
+        }
+        return cli_options_number(value, option->target) && *(double *)option->target >= 1
+                   ? NULL
+                   : "a number from 1 to inf, or chi2";
     case CLI_CHOICE:
         *(int *)option->target = choice(option->choices, value);
         return *(int *)option->target >= 0 ? NULL : option->choices;

@@ -16,6 +16,7 @@ typedef enum cli_option_kind {
     CLI_INTEGER, /* int64_t *: a whole number, 0 or more */
     CLI_SEED,    /* uint64_t * */
     CLI_NUMBER,  /* double *: also inf */
+    CLI_NORM,    /* double *: also inf, and chi2 */
     CLI_CHOICE,  /* int *: place in `choices` */
     CLI_NAME     /* const char **: one of `choices` */
 } cli_option_kind;

@@ -243,7 +243,7 @@ static void write_title(const cli_sweep *sweep, const cli_gnuplot *plot)
         (void)snprintf(steps, sizeof steps, "; %" PRId64 " steps", sweep->horizon);
     }
     (void)snprintf(text, sizeof text, "norm %s%s%s%s%s%s%s",
-                   cli_short(cli_sweep_any_answer(sweep)->norm, norm), same.set ? "; " : "",
+                   cli_norm(cli_sweep_any_answer(sweep)->norm, norm), same.set ? "; " : "",
                    same.set ? cli_set_words(first->set) : "", same.domain ? "; " : "",
                    same.domain ? cli_domain_words(first->domain) : "", steps,
                    is_proven(sweep) ? "; all points proven" : "");

@@ -167,7 +167,7 @@ void cli_sweep_print_text(const cli_run *run, const cli_sweep *sweep)
         }
         cli_block_line("policy", "%s", curve->policy);
         cli_input_start(&sweep->input);
-        cli_block_line("ball", "norm %s; %s; %s", cli_short(any->norm, number), cli_set_words(curve->set),
+        cli_block_line("ball", "norm %s; %s; %s", cli_norm(any->norm, number), cli_set_words(curve->set),
                        cli_domain_words(curve->domain));
         cli_rewards_text(&sweep->input.rewards, curve->domain, "rewards   ");
         if (!isnan(curve->breakdown)) {

@@ -107,6 +107,11 @@ const char *cli_domain_words(nadir_domain domain)
     }
 }
 
+const char *cli_norm(double norm, char text[32])
+{
+    return norm == NADIR_NORM_CHI2 ? "chi2" : cli_short(norm, text);
+}
+
 const char *cli_ball_words(double radius, double norm, nadir_set set, nadir_domain domain, char text[160])
 {
     char number[2][32];
@@ -115,7 +120,7 @@ const char *cli_ball_words(double radius, double norm, nadir_set set, nadir_doma
         return text;
     }
     (void)snprintf(text, 160, "radius %s, norm %s; %s; %s", cli_short(radius, number[0]),
-                   cli_short(norm, number[1]), cli_set_words(set), cli_domain_words(domain));
+                   cli_norm(norm, number[1]), cli_set_words(set), cli_domain_words(domain));
     return text;
 }
 

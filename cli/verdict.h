@@ -16,6 +16,8 @@ const char *cli_emphasis_start(cli_emphasis style);
 const char *cli_short(double value, char text[32]);
 const char *cli_short_down(double value, char text[32]);
 const char *cli_short_up(double value, char text[32]);
+/* A norm, which may be chi2. */
+const char *cli_norm(double norm, char text[32]);
 /* "34 %"; of 0.34. */
 const char *cli_percent(double share, char text[32]);
 /* "loses 34 %", "gains 1.2": how far `value` is from `from`, in per cent where that makes sense. */

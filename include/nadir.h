@@ -250,6 +250,9 @@ typedef struct nadir_model_data {
     /* input: [states] which ones are meant, as the members of nadir_read_settings that are called so; NULL: not asked.
        `discount` is 1 then, or NaN */
     const bool *goal, *avoid, *until;
+    /* How uncertain each entry is (nadir_ball): as probabilities or dense, 0, which pins the entry, or 1e-20 to 1e20. Output:
+       NULL, or [nonzeros] */
+    const double *weights;
 } nadir_model_data;
 
 NADIR_API void nadir_model_data_fill(nadir_model_data *data, size_t size);
@@ -663,12 +666,19 @@ NADIR_API nadir_status nadir_horizon_optimum(nadir_context *context, nadir_model
  *     nonrect    sum over all rows of (|P_sa - Phat_sa|_p / alpha_sa)^p <= beta^p
  *     s          the same for the rows of each state, with its own beta_s
  *     sa         |P_sa - Phat_sa|_p <= alpha_sa beta_sa for each row
+ *
+ * Weights w of entries, at p = 2, put sqrt(sum ((P - Phat) / w)^2) in the place of |P_sa - Phat_sa|_2; entries of weight 0,
+ * or without a nominal probability, stay as they are. The model has them, or the norm is NADIR_NORM_CHI2: w^2 = Phat, in the
+ * place of those of the model, so that the ball is sum (P - Phat)^2 / Phat <= beta^2. They are for the domain support,
+ * which domain simplex then is.
  */
+#define NADIR_NORM_CHI2 (-2.0)
+
 typedef struct nadir_ball {
     size_t size;
     nadir_set set;        /* unsaid: the model's, else nonrect */
     nadir_domain domain;  /* unsaid: the model's, else simplex */
-    double norm;          /* 1 to infinity; NaN: the model's, else 2 */
+    double norm;          /* 1 to infinity, or NADIR_NORM_CHI2; NaN: the model's, else 2 */
     const double *radius; /* [radius_count]; NULL: the model's own */
     int64_t radius_count; /* 1; or one for each state (set s) or row (set sa) */
     const double *scales; /* [rows] 0 or more, 0 pins a row; NULL: the model's, else all one */

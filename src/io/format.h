@@ -29,6 +29,7 @@ enum {
     NADIR_HOLDS_ZERO_REWARDS = 1 << 11, /* rewards of successors of probability 0 */
     NADIR_HOLDS_BOX = 1 << 12,          /* intervals of probabilities */
     NADIR_HOLDS_NOMINAL = 1 << 13,      /* and a nominal kernel other than the middle of these */
+    NADIR_HOLDS_WEIGHTS = 1 << 14,      /* weights of entries */
     NADIR_HOLDS_NAMES = NADIR_HOLDS_STATE_NAMES | NADIR_HOLDS_ACTION_NAMES
 };
 

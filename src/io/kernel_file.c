@@ -305,7 +305,7 @@ static nadir_status read_parameters(reader *self, nadir_kernel_parameters *param
 {
     double optimistic = 0;
     NADIR_TRY(nadir_npz_set_and_domain(&self->npz, &parameters->set, &parameters->domain));
-    NADIR_TRY(read_number(self, NADIR_NPZ_NORM, 1, INFINITY, "1 to infinity", &parameters->norm));
+    NADIR_TRY(nadir_npz_norm(&self->npz, &parameters->norm));
     NADIR_TRY(read_number(self, NADIR_NPZ_GAMMA, 0, 1, "from 0 to 1", &parameters->gamma));
     NADIR_TRY(nadir_npz_number(&self->npz, NADIR_NPZ_OPTIMISTIC, &optimistic));
     if (optimistic != 0 && optimistic != 1) {

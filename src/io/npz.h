@@ -34,7 +34,7 @@
     X(GAMMA, "gamma")               /* one number */                                                         \
     X(SCALES, "scales")             /* (S, A), (rows) or (S) */                                              \
     X(RADIUS, "radius")             /* one number, (S), (rows) or (S, A) */                                  \
-    X(NORM, "norm")                 /* one number */                                                         \
+    X(NORM, "norm")                 /* one number, or chi2 */                                                \
     X(SET, "set")                   /* "nonrect", "s" or "sa" */                                             \
     X(DOMAIN, "domain")             /* "simplex", "support", "free" or "box" */                              \
     X(PROMISE, "promise")           /* "kernel" or "return" */                                               \
@@ -42,6 +42,7 @@
     X(UNOBSERVED, "unobserved")     /* as scales */                                                          \
     X(P_LOWER, "P_lower")           /* as P, or (N) as P_data */                                             \
     X(P_UPPER, "P_upper")           /* the same */                                                           \
+    X(WEIGHTS, "weights")           /* the same */                                                           \
     X(STATE_NAMES, "state_names")   /* (S) text */                                                           \
     X(ACTION_NAMES, "action_names") /* text, by action number */
 
@@ -126,6 +127,9 @@ nadir_status nadir_npz_number(nadir_npz *npz, nadir_npz_which which, double *int
  * none. */
 nadir_status nadir_npz_word(nadir_npz *npz, nadir_npz_which which, int count, const char *const *words,
                             int *found);
+
+/* The norm of a ball: a number, or the word chi2 (NADIR_NORM_CHI2); where there is none, *norm is left alone. */
+nadir_status nadir_npz_norm(nadir_npz *npz, double *norm);
 
 /* The set and the domain of a ball; UNSAID where the archive does not say. */
 nadir_status nadir_npz_set_and_domain(nadir_npz *npz, nadir_set *set, nadir_domain *domain);

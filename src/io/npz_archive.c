@@ -2,6 +2,7 @@
 #include "io/npz.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -495,6 +496,25 @@ nadir_status nadir_npz_word(nadir_npz *npz, nadir_npz_which which, int count, co
 cleanup:
     nadir_names_clear(npz->context->memory, &names);
     return status;
+}
+
+nadir_status nadir_npz_norm(nadir_npz *npz, double *norm)
+{
+    static const char *const words[] = {"", "chi2"};
+    const nadir_npy_header *header = &npz->headers[NADIR_NPZ_NORM];
+    int found;
+    if (nadir_npz_has(npz, NADIR_NPZ_NORM) &&
+        (header->type.kind == NADIR_NPY_TEXT || header->type.kind == NADIR_NPY_BYTES)) {
+        NADIR_TRY(nadir_npz_word(npz, NADIR_NPZ_NORM, 2, words, &found));
+        *norm = NADIR_NORM_CHI2;
+        return NADIR_OK;
+    }
+    NADIR_TRY(nadir_npz_number(npz, NADIR_NPZ_NORM, norm));
+    return isnan(*norm) || *norm >= 1
+               ? NADIR_OK
+               : nadir_fail(npz->context, NADIR_ERROR_FORMAT,
+                            "%s: array norm is %g; expected 1 to infinity, or the word chi2", npz->path,
+                            *norm);
 }
 
 nadir_status nadir_npz_set_and_domain(nadir_npz *npz, nadir_set *set, nadir_domain *domain)

@@ -473,7 +473,7 @@ cleanup:
     return status;
 }
 
-/* One array of bounds, of the shape of the kernel. */
+/* One array of bounds, or of weights, of the shape of the kernel. */
 static nadir_status read_bound(reader *self, nadir_npz_which which, double **into)
 {
     nadir_status status = NADIR_OK;
@@ -500,6 +500,9 @@ cleanup:
 
 static nadir_status read_box(reader *self)
 {
+    if (has(self, NADIR_NPZ_WEIGHTS)) {
+        NADIR_TRY(read_bound(self, NADIR_NPZ_WEIGHTS, &self->model->weights));
+    }
     if (has(self, NADIR_NPZ_P_LOWER) || has(self, NADIR_NPZ_P_UPPER)) {
         NADIR_TRY(read_bound(self, NADIR_NPZ_P_LOWER, &self->model->lower));
         NADIR_TRY(read_bound(self, NADIR_NPZ_P_UPPER, &self->model->upper));
@@ -514,7 +517,7 @@ static nadir_status read_ball(reader *self)
     int promise;
     nadir_model *model = self->model;
     NADIR_CHECK(nadir_npz_set_and_domain(&self->npz, &model->set, &model->domain));
-    NADIR_CHECK(nadir_npz_number(&self->npz, NADIR_NPZ_NORM, &model->norm));
+    NADIR_CHECK(nadir_npz_norm(&self->npz, &model->norm));
     NADIR_CHECK(nadir_npz_word(&self->npz, NADIR_NPZ_PROMISE, 3, promises, &promise));
     model->promise = (nadir_ball_promise)promise;
     NADIR_CHECK(nadir_npz_number(&self->npz, NADIR_NPZ_CONFIDENCE, &model->confidence));
@@ -616,7 +619,7 @@ const nadir_format nadir_format_npz = {
     .holds = NADIR_HOLDS_REWARDS | NADIR_HOLDS_TRANSITION_REWARDS | NADIR_HOLDS_ZERO_REWARDS |
              NADIR_HOLDS_DISCOUNT | NADIR_HOLDS_INITIAL | NADIR_HOLDS_SCALES | NADIR_HOLDS_NAMES |
              NADIR_HOLDS_ACTION_NUMBERS | NADIR_HOLDS_RAGGED | NADIR_HOLDS_BALL | NADIR_HOLDS_TERMINAL |
-             NADIR_HOLDS_BOX | NADIR_HOLDS_NOMINAL,
+             NADIR_HOLDS_BOX | NADIR_HOLDS_NOMINAL | NADIR_HOLDS_WEIGHTS,
     .takes = NADIR_TAKES_LAYOUT | NADIR_TAKES_COMPRESS,
     .recognises = recognises,
     .read = read_model,

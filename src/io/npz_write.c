@@ -192,7 +192,8 @@ nadir_status nadir_npz_add_ball(nadir_npz_output *output, const int64_t *radius_
                                 radius, sizeof *radius));
     }
     if (!isnan(*norm)) {
-        NADIR_TRY(nadir_npz_add_number(output, NADIR_NPZ_NORM, norm));
+        NADIR_TRY(*norm == NADIR_NORM_CHI2 ? nadir_npz_add_word(output, NADIR_NPZ_NORM, "chi2")
+                                           : nadir_npz_add_number(output, NADIR_NPZ_NORM, norm));
     }
     if (set != NADIR_SET_UNSAID) {
         NADIR_TRY(nadir_npz_add_word(output, NADIR_NPZ_SET, nadir_set_name(set)));
@@ -353,6 +354,10 @@ static nadir_status add_csr(writer *self)
             nadir_npz_add(&self->output, NADIR_NPZ_P_LOWER, "f8", 1, &count, model->lower, sizeof(double)));
         NADIR_TRY(
             nadir_npz_add(&self->output, NADIR_NPZ_P_UPPER, "f8", 1, &count, model->upper, sizeof(double)));
+    }
+    if (model->weights != NULL) {
+        NADIR_TRY(
+            nadir_npz_add(&self->output, NADIR_NPZ_WEIGHTS, "f8", 1, &count, model->weights, sizeof(double)));
     }
     return NADIR_OK;
 }

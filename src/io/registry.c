@@ -300,6 +300,7 @@ static unsigned needs(const nadir_model *model)
     bits |= model->row_actions != NULL ? NADIR_HOLDS_ACTION_NUMBERS : 0;
     bits |= ball ? NADIR_HOLDS_BALL : 0;
     bits |= model->lower != NULL ? NADIR_HOLDS_BOX : 0;
+    bits |= model->weights != NULL ? NADIR_HOLDS_WEIGHTS : 0;
     for (int64_t s = 0; s < model->states; s++) {
         const int64_t first = model->state_rows[s];
         const int64_t end = model->state_rows[s + 1];
@@ -332,6 +333,7 @@ static void say_losses(nadir_context *context, const nadir_format *format, unsig
         {NADIR_HOLDS_ACTION_NUMBERS, "gaps in action numbers"},
         {NADIR_HOLDS_BALL, "radius, norm, set and domain"},
         {NADIR_HOLDS_TERMINAL, "that terminal rows are known exactly"},
+        {NADIR_HOLDS_WEIGHTS, "weights of entries"},
         {NADIR_HOLDS_BOX, "intervals (the nominal kernel is kept)"},
         {NADIR_HOLDS_NOMINAL,
          "the nominal kernel (as read back, it is the point of the box nearest to its middle)"},

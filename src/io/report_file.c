@@ -32,8 +32,8 @@ static void fill_options(const nadir_report *report, char options[160])
     int used = 0;
     options[0] = '\0';
     if (ball->norm != (isnan(view->norm) ? 2 : view->norm)) {
-        (void)nadir_report_short(ball->norm, 0, norm);
-        used += snprintf(options, 160, " --norm %s", norm);
+        used += snprintf(options, 160, " --norm %s",
+                         ball->norm == NADIR_NORM_CHI2 ? "chi2" : nadir_report_short(ball->norm, 0, norm));
     }
     if (ball->set != (view->set != NADIR_SET_UNSAID ? view->set : NADIR_SET_NONRECT)) {
         used += snprintf(options + used, 160 - (size_t)used, " --set %s", nadir_set_name(ball->set));

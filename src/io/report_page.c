@@ -699,6 +699,8 @@ static void put_ball(const page *self)
                         say_set((int)ball->set - (int)NADIR_SET_NONRECT));
     if (isinf(ball->norm)) {
         put(self, "largest change of a probability (norm inf). ");
+    } else if (ball->norm == NADIR_NORM_CHI2) {
+        put(self, "squares of the changes over nominal probabilities (norm chi2). ");
     } else {
         nadir_output_format(self->out, "norm %s of the changes. ", nadir_report_short(ball->norm, 0, text));
     }

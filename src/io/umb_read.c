@@ -529,6 +529,8 @@ static bool apply_setting(umb_reader *self, const char *name, const char *value)
         model->discount = number;
     } else if (is_number && strcmp(name, "norm") == 0) {
         model->norm = number;
+    } else if (strcmp(name, "norm") == 0 && strcmp(value, "chi2") == 0) {
+        model->norm = NADIR_NORM_CHI2;
     } else if (is_number && strcmp(name, "radius") == 0) {
         self->radius = number;
     } else if (strcmp(name, "set") == 0) {

@@ -181,7 +181,11 @@ static void make_settings(umb_writer *self)
 {
     const nadir_model *model = self->model;
     add_number(self, "discount", model->discount);
-    add_number(self, "norm", model->norm);
+    if (model->norm == NADIR_NORM_CHI2) {
+        add_setting(self, "norm", "chi2");
+    } else {
+        add_number(self, "norm", model->norm);
+    }
     add_number(self, "radius", model->radius_count == 1 ? model->radius[0] : NAN);
     if (model->set != NADIR_SET_UNSAID) {
         add_setting(self, "set", nadir_set_name(model->set));

@@ -152,8 +152,9 @@ static nadir_status check_member(nadir_context *context, const nadir_model *mode
 static nadir_status check(nadir_context *context, const nadir_model *model, const nadir_witness *witness)
 {
     const int64_t count = witness->radius_count;
-    if (witness->set == NADIR_SET_UNSAID || witness->domain == NADIR_DOMAIN_UNSAID || !(witness->norm >= 1) ||
-        witness->radius == NULL || (count != 1 && count != model->states && count != model->rows)) {
+    if (witness->set == NADIR_SET_UNSAID || witness->domain == NADIR_DOMAIN_UNSAID ||
+        (!(witness->norm >= 1) && witness->norm != NADIR_NORM_CHI2) || witness->radius == NULL ||
+        (count != 1 && count != model->states && count != model->rows)) {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
                           "witness: set, domain, norm (which is %g) and radius (of %lld numbers) are needed",
                           witness->norm, (long long)count);
@@ -210,7 +211,11 @@ static void write_value(nadir_output *output, const nadir_model *model, const na
                                    which->kind == MEMBER_SET ? (int)witness->set : (int)witness->domain));
         break;
     case MEMBER_NORM:
-        write_number(output, witness->norm, "\"inf\"");
+        if (witness->norm == NADIR_NORM_CHI2) {
+            write_text(output, "chi2");
+        } else {
+            write_number(output, witness->norm, "\"inf\"");
+        }
         break;
     case MEMBER_FLAG:
         nadir_output_text(output, *(const bool *)value ? "true" : "false");
@@ -325,10 +330,10 @@ static nadir_status read_norm(reader *self, double *norm)
         NADIR_CHECK(nadir_json_number(&self->json, norm));
     } else {
         NADIR_CHECK(nadir_json_string(&self->json, sizeof word, word));
-        *norm = strcmp(word, "inf") == 0 ? INFINITY : NAN;
+        *norm = strcmp(word, "inf") == 0 ? INFINITY : strcmp(word, "chi2") == 0 ? NADIR_NORM_CHI2 : NAN;
     }
-    if (!(*norm >= 1)) {
-        status = nadir_json_fail(&self->json, "expected a number of 1 or more, or \"inf\"");
+    if (!(*norm >= 1) && *norm != NADIR_NORM_CHI2) {
+        status = nadir_json_fail(&self->json, "expected a number of 1 or more, \"inf\" or \"chi2\"");
     }
 cleanup:
     return status;

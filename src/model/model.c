@@ -83,7 +83,7 @@ void nadir_model_free(nadir_model *model)
                             model->rewards,    model->scales,      model->transition_rewards,
                             model->initial,    model->radius,      model->limits.minima,
                             model->terminal,   model->marks,       model->unobserved,
-                            model->lower,      model->upper};
+                            model->lower,      model->upper,       model->weights};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         nadir_memory_release(memory, arrays[i]);
     }
@@ -137,6 +137,7 @@ void nadir_model_view(const nadir_model *model, nadir_model_data *data)
     view.unseen_value = model->unseen_value;
     view.lower = model->lower;
     view.upper = model->upper;
+    view.weights = model->weights;
     nadir_settings_give(data, data->size, &view, sizeof view);
 }
 
@@ -330,6 +331,7 @@ static nadir_status copy_arrays(nadir_context *context, const nadir_model_data *
         {data->radius, data->radius_count, sizeof(double), &model->radius},
         {data->lower, entries, sizeof(double), &model->lower},
         {data->upper, entries, sizeof(double), &model->upper},
+        {data->weights, entries, sizeof(double), &model->weights},
     };
     model->states = data->states;
     model->rows = data->rows;
@@ -358,6 +360,7 @@ nadir_status nadir_model_copy_frame(nadir_context *context, const nadir_model *m
     view.transition_rewards = NULL;
     view.lower = NULL;
     view.upper = NULL;
+    view.weights = NULL;
     view.domain = view.domain == NADIR_DOMAIN_BOX ? NADIR_DOMAIN_UNSAID : view.domain;
     NADIR_TRY(copy_arrays(context, &view, 0, made));
     return nadir_model_add_names(context, &model->state_names, &model->action_names, made);
@@ -418,7 +421,7 @@ static nadir_status make_model(nadir_context *context, const nadir_model_data *g
     }
     NADIR_CHECK(check_given(context, &data, &entries));
     NADIR_CHECK(nadir_model_start(context, &made));
-    if (may_borrow && data.lower == NULL) {
+    if (may_borrow && data.lower == NULL && data.weights == NULL) {
         NADIR_CHECK(nadir_rows_stand(context, &data, &made->borrowed, &made->nonzeros));
     }
     if (made->borrowed) {

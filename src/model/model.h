@@ -111,6 +111,10 @@ typedef struct nadir_landing {
     bool lacking;   /* so that successors without a reward, of which there are some, have none */
 } nadir_landing;
 
+/* The range of weights of entries that are not 0: quotients of their squares stay finite. */
+#define NADIR_WEIGHT_LEAST 1e-20
+#define NADIR_WEIGHT_MOST  1e20
+
 /* Sizes and meaning as in nadir_model_data. */
 struct nadir_model {
     atomic_size_t references;
@@ -127,6 +131,7 @@ struct nadir_model {
     int32_t *columns;
     double *probabilities;
     double *lower, *upper;      /* [nonzeros] the box of CSR rows (model/box.h); NULL: there is none */
+    double *weights;            /* [nonzeros] of the entries of CSR rows, 0 or more; NULL: all one */
     double *rewards;            /* means under the nominal kernel where they are paid on landing */
     double *transition_rewards; /* NaN: not given, in dense storage; NULL: rewards are those of rows */
     double *shaped;             /* [rows] what the library works with (model/landing.h); may be `rewards` */

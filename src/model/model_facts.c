@@ -210,6 +210,9 @@ static void add_row(digest_state *digester, const nadir_model *model, int64_t ro
             add_double(digester, model->lower[model->row_starts[row] + i]);
             add_double(digester, model->upper[model->row_starts[row] + i]);
         }
+        if (model->weights != NULL) { /* likewise */
+            add_double(digester, model->weights[model->row_starts[row] + i]);
+        }
     }
     add_double(digester, model->rewards != NULL ? model->rewards[row] : NAN);
     add_double(digester, model->scales != NULL ? model->scales[row] : 1);
@@ -419,6 +422,10 @@ nadir_status nadir_model_distribute(nadir_context *context, nadir_model *model, 
     if (model->lower != NULL) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "%s: a model with intervals is for one process: leave out --engine", path);
+    }
+    if (model->weights != NULL) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "%s: a model with weights of entries is for one process: leave out --engine", path);
     }
     if (model->dense != NULL) { /* rows of a part are always CSR */
         NADIR_CHECK(nadir_model_to_sparse(context, model, total));

@@ -56,7 +56,7 @@ typedef struct entry {
     int64_t order;
     double probability;
     double reward;
-    double lower, upper;
+    double lower, upper, weight;
 } entry;
 
 static int compare_entries(const void *left, const void *right)
@@ -143,7 +143,10 @@ static nadir_status sort_and_merge(row_pass *pass, int64_t start, int64_t *count
     entry *entries = pass->entries;
     for (int64_t i = 0; i < *count; i++) {
         const double reward = model->transition_rewards != NULL ? model->transition_rewards[start + i] : 0;
-        entries[i] = (entry){model->columns[start + i], i, model->probabilities[start + i], reward, 0, 0};
+        entries[i] = (entry){model->columns[start + i], i, model->probabilities[start + i], reward, 0, 0, 0};
+        if (model->weights != NULL) {
+            entries[i].weight = model->weights[start + i];
+        }
         if (model->lower != NULL) {
             entries[i].lower = model->lower[start + i];
             entries[i].upper = model->upper[start + i];
@@ -170,6 +173,7 @@ static nadir_status sort_and_merge(row_pass *pass, int64_t start, int64_t *count
         into->probability = total;
         into->lower += entries[i].lower;
         into->upper = fmin(1, into->upper + entries[i].upper);
+        into->weight = fmax(into->weight, entries[i].weight);
     }
     for (int64_t i = 0; i < kept; i++) {
         model->columns[start + i] = entries[i].column;
@@ -180,6 +184,9 @@ static nadir_status sort_and_merge(row_pass *pass, int64_t start, int64_t *count
         if (model->lower != NULL) {
             model->lower[start + i] = entries[i].lower;
             model->upper[start + i] = entries[i].upper;
+        }
+        if (model->weights != NULL) {
+            model->weights[start + i] = entries[i].weight;
         }
     }
     *count = kept;
@@ -267,6 +274,13 @@ static nadir_status finish_sparse_row(row_pass *pass, int64_t row, int64_t from,
         if (model->lower != NULL) {
             NADIR_TRY(check_interval(pass, row, i));
         }
+        if (model->weights != NULL && !(model->weights[i] == 0 || (model->weights[i] >= NADIR_WEIGHT_LEAST &&
+                                                                   model->weights[i] <= NADIR_WEIGHT_MOST))) {
+            return row_fail(
+                pass->context, model, pass->source, row,
+                "the weight of successor %lld is %g; expected 0, which pins it, or a number from %g to %g",
+                (long long)column, model->weights[i], NADIR_WEIGHT_LEAST, NADIR_WEIGHT_MOST);
+        }
         if (model->lower != NULL ? !(model->upper[i] > 0 || probability > 0) : probability == 0) {
             NADIR_TRY(keep_zero(pass, row, column, reward));
             continue;
@@ -281,6 +295,9 @@ static nadir_status finish_sparse_row(row_pass *pass, int64_t row, int64_t from,
             if (model->lower != NULL) {
                 model->lower[start + kept] = model->lower[i];
                 model->upper[start + kept] = model->upper[i];
+            }
+            if (model->weights != NULL) {
+                model->weights[start + kept] = model->weights[i];
             }
         }
         kept++;
@@ -318,6 +335,9 @@ static nadir_status finish_sparse(row_pass *pass)
         if (model->lower != NULL) {
             NADIR_RESIZE(pass->context, model->lower, to);
             NADIR_RESIZE(pass->context, model->upper, to);
+        }
+        if (model->weights != NULL) {
+            NADIR_RESIZE(pass->context, model->weights, to);
         }
     }
     model->nonzeros = to;
@@ -505,9 +525,9 @@ nadir_status nadir_model_check_discount(nadir_context *context, const nadir_mode
 static nadir_status check_numbers(nadir_context *context, nadir_model *model, const nadir_source *source)
 {
     const char *path = source->path;
-    if (!isnan(model->norm) && !(model->norm >= 1)) {
-        return nadir_fail(context, NADIR_ERROR_MODEL, "%s: the norm is %.10g; expected 1 to infinity", path,
-                          model->norm);
+    if (!isnan(model->norm) && !(model->norm >= 1) && model->norm != NADIR_NORM_CHI2) {
+        return nadir_fail(context, NADIR_ERROR_MODEL,
+                          "%s: the norm is %.10g; expected 1 to infinity, or chi2", path, model->norm);
     }
     for (int64_t row = 0; model->scales != NULL && row < model->rows; row++) {
         if (!(model->scales[row] >= 0) || !isfinite(model->scales[row])) {
@@ -610,6 +630,9 @@ nadir_status nadir_model_list_rows(nadir_context *context, const nadir_model *mo
         NADIR_NEW(context, rows->lower, rows->nonzeros);
         NADIR_NEW(context, rows->upper, rows->nonzeros);
     }
+    if (model->weights != NULL) {
+        NADIR_NEW(context, rows->weights, rows->nonzeros);
+    }
     for (int64_t row = 0; row < model->rows; row++) {
         rows->row_starts[row] = to;
         for (int64_t i = row * width; i < (row + 1) * width; i++) {
@@ -622,6 +645,9 @@ nadir_status nadir_model_list_rows(nadir_context *context, const nadir_model *mo
                 if (model->lower != NULL) {
                     rows->lower[to] = model->lower[i];
                     rows->upper[to] = model->upper[i];
+                }
+                if (model->weights != NULL) {
+                    rows->weights[to] = model->weights[i];
                 }
                 to++;
             }
@@ -637,7 +663,7 @@ static void take_kernel(nadir_context *context, nadir_status status, nadir_model
 {
     nadir_model *const lost = status == NADIR_OK ? model : made;
     NADIR_RELEASE(context, lost->dense, lost->row_starts, lost->columns, lost->probabilities,
-                  lost->transition_rewards, lost->lower, lost->upper);
+                  lost->transition_rewards, lost->lower, lost->upper, lost->weights);
     if (status == NADIR_OK) {
         model->dense = made->dense;
         model->row_starts = made->row_starts;
@@ -646,6 +672,7 @@ static void take_kernel(nadir_context *context, nadir_status status, nadir_model
         model->transition_rewards = made->transition_rewards;
         model->lower = made->lower;
         model->upper = made->upper;
+        model->weights = made->weights;
     }
 }
 
@@ -743,8 +770,8 @@ static nadir_status settle_zeros(nadir_context *context, nadir_model *model, con
     }
     *kept = !same;
     const bool large = (double)model->rows * (double)model->states > NADIR_ZEROS_LIMIT;
-    if (*kept && model->lower != NULL) {
-        model->pinned_zeros = true; /* the box does not lead there */
+    if (*kept && (model->lower != NULL || model->weights != NULL)) {
+        model->pinned_zeros = true; /* the box, or what has no weight, does not lead there */
         *kept = false;
     }
     if (*kept && (model->exchange != NULL || (model->dense == NULL && large))) {
@@ -773,7 +800,8 @@ static nadir_status choose_storage(nadir_context *context, nadir_model *model, c
         NADIR_TRY(settle_zeros(context, model, source, zeros, &kept));
     }
     const bool dense = model->dense != NULL;
-    if (!kept && model->exchange == NULL && model->lower == NULL && /* rows of a part are always CSR */
+    if (!kept && model->exchange == NULL && model->lower == NULL &&
+        model->weights == NULL && /* rows of a part are always CSR */
         !storage_suits(dense, model->states, model->rows, model->nonzeros)) {
         NADIR_TRY(dense ? nadir_model_to_sparse(context, model, model->states)
                         : nadir_model_to_dense(context, model));
@@ -817,7 +845,7 @@ nadir_status nadir_model_finish(nadir_context *context, nadir_model *model, cons
     model->unseen = reading != NULL ? reading->unseen : model->unseen;
     NADIR_CHECK(check_shape(context, model, source));
     NADIR_CHECK(check_actions(context, model, source));
-    if (model->lower != NULL && model->dense != NULL) {
+    if ((model->lower != NULL || model->weights != NULL) && model->dense != NULL) {
         NADIR_CHECK(nadir_model_to_sparse(context, model, model->states));
     }
     NADIR_CHECK(finish_rows(context, model, source, &zeros));

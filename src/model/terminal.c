@@ -259,6 +259,9 @@ static nadir_status empty_sparse(nadir_context *context, nadir_model *model)
                 memmove(model->lower + to, model->lower + first, (size_t)count * sizeof *values);
                 memmove(model->upper + to, model->upper + first, (size_t)count * sizeof *values);
             }
+            if (model->weights != NULL) {
+                memmove(model->weights + to, model->weights + first, (size_t)count * sizeof *values);
+            }
             to += count;
         }
     }
@@ -370,6 +373,7 @@ nadir_status nadir_terminal_discounted(nadir_context *context, const nadir_model
     double *rewards = NULL;
     double *lower = NULL; /* with a box: as values */
     double *upper = NULL;
+    double *weights = NULL; /* likewise */
     int64_t to = 0;
     NADIR_NEW(context, starts, model->rows + 1);
     NADIR_NEW(context, columns, model->nonzeros + model->rows);
@@ -378,6 +382,9 @@ nadir_status nadir_terminal_discounted(nadir_context *context, const nadir_model
     if (model->lower != NULL) {
         NADIR_NEW(context, lower, model->nonzeros + model->rows);
         NADIR_NEW(context, upper, model->nonzeros + model->rows);
+    }
+    if (model->weights != NULL) {
+        NADIR_NEW(context, weights, model->nonzeros + model->rows);
     }
     /* 1 - discount rho at most, rho what the policy sums to: it counts in every step there, and once without a discount */
     const double off = 2 * NADIR_SUM_ROUNDING + nadir_round_error((double)nadir_model_most_actions(model));
@@ -393,6 +400,9 @@ nadir_status nadir_terminal_discounted(nadir_context *context, const nadir_model
                     lower[to] = model->lower[model->row_starts[row] + i];
                     upper[to] = model->upper[model->row_starts[row] + i];
                 }
+                if (weights != NULL) {
+                    weights[to] = model->weights[model->row_starts[row] + i];
+                }
                 if (entries.values[i] > 0) {
                     columns[to] = (int32_t)nadir_row_column(&entries, i);
                     values[to++] = entries.values[i];
@@ -402,6 +412,9 @@ nadir_status nadir_terminal_discounted(nadir_context *context, const nadir_model
                 if (lower != NULL) {
                     lower[to] = 1;
                     upper[to] = 1;
+                }
+                if (weights != NULL) {
+                    weights[to] = 0;
                 }
                 columns[to] = (int32_t)s;
                 values[to++] = 1;
@@ -428,8 +441,9 @@ nadir_status nadir_terminal_discounted(nadir_context *context, const nadir_model
     data.domain = model->domain;
     data.lower = lower;
     data.upper = upper;
+    data.weights = weights;
     NADIR_CHECK(nadir_model_create(context, &data, made));
 cleanup:
-    NADIR_RELEASE(context, starts, columns, values, rewards, lower, upper);
+    NADIR_RELEASE(context, starts, columns, values, rewards, lower, upper, weights);
     return status;
 }

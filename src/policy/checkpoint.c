@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "linalg/distributed.h"
 #include "linalg/vector.h"
+#include "model/landing.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,6 +52,10 @@ static uint64_t hash_entries(const nadir_context *context, const nadir_model *mo
             for (int64_t i = 0; i < entries.count; i++) {
                 const int64_t column = nadir_exchange_index(model->exchange, nadir_row_column(&entries, i));
                 own += hash_entry('P', global_row, column, entries.values[i]);
+                if (set->weights != NULL) {
+                    own += hash_entry('w', global_row, column,
+                                      set->weights[nadir_landing_entry(model, row) + i]);
+                }
                 if (entries.rewards != NULL && !isnan(entries.rewards[i])) {
                     own += hash_entry('r', global_row, column, entries.rewards[i]);
                 }
@@ -76,7 +81,7 @@ void nadir_search_identify(nadir_search *search, const nadir_model *model, const
     const uint64_t entries = hash_entries(context, model, set);
     const int64_t sizes[] = {nadir_model_total(model), nadir_global_count(context, model->rows),
                              (int64_t)set->set, (int64_t)set->asked_domain, method};
-    const double numbers[] = {model->discount, set->p, set->radius};
+    const double numbers[] = {model->discount, nadir_uncertainty_norm(set), set->radius};
     unsigned char digest[NADIR_SHA256_BYTES];
     nadir_sha256 sha;
     nadir_sha256_start(&sha);

@@ -185,7 +185,8 @@ cleanup:
  * How far kernels of a low return can be from the Lagrangian answer.
  */
 
-/* e_s and tau / high |X_s - Phat_s|^2 of the perturbable rows of one state, with the roundings of both. */
+/* e_s and tau / high |X_s - Phat_s|^2 of the perturbable rows of one state, with the roundings of both; rows sum to one, but
+ * for entries of weight 0, which do not count. */
 typedef struct state_cost {
     double lack, cost;
 } state_cost;
@@ -203,21 +204,27 @@ static state_cost cost_of_state(const nadir_expansion_point *point, int64_t s, d
         double widest = 0;
         double square = 0;
         double mean = 0;
+        double mass = perturbable->squares != NULL ? 0 : 1;
         for (int64_t j = 0; j < nadir_perturbable_rows_length(perturbable, i); j++) {
             const int64_t e = perturbable->starts[i] + j;
-            const double change = point->X[e] - perturbable->phat[e];
+            const double weight = nadir_perturbable_rows_square(perturbable, e);
+            if (weight == 0) {
+                continue;
+            }
+            const double change = (point->X[e] - perturbable->phat[e]) / weight;
             const double landing = perturbable->landing != NULL ? perturbable->landing[e] : 0;
             const double h =
                 force * (v[nadir_perturbable_rows_column(perturbable, i, j)] + landing) + hold * change;
             lowest = fmin(lowest, h);
             mean += point->X[e] * h;
-            square += change * change;
+            mass += perturbable->squares != NULL ? point->X[e] : 0;
+            square += change * change * weight;
             widest = fmax(widest, fabs(change));
         }
         const double size = force * range + hold * widest;
         const double rounding =
             nadir_round_error((double)(2 * nadir_perturbable_rows_length(perturbable, i) + 32)) * size;
-        sum.lack += fmax(mean - lowest, 0) + rounding + 2 * point->sum_off * size;
+        sum.lack += fmax(mean - lowest * mass, 0) + rounding + 2 * point->sum_off * size;
         sum.cost +=
             nadir_round_down(hold / 2 * square, (double)(nadir_perturbable_rows_length(perturbable, i) + 16));
     }

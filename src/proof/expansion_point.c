@@ -94,6 +94,21 @@ static void take_row(const nadir_perturbable_rows *perturbable, int64_t i, const
     take_sum(perturbable, i, X);
 }
 
+/* Entries of weight 0 are nominal, whatever rounding has made of them. Whether one was not. */
+static bool pin_entries(const nadir_perturbable_rows *perturbable, int64_t i, double *X)
+{
+    bool moved = false;
+    const int64_t start = perturbable->starts[i];
+    for (int64_t j = 0; perturbable->squares != NULL && j < nadir_perturbable_rows_length(perturbable, i);
+         j++) {
+        if (perturbable->squares[start + j] == 0 && X[j] != perturbable->phat[start + j]) {
+            X[j] = perturbable->phat[start + j];
+            moved = true;
+        }
+    }
+    return moved;
+}
+
 /* *same: X is the kernel given, entry by entry. */
 static nadir_status take_rows(nadir_context *context, const nadir_perturbable_rows *perturbable,
                               const nadir_kernel *kernel, const bool *nominal, double *X, bool *same)
@@ -118,6 +133,7 @@ static nadir_status take_rows(nadir_context *context, const nadir_perturbable_ro
                 take_row(perturbable, i, &part, to);
                 *same = false;
             }
+            *same = !pin_entries(perturbable, i, to) && *same;
         }
     }
 cleanup:

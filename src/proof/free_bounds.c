@@ -32,7 +32,8 @@ nadir_status nadir_free_enclosing_ball(nadir_context *context, const nadir_probl
         .radius_count = 1,
         .scales = own->scales,
     };
-    const nadir_status status = nadir_uncertainty_make(context, problem->model, problem->policy, &ball, two);
+    const nadir_status status =
+        nadir_uncertainty_make_unweighted(context, problem->model, problem->policy, &ball, two);
     *enclosing = *problem;
     enclosing->uncertainty = two;
     /* p = 1: zero-sum rows have |x|_2 <= |x|_1 / sqrt(2) */

@@ -67,7 +67,7 @@ static nadir_status make_parts(nadir_context *context, const nadir_kkt *kkt,
     *self = (parts){.perturbable = perturbable,
                     .kkt = kkt,
                     .displacement = displacement,
-                    .inverse_weights = inverse_weights};
+                    .inverse_weights = inverse_weights != NULL ? inverse_weights : perturbable->squares};
     NADIR_NEW(context, self->q, perturbable->count);
     NADIR_NEW(context, self->F, n * n);
     NADIR_NEW(context, self->C, n * n);

@@ -127,23 +127,27 @@ static double find_slack(const nadir_kkt *kkt, const row_values *self, int64_t i
     double lowest = self->order.order != NULL ? force * lowest_other(perturbable, self, i) : INFINITY;
     double widest = 0;
     for (int64_t j = 0; j < length; j++) {
-        const double change = (X[j] - phat[j]) / alpha;
+        const double weight = nadir_perturbable_rows_square(perturbable, start + j);
+        const double change = weight > 0 ? (X[j] - phat[j]) / alpha / weight : 0;
         const double g = hold * change + force * cost_of(perturbable, self, i, j);
-        lowest = g < lowest ? g : lowest;
+        lowest = g < lowest && weight > 0 ? g : lowest;
         widest = fabs(change) > widest ? fabs(change) : widest;
-        *square += change * change;
+        *square += change * change * weight;
     }
     const double size = hold * widest + force * self->range; /* of the terms of g */
-    const double rounding = nadir_round_error(8) * size + nadir_round_error(2) * force * self->largest;
+    const double roundings = perturbable->squares != NULL ? 12 : 8;
+    const double rounding =
+        nadir_round_error(roundings) * size + nadir_round_error(2) * force * self->largest;
     double lack = 0;
     for (int64_t j = 0; j < length; j++) {
-        const double change = (X[j] - phat[j]) / alpha;
+        const double weight = nadir_perturbable_rows_square(perturbable, start + j);
+        const double change = weight > 0 ? (X[j] - phat[j]) / alpha / weight : 0;
         const double g = hold * change + force * cost_of(perturbable, self, i, j);
         const double above = g - lowest;
         const double sure = above - 2 * rounding;
-        lack += X[j] * above;
+        lack += weight > 0 ? X[j] * above : 0;
         if (kkt->slack != NULL) {
-            kkt->slack[start + j] = X[j] > 0 || !(sure > 0) ? 0 : sure;
+            kkt->slack[start + j] = X[j] > 0 || !(sure > 0) || weight == 0 ? 0 : sure;
         }
     }
     /* a sum over the entries of the row */
@@ -359,12 +363,31 @@ static double drift(const nadir_context *context, const nadir_kkt *kkt, const do
            (1 + 1e-12 + nadir_round_error((double)kkt->perturbable->total));
 }
 
+/* Delta / alpha / w^2 of an entry. */
+static double change_of(const nadir_kkt *kkt, int64_t entry, double alpha)
+{
+    const double square = nadir_perturbable_rows_square(kkt->perturbable, entry);
+    return square > 0 ? (kkt->point->X[entry] - kkt->perturbable->phat[entry]) / alpha / square : 0;
+}
+
 /* What centring Delta by c costs: 2 tau |rho - 1| |c| |sum of delta| / alpha^2, |c| <= |Delta_i|. Where rho >
- * 1 it is a part of e_s; otherwise the sum over rows is at most this. */
+ * 1 it is a part of e_s; otherwise the sum over rows is at most this. With weights of entries |c| is at most the largest
+ * |Delta| / alpha / w^2 of a row. */
 static double uncentred(const nadir_context *context, const nadir_kkt *kkt)
 {
     const nadir_perturbable_rows *perturbable = kkt->perturbable;
     double sum = 0;
+    if (perturbable->squares != NULL) {
+        for (int64_t i = 0; i < perturbable->count; i++) {
+            const double alpha = nadir_perturbable_rows_alpha(perturbable, i);
+            double widest = 0;
+            for (int64_t e = perturbable->starts[i]; e < perturbable->starts[i + 1]; e++) {
+                widest = fmax(widest, fabs(change_of(kkt, e, alpha)));
+            }
+            sum += widest / alpha;
+        }
+        return nadir_round_up(4 * kkt->tau * kkt->point->sum_off * sum, (double)perturbable->count + 16);
+    }
     for (int64_t i = 0; i < perturbable->count; i++) {
         sum +=
             1 / (nadir_perturbable_rows_alpha(perturbable, i) * nadir_perturbable_rows_alpha(perturbable, i));
@@ -385,12 +408,14 @@ void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds,
             const double gain = nadir_round_down(rho * alpha * alpha / kkt->tau, 16);
             for (int64_t e = perturbable->starts[i]; e < perturbable->starts[i + 1]; e++) {
                 const double pull = gain * kkt->slack[e];
+                const double square = nadir_perturbable_rows_square(perturbable, e);
+                const double scale = square < 1 ? alpha * sqrt(square) : alpha;
                 /* |P - X| <= |P - Phat| + |X - Phat|, X = 0 without a box */
                 const double moved = fabs(kkt->point->X[e] - perturbable->phat[e]);
-                const double allowed = fmin(fmin(1, moved + alpha * kkt->beta), alpha * radius);
+                const double allowed = fmin(fmin(1, moved + scale * kkt->beta), scale * radius);
                 const double most = nadir_round_up(fmin(allowed, alpha * alpha * lift / pull), 16);
                 const double above = most > 0 ? fmin(pull / most, HEAVIEST) : 0;
-                inverse_weights[e] = nadir_round_up(1 / (1 + above), 8);
+                inverse_weights[e] = nadir_round_up(square / (1 + square * above), 8);
             }
         }
     }
@@ -406,13 +431,13 @@ void nadir_displacement_clear(nadir_context *context, nadir_displacement *displa
     *displacement = (nadir_displacement){0};
 }
 
-/* Delta / alpha of an entry. */
-static double change_of(const nadir_kkt *kkt, int64_t entry, double alpha)
+static double weight_of(const nadir_kkt *kkt, const double *inverse_weights, int64_t entry)
 {
-    return (kkt->point->X[entry] - kkt->perturbable->phat[entry]) / alpha;
+    return inverse_weights != NULL ? inverse_weights[entry]
+                                   : nadir_perturbable_rows_square(kkt->perturbable, entry);
 }
 
-/* direction (unless NULL): (Delta / alpha - c) inverse_weights of one row, which sums to zero; returns its part of
+/* direction (unless NULL): (Delta / alpha / w^2 - c) inverse_weights of one row, which sums to zero; returns its part of
  * n_s^2. Open rows take c = 0: states that they do not list count in their mean. */
 static double displace_row(const nadir_kkt *kkt, const double *inverse_weights, int64_t i, double *direction)
 {
@@ -423,14 +448,14 @@ static double displace_row(const nadir_kkt *kkt, const double *inverse_weights, 
     double mean = 0;
     double square = 0;
     for (int64_t e = start; e < end; e++) {
-        const double weight = inverse_weights != NULL ? inverse_weights[e] : 1;
+        const double weight = weight_of(kkt, inverse_weights, e);
         mass += weight;
         mean += weight * change_of(kkt, e, alpha);
     }
     mean = kkt->perturbable->open ? 0 : mean / mass;
     for (int64_t e = start; e < end; e++) {
         const double far = change_of(kkt, e, alpha) - mean;
-        const double weighted = far * (inverse_weights != NULL ? inverse_weights[e] : 1);
+        const double weighted = far * weight_of(kkt, inverse_weights, e);
         square += far * weighted;
         if (direction != NULL) {
             direction[e] = weighted;

@@ -18,6 +18,9 @@
  * sum (P* - l) (g - omega)_+ + (u - P*) (omega - g)_+, and slack is g - omega >= 0 where P* = l, omega - g >= 0 where
  * P* = u, times |delta|.
  *
+ * Weights w of entries divide both Delta and delta in norms and products, so that g has 2 tau Delta / (alpha w)^2;
+ * where w = 0 both are 0, and so is the slack.
+ *
  * States that P* does not visit (d = 0) have nominal rows in P*. For them
  *
  *     gamma d_P(s) sum_a pi delta . c >= -2 tau d_P(s) w_s |delta_s|,    w_s = gamma / (2 tau) k(s, -c)
@@ -48,7 +51,7 @@ typedef struct nadir_kkt {
 /*
  * Weights 1 / omega, [entries], so that for kernels within the bounds on occupancies and |delta| <= radius
  *
- *     tau |delta|^2 + sum rho_s slack . delta >= tau sum omega (delta / alpha)^2:
+ *     tau |delta|^2 + sum rho_s slack . delta >= tau sum omega (delta / alpha)^2, 1 / omega = w^2 at most:
  *
  * where P* = 0, or is at a bound of a box, |delta| <= u = min(1, |P* - Phat| + alpha beta, alpha radius, tau lift / (rho
  * slack)), so that |delta| >= delta^2 / u. lift: at least sum rho_s slack . delta / tau; infinity: not known.
@@ -64,7 +67,7 @@ void nadir_kkt_weigh(const nadir_kkt *kkt, const nadir_occupancy_bounds *bounds,
  * part of each row that is centred counts. With weights omega >= 1 on the entries, |delta|^2 = sum omega
  * (delta / alpha)^2, that is n_s |delta_s| at most with
  *
- *     n_s^2 = sum over rows and entries of (Delta / alpha - c)^2 / omega, c = mean of the row for 1 / omega.
+ *     n_s^2 = sum over rows and entries of (Delta / alpha / w^2 - c)^2 / omega, c = mean of the row for 1 / omega.
  */
 
 /* A struct of zeros holds nothing. */
@@ -74,7 +77,7 @@ typedef struct nadir_displacement {
     double *direction; /* [entries] (Delta / alpha - c) / omega / n_s; NULL: the point has no columns */
 } nadir_displacement;
 
-/* inverse_weights: [entries] 1 / omega; NULL for all one. Computed anew in place. */
+/* inverse_weights: [entries] 1 / omega; NULL for w^2. Computed anew in place. */
 nadir_status nadir_displacement_make(nadir_context *context, const nadir_kkt *kkt,
                                      const double *inverse_weights, nadir_displacement *displacement);
 void nadir_displacement_clear(nadir_context *context, nadir_displacement *displacement);

@@ -1,9 +1,11 @@
 /* membership.c: whether a kernel lies in the set; see membership.h. */
 #include "proof/membership.h"
+#include "core/round.h"
 #include "linalg/distributed.h"
 #include "linalg/threads.h"
 #include "linalg/vector.h"
 #include "model/kernel.h"
+#include "model/landing.h"
 #include "model/terminal.h"
 
 #include <math.h>
@@ -129,6 +131,24 @@ static void look_at_box(const nadir_model *model, const nadir_uncertainty *set, 
     }
 }
 
+/* |Delta / w|_2 of a row: entries are forgiven two roundings of their own, and those of weight 0 what all are. */
+static double weighted_distance(const nadir_model *model, const nadir_uncertainty *set, int64_t row,
+                                const nadir_row *nominal, const nadir_row *entries, row_scan *self)
+{
+    const double *weights = set->weights + nadir_landing_entry(model, row);
+    int64_t place = 0;
+    for (int64_t i = 0; i < nominal->count; i++) {
+        const double phat = nominal->values[i];
+        const bool listed = nadir_row_seek(entries, (int32_t)nadir_row_column(nominal, i), &place);
+        const double value = listed ? entries->values[place] : 0;
+        const double grain = weights[i] > 0 ? 2 * NADIR_ROUND_UNIT * fmax(phat, value)
+                                            : fmax(phat, value) * NADIR_MEMBERSHIP_ROUNDING;
+        const double change = fmax(fabs(value - phat) - grain, 0);
+        self->difference[i] = change > 0 ? change / weights[i] : 0; /* of weight 0: infinity */
+    }
+    return nadir_norm_short(nominal->count, self->difference, 2);
+}
+
 /* Distance of one row; its sum and entries join the scan. */
 static double look_at_row(const nadir_model *model, const nadir_uncertainty *set, int64_t row, row_scan *self)
 {
@@ -143,7 +163,7 @@ static double look_at_row(const nadir_model *model, const nadir_uncertainty *set
     const double *whole = nadir_explicit_dense_row(&self->rows, row);
     double sum = 0;
     double minimum;
-    if (whole != NULL && nominal.columns == NULL) {
+    if (whole != NULL && nominal.columns == NULL && set->weights == NULL) {
         subtract_dense(model->states, nominal.values, whole, &sum, &minimum, self->difference);
         if (!(nadir_model_row_minimum(model, row) > 0)) {
             self->found.off_support =
@@ -166,7 +186,8 @@ static double look_at_row(const nadir_model *model, const nadir_uncertainty *set
         return 0;
     }
     const int64_t length = subtract_nominal(&nominal, &entries, self->difference, &self->found.off_support);
-    return nadir_norm_short(length, self->difference, p);
+    return set->weights != NULL ? weighted_distance(model, set, row, &nominal, &entries, self)
+                                : nadir_norm_short(length, self->difference, p);
 }
 
 /* What the set asks of the rows of a kernel. */
@@ -308,7 +329,11 @@ nadir_status nadir_membership_measure(nadir_context *context, const nadir_kernel
     NADIR_CHECK(look_at_states(context, kernel, &run, distances, &all));
     if (distances != NULL) { /* all rows of all processes within one radius */
         double distance = INFINITY;
-        if (nadir_allreduce_and(context, all.moved < 0)) {
+        bool finite = all.moved < 0; /* an entry of weight 0 that moved is infinitely far */
+        for (int64_t s = 0; s < model->states && uncertainty->weights != NULL; s++) {
+            finite = finite && isfinite(distances[s]);
+        }
+        if (nadir_allreduce_and(context, finite)) {
             NADIR_CHECK(nadir_norm_p(context, model->states, distances, uncertainty->p, &distance));
         }
         all.rounding = nadir_allreduce_maximum(context, all.rounding);

@@ -20,6 +20,7 @@ void nadir_perturbable_rows_clear(nadir_context *context, nadir_perturbable_rows
     nadir_release(context, perturbable->own_alpha);
     nadir_release(context, perturbable->own_pi);
     nadir_release(context, perturbable->landing);
+    nadir_release(context, perturbable->squares);
     *perturbable = (nadir_perturbable_rows){0};
 }
 
@@ -166,6 +167,28 @@ cleanup:
     return status;
 }
 
+/* Squares of the weights, in the order of the entries. */
+static nadir_status add_squares(nadir_context *context, const nadir_problem *problem,
+                                nadir_perturbable_rows *perturbable)
+{
+    nadir_status status = NADIR_OK;
+    const double *weights = problem->uncertainty->weights;
+    NADIR_NEW(context, perturbable->squares, perturbable->entries);
+    for (int64_t i = 0; i < perturbable->count; i++) {
+        const int64_t row = nadir_perturbable_rows_row(perturbable, i);
+        const int64_t start = nadir_landing_entry(problem->model, row);
+        const nadir_row nominal = nadir_model_row(problem->model, row);
+        int64_t next = perturbable->starts[i];
+        for (int64_t j = 0; j < nominal.count; j++) {
+            if (nominal.values[j] > 0) {
+                perturbable->squares[next++] = weights[start + j] * weights[start + j];
+            }
+        }
+    }
+cleanup:
+    return status;
+}
+
 nadir_status nadir_perturbable_rows_make(nadir_context *context, const nadir_problem *problem,
                                          nadir_perturbable_rows *perturbable)
 {
@@ -187,6 +210,9 @@ nadir_status nadir_perturbable_rows_make(nadir_context *context, const nadir_pro
     }
     if (problem->landing != 0) {
         NADIR_CHECK(add_landing(context, problem, perturbable));
+    }
+    if (problem->uncertainty->weights != NULL) {
+        NADIR_CHECK(add_squares(context, problem, perturbable));
     }
 cleanup:
     if (status != NADIR_OK) {

@@ -3,7 +3,7 @@
  * them, as a sparse matrix by rows.
  *
  * A row can be changed if its scale and its probability under the policy are positive and it has more than
- * one allowed successor. All others count as nominal in every kernel of the set.
+ * one allowed successor. All others count as nominal in every kernel of the set, as do entries of weight 0.
  */
 #ifndef NADIR_PROOF_PERTURBABLE_ROWS_H
 #define NADIR_PROOF_PERTURBABLE_ROWS_H
@@ -27,6 +27,7 @@ typedef struct nadir_perturbable_rows {
     const double *phat;             /* [entries] the nominal numbers */
     const double *alpha;            /* [count] scales; NULL: all one */
     const double *pi;               /* [count] probabilities */
+    double *squares;                /* [entries] weights of entries, squared; NULL: all one */
     double *landing;                /* [entries] problem->landing times e, which adds to v; NULL: zero */
     bool
         open; /* rows list the successors that they have in the nominal kernel or in a candidate; all other states are
@@ -66,6 +67,12 @@ static inline int64_t nadir_perturbable_rows_row(const nadir_perturbable_rows *p
 static inline double nadir_perturbable_rows_alpha(const nadir_perturbable_rows *perturbable, int64_t i)
 {
     return perturbable->alpha != NULL ? perturbable->alpha[i] : 1;
+}
+
+/* The square of the weight of an entry. */
+static inline double nadir_perturbable_rows_square(const nadir_perturbable_rows *perturbable, int64_t entry)
+{
+    return perturbable->squares != NULL ? perturbable->squares[entry] : 1;
 }
 
 /* How many successors the domain allows row i. */

@@ -86,6 +86,7 @@ static nadir_status start(nadir_context *context, const nadir_occupancy_bounds *
     const nadir_lmo rows = {.model = self->problem->model,
                             .scales = set->scales,
                             .domain = set->domain,
+                            .weights = set->weights,
                             .p = set->p,
                             .q = set->q};
     if (self->problem->model->dense == NULL && set->domain == NADIR_DOMAIN_SUPPORT) {
@@ -148,6 +149,7 @@ static void add_rows(const large *self, const double *z, double *sums)
                              nadir_perturbable_rows_alpha(perturbable, i) * perturbable->pi[i];
             const int64_t length = nadir_perturbable_rows_length(perturbable, i);
             double mean = 0;
+            double mass = 0;
             if (perturbable->columns != NULL) {
                 nadir_prefetch(z, perturbable->columns, perturbable->starts[i], perturbable->starts[i + 1],
                                ahead);
@@ -155,12 +157,15 @@ static void add_rows(const large *self, const double *z, double *sums)
                                ahead);
             }
             for (int64_t j = 0; j < length; j++) {
-                mean += z[nadir_perturbable_rows_column(perturbable, i, j)];
+                const double square = nadir_perturbable_rows_square(perturbable, perturbable->starts[i] + j);
+                mean += square * z[nadir_perturbable_rows_column(perturbable, i, j)];
+                mass += square;
             }
-            mean /= (double)length;
+            mean /= mass;
             for (int64_t j = 0; j < length; j++) {
                 const int64_t t = nadir_perturbable_rows_column(perturbable, i, j);
-                sums[t] += q * q * (z[t] - mean);
+                const double square = nadir_perturbable_rows_square(perturbable, perturbable->starts[i] + j);
+                sums[t] += q * q * square * (z[t] - mean);
             }
         }
     }

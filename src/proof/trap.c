@@ -428,8 +428,8 @@ nadir_status nadir_trap_find(nadir_context *context, const nadir_problem *proble
     /* norms over the successors of a row, the rows of a state and states */
     const double roundings = 8 * (n + self.roundings + (double)problem->rows + 8);
     trap->low = nadir_round_down(least, roundings);
-    /* the kernel that was found may not lie in a box */
-    trap->high = set->lower != NULL ? INFINITY : nadir_round_up(cheapest, roundings);
+    /* the kernel that was found may not lie in a box, or in a ball with weights of entries */
+    trap->high = set->lower != NULL || set->weights != NULL ? INFINITY : nadir_round_up(cheapest, roundings);
     if (isfinite(trap->high)) {
         (void)nadir_terminal_list(problem->model, self.cheapest, true, trap->states, sizeof trap->states);
     }

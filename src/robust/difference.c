@@ -308,6 +308,11 @@ static nadir_status compare(comparison *run, const nadir_ball *ball, double *sea
     for (int i = 0; i < 2; i++) {
         NADIR_TRY(nadir_setup_make(context, run->solver[i], ball, false, &run->setup[i]));
         run->problem[i] = run->setup[i].problem;
+        if (run->setup[i].uncertainty.weights != NULL) {
+            return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                              "the difference of two policies is not there for norm chi2 and for weights of "
+                              "entries: take norm 2 and a model without weights");
+        }
         NADIR_TRY(check_ends(run, i));
     }
     NADIR_TRY(nadir_difference_search_make(context, &run->problem[0], &run->problem[1], &run->search));

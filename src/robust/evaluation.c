@@ -273,10 +273,10 @@ nadir_status nadir_worst_parameters(nadir_context *context, const nadir_worst *w
     *parameters = (nadir_kernel_parameters){
         .set = worst->uncertainty.asked,
         .domain = worst->uncertainty.asked_domain,
-        .norm = worst->uncertainty.p,
+        .norm = nadir_uncertainty_norm(&worst->uncertainty),
         .radius = radius_of(worst),
         .radius_count = radius_count(context, worst),
-        .scales = worst->uncertainty.scales,
+        .scales = worst->uncertainty.asked_scales,
         .gamma = worst->model->discount,
         .optimistic = worst->optimistic,
     };
@@ -332,7 +332,7 @@ nadir_status nadir_worst_witness(nadir_context *context, const nadir_worst *wors
     memcpy(witness->kernel_sha256, worst->kernel_sha256, sizeof worst->kernel_sha256);
     witness->set = worst->uncertainty.asked;
     witness->domain = worst->uncertainty.asked_domain;
-    witness->norm = worst->uncertainty.p;
+    witness->norm = nadir_uncertainty_norm(&worst->uncertainty);
     witness->radius = radius_of(worst);
     witness->radius_count = radius_count(context, worst);
     witness->optimistic = worst->optimistic;

@@ -79,6 +79,20 @@ static nadir_status evaluate(inverse *self, double factor, nadir_certify certify
 
 /* ------------------------------------------------------------------------------------------- root */
 
+/* The least weight of a row that is not 0. */
+static double least_weight(const nadir_model *model, const nadir_uncertainty *set, int64_t row)
+{
+    double least = 1;
+    if (set->weights != NULL) {
+        const int64_t start = nadir_landing_entry(model, row);
+        const int64_t count = nadir_model_row(model, row).count;
+        for (int64_t i = start; i < start + count; i++) {
+            least = set->weights[i] > 0 ? fmin(least, set->weights[i]) : least;
+        }
+    }
+    return least;
+}
+
 /* The factor at which every group of rows can be anything that the domain allows: |Delta_sa|_p is at most
  * 2^(1/p). */
 static double whole_domain(const nadir_model *model, const nadir_uncertainty *set)
@@ -94,7 +108,8 @@ static double whole_domain(const nadir_model *model, const nadir_uncertainty *se
         for (int64_t r = model->state_rows[s]; r < model->state_rows[s + 1]; r++) {
             const double alpha = nadir_uncertainty_scale(set, r);
             const double radius = nadir_uncertainty_radius(set, s, r);
-            const double far = alpha > 0 && radius > 0 ? row / (alpha * radius) : 0;
+            const double far =
+                alpha > 0 && radius > 0 ? row / (alpha * least_weight(model, set, r) * radius) : 0;
             largest = fmax(largest, far);
             state += isinf(set->p) ? 0 : nadir_power(far, set->p);
         }
@@ -307,7 +322,7 @@ nadir_status nadir_solver_radius(nadir_context *context, nadir_solver *solver, c
                               .nominal_return = nominal,
                               .set = set.asked,
                               .domain = set.asked_domain,
-                              .norm = set.p,
+                              .norm = nadir_uncertainty_norm(&set),
                               .breakdown_radius = NAN};
     const double need = run.sign * nominal - run.target;
     if (need < 0) {

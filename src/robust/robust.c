@@ -149,7 +149,7 @@ static nadir_robust make_refusal(const nadir_setup *setup, double factor, const 
         .stationarity_gap = NAN,
         .set = set->asked,
         .domain = set->asked_domain,
-        .norm = set->p,
+        .norm = nadir_uncertainty_norm(set),
         .radius = factor * set->radius,
         .method = "none",
         .stop_reason = nadir_stop_name(NADIR_STOP_BREAKDOWN),
@@ -238,7 +238,7 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *s
             set->domain == NADIR_DOMAIN_FREE ? NAN : candidate->gap, /* no linear steps there */
         .set = set->asked,
         .domain = set->asked_domain,
-        .norm = set->p,
+        .norm = nadir_uncertainty_norm(set),
         .radius = factor * set->radius,
         .method = candidate->method,
         .stop_reason = nadir_stop_name(candidate->stop),

@@ -85,18 +85,25 @@ static inline double stored_slack_of(const nadir_frank_wolfe *self, const double
     const double hold = 2 * tau / (scale * scale);
     const double force = weight * self->order.range;
     const double pull = weight * problem->landing;
+    const double *weights = problem->uncertainty->weights;
     double smallest = INFINITY;
     double mean = 0;
+    double mass = weights != NULL ? 0 : 1; /* of entries that move */
     for (int64_t i = 0; i < nominal.count; i++) {
         const int64_t t = nadir_row_column(&nominal, i);
-        const double change = hold * (own[i] - nominal.values[i]);
+        const double weight_here = weights != NULL ? weights[start + i] : 1;
+        if (weight_here == 0) {
+            continue;
+        }
+        const double change = hold * (own[i] - nominal.values[i]) / (weight_here * weight_here);
         const double paid = general ? nadir_landing_e(problem->model, row, start + i, t) : 0;
         const double g = force * self->order.x[t] + change + (general ? pull * paid : 0);
         const double allowed = all || nominal.values[i] > 0 ? g : INFINITY;
         mean += own[i] * g;
+        mass += weights != NULL ? own[i] : 0;
         smallest = allowed < smallest ? allowed : smallest;
     }
-    return mean - smallest;
+    return mean - mass * smallest;
 }
 
 static double stored_slack(const nadir_frank_wolfe *self, const double *own, bool all, int64_t row,

@@ -18,6 +18,11 @@ static nadir_status check(nadir_context *context, const nadir_model *model, cons
             context, NADIR_ERROR_UNSUPPORTED,
             "a horizon is not there for domain box yet: take domain support, which holds the box");
     }
+    if (set->weights != NULL) {
+        return nadir_fail(
+            context, NADIR_ERROR_UNSUPPORTED,
+            "a horizon is not there for norm chi2 and for weights of entries: take another norm");
+    }
     if (set->domain == NADIR_DOMAIN_FREE) {
         return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
                           "a horizon is for the domains simplex and support: on domain free the return of "

@@ -400,17 +400,37 @@ double nadir_lmo_own_costs(const nadir_lmo *lmo, int64_t row, const nadir_row *r
     return base;
 }
 
-/* The bounds of a row of a box. */
-static inline void bound_view(const nadir_lmo *lmo, int64_t row, double *work, nadir_lmo_row_view *view)
+void nadir_lmo_row_view_weigh(const double *weights, int64_t start, const nadir_row *raw, double *work,
+                              nadir_lmo_row_view *view)
+{
+    view->weight = weights + start;
+    view->scratch = work + 2 * raw->count;
+    if (raw->columns == NULL) {
+        double *gathered = work + 4 * raw->count;
+        int64_t count = 0;
+        for (int64_t i = 0; i < raw->count; i++) {
+            gathered[count] = view->weight[i];
+            count += raw->values[i] > 0;
+        }
+        view->weight = gathered;
+    }
+}
+
+/* The bounds of a row of a box, and its weights. */
+static inline void bound_view(const nadir_lmo *lmo, int64_t row, const nadir_row *raw, double *work,
+                              nadir_lmo_row_view *view)
 {
     if (lmo->lower != NULL) {
         view->low = lmo->lower + lmo->model->row_starts[row];
         view->high = lmo->upper + lmo->model->row_starts[row];
         view->scratch = work + 2 * view->count;
     }
+    if (lmo->weights != NULL) {
+        nadir_lmo_row_view_weigh(lmo->weights, nadir_lmo_row_start(lmo, row), raw, work, view);
+    }
 }
 
-/* work: [2 * count] */
+/* work: [5 * count] */
 __attribute__((noinline)) static nadir_lmo_row_view make_own_view(const nadir_lmo *lmo, int64_t row,
                                                                   double *work)
 {
@@ -423,7 +443,7 @@ __attribute__((noinline)) static nadir_lmo_row_view make_own_view(const nadir_lm
         .off_support = nadir_lmo_has_tail(lmo),
         .alpha = nadir_lmo_scale(lmo, row),
     };
-    bound_view(lmo, row, work, &view);
+    bound_view(lmo, row, &raw, work, &view);
     double *second = work + raw.count;
     if (view.off_support) {
         view.plain = second;
@@ -491,7 +511,7 @@ nadir_lmo_row_view nadir_lmo_row_view_make(const nadir_lmo *lmo, int64_t row, do
         view.base = copy_values(lmo, &raw, work);
         view.x = work;
         view.off_support = nadir_lmo_has_tail(lmo);
-        bound_view(lmo, row, work, &view);
+        bound_view(lmo, row, &raw, work, &view);
         return view;
     }
     view.base = nadir_lmo_row_base(lmo, &raw);
@@ -508,6 +528,7 @@ nadir_lmo_row_view nadir_lmo_row_view_make(const nadir_lmo *lmo, int64_t row, do
     }
     view.x = work;
     view.phat = phat;
+    bound_view(lmo, row, &raw, work, &view);
     return view;
 }
 
@@ -577,7 +598,7 @@ static double step_of_price(const nadir_lmo *lmo, double reach, double price)
 void nadir_lmo_solution_concentrate(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
                                     nadir_lmo_solution *solution)
 {
-    if (view->low != NULL) {
+    if (nadir_lmo_row_view_is_boxed(view)) {
         nadir_lmo_box_concentrate(lmo, view, solution);
         return;
     }
@@ -693,7 +714,8 @@ static double unit_factor(const nadir_lmo *lmo, double unit)
 static nadir_lmo_norm_solver solver_of(const nadir_lmo *lmo)
 {
     const double p = lmo->p;
-    const nadir_lmo_norm_solver square = lmo->lower != NULL ? nadir_lmo_box_l2 : nadir_lmo_l2;
+    const nadir_lmo_norm_solver square =
+        lmo->lower != NULL || lmo->weights != NULL ? nadir_lmo_box_l2 : nadir_lmo_l2;
     return p == 1 ? nadir_lmo_l1 : p == 2 ? square : isinf(p) ? nadir_lmo_linf : nadir_lmo_lp;
 }
 

@@ -21,6 +21,8 @@
  * Rewards on landing, e(row, t), give every row an x of its own, (v - min v + landing e) / range. States that a
  * row does not list have e = 0, so that all rows still share one order of these.
  *
+ * Weights of entries, p = 2: changes of an entry count 1 / w, and it moves by w^2 alpha step (omega - x) (lmo_box.c).
+ *
  * On the domain box, l <= X <= u, changes are clipped on both sides, and what moves at p = 1 comes from the largest and
  * goes to the smallest v that have room (lmo_box.c).
  *
@@ -93,6 +95,7 @@ typedef struct nadir_lmo {
     const double *scales;           /* [rows] alpha; NULL: all one */
     nadir_domain domain;            /* NADIR_DOMAIN_SIMPLEX or NADIR_DOMAIN_SUPPORT */
     const double *lower, *upper;    /* bounds of the entries of the model; NULL: 0, and none */
+    const double *weights;          /* of the entries of the model; NULL: all one */
     double p, q;
     double landing; /* rows answer to v(t) + landing e(row, t); 0: to v alone */
     /* Set by lmo_row_costs.h: every row has an x of its own. Only the range of the order is read then. */
@@ -110,6 +113,7 @@ static inline nadir_lmo nadir_lmo_make(nadir_model *model, nadir_value_order *or
                        .domain = set->domain,
                        .lower = set->lower,
                        .upper = set->upper,
+                       .weights = set->weights,
                        .p = set->p,
                        .q = set->q,
                        .landing = landing};
@@ -196,6 +200,7 @@ typedef struct nadir_lmo_row_bound {
     double slope; /* at least |g1|_q range */
     /* x is v rounded: the smaller of `error` and error_slope |Delta|_p is added to fixed + slope |Delta|_p */
     double error, error_slope;
+    double most; /* with weights of entries at least the gain of the row; else 0 */
 } nadir_lmo_row_bound;
 
 nadir_lmo_row_bound nadir_lmo_bound(const nadir_lmo *lmo, int64_t row, const nadir_lmo_solution *solution,

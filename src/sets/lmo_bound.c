@@ -12,7 +12,8 @@
  *
  * In a box x - omega = g1 + g2 - g3 with g3 >= 0, too, and the bound is |Delta|_p |g1|_q + (Phat - l) . g2 + (u - Phat) . g3:
  * above omega g1 is at most the size at which the entry falls to l, below it that at which it rises to u. p = 1: omega is
- * in the middle between the levels that fall and rise.
+ * in the middle between the levels that fall and rise. With weights of entries it is |Delta / w|_2 |w g1|_2, and g1 is that of
+ * alpha w^2.
  *
  * Rounding: the error of a sum of n terms of one sign is below (n + 16) u, powers included. range x is
  * v - min v to a relative 5 u, so that for v itself another 5 u range |Delta|_p |x|_q is due, or
@@ -103,16 +104,22 @@ static void add_order(const nadir_lmo *lmo, const nadir_lmo_row_view *view, doub
     }
 }
 
-/* The same in a box; returns (Phat - l) . g2 + (u - Phat) . g3. d is off by a rounding of x and omega, which is paid for. */
+/* The same in a box, with weights of entries w |g1|; returns (Phat - l) . g2 + (u - Phat) . g3. d is off by a rounding of x and omega, which is paid for. */
 static double split_box(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
                         const nadir_lmo_solution *solution, double omega, double *parts, double *largest)
 {
     double fixed = 0;
     for (int64_t i = 0; i < view->count; i++) {
         const double d = view->x[i] - omega;
-        const double room = fmax(d > 0 ? view->phat[i] - view->low[i] : view->high[i] - view->phat[i], 0);
-        parts[i] = fmin(fabs(d), largest_g1(lmo, solution, view->alpha, room));
-        fixed += room * ((fabs(d) - parts[i]) + nadir_round_error(2) * (fabs(view->x[i]) + fabs(omega)));
+        const double w = view->weight != NULL ? view->weight[i] : 1;
+        const double room = fmax(d > 0 ? view->phat[i] - nadir_lmo_row_view_low(view, i)
+                                       : nadir_lmo_row_view_high(view, i) - view->phat[i],
+                                 0);
+        /* an entry of weight 0 has no room */
+        const double g1 = w > 0 ? fmin(fabs(d), largest_g1(lmo, solution, view->alpha * w * w, room)) : 0;
+        fixed +=
+            w > 0 ? room * ((fabs(d) - g1) + nadir_round_error(2) * (fabs(view->x[i]) + fabs(omega))) : 0;
+        parts[i] = w * g1;
         *largest = fmax(*largest, parts[i]);
     }
     return fixed;
@@ -145,7 +152,7 @@ nadir_lmo_row_bound nadir_lmo_bound(const nadir_lmo *lmo, int64_t row, const nad
     const nadir_lmo_row_view view = nadir_lmo_row_view_make(lmo, row, work);
     double *parts = work + 2 * nadir_lmo_longest_row(lmo, row, row + 1);
     const double terms = (double)(view.count + 16);
-    const bool boxed = view.low != NULL;
+    const bool boxed = nadir_lmo_row_view_is_boxed(&view);
     double omega = lmo->p != 1 ? solution->omega
                    : boxed     ? solution->omega / 2 + solution->upper / 2
                                : 1 / solution->step;
@@ -163,10 +170,12 @@ nadir_lmo_row_bound nadir_lmo_bound(const nadir_lmo *lmo, int64_t row, const nad
     for (int64_t i = 0; i < view.count; i++) {
         mean += view.phat[i] * view.x[i];
     }
+    const double most = view.weight != NULL ? nadir_round_up(mean - view.base, terms + 4) * range : 0;
     const double allowed = (double)(view.off_support ? lmo->order->states : view.count);
     if (lmo->costs != NULL) { /* the rounding of costs is their bound's business */
         return (nadir_lmo_row_bound){.fixed = nadir_round_up(fixed, terms + 4) * range,
-                                     .slope = nadir_round_up(slope, 4) * range};
+                                     .slope = nadir_round_up(slope, 4) * range,
+                                     .most = most};
     }
     const bool lands = lmo->landing != 0; /* |Delta|_1 <= 2 */
     return (nadir_lmo_row_bound){
@@ -174,6 +183,7 @@ nadir_lmo_row_bound nadir_lmo_bound(const nadir_lmo *lmo, int64_t row, const nad
         .slope = nadir_round_up(slope, 4) * range,
         .error = lands ? nadir_round_error(24) * range : nadir_round_error(12) * mean * range,
         .error_slope = nadir_round_error(lands ? 12 : 6) * nadir_power(allowed, 1 / lmo->q) * range,
+        .most = most,
     };
 }
 
@@ -212,7 +222,9 @@ double nadir_lmo_bound_penalized(const nadir_lmo *lmo, int64_t row, double weigh
         return 0;
     }
     /* the largest c t - price t^p over t = |Delta|_p / alpha <= 2 / alpha, since |Delta|_1 <= 2 */
-    double best = p == 1 ? 2 / alpha * fmax(0, c - price) : 2 * up(weight * bound->slope);
+    double best = p == 1                 ? 2 / alpha * fmax(0, c - price)
+                  : lmo->weights != NULL ? up(weight * bound->most)
+                                         : 2 * up(weight * bound->slope);
     if (p > 1 && price > 0) {
         /* not below the exact one where the quotient underflows */
         const double t = pow(fmax(c / price / p, DBL_MIN), 1 / (p - 1));

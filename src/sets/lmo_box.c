@@ -12,7 +12,7 @@
  *
  * p = 2 has the closed forms of lmo_l2.c at a given set of clipped entries, where m and Q are now the sums of Phat - X
  * and of its square over these. But clipping at u raises omega: kappa is kept in a bracket, since the norm rises
- * with it.
+ * with it. With weights of entries, n and the sums of d and d^2 count w^2 for an entry, and Q divides by it.
  */
 #include "sets/lmo_internal.h"
 #include "sets/lmo_lp_formulas.h"
@@ -46,67 +46,88 @@ static double entry_at(double p, double step, double omega, double phat, double 
     return clip(g < 0 ? phat - change : phat + change, low, high);
 }
 
+/* alpha of an entry, in steps: alpha w^2. */
+static inline double reach_at(const nadir_lmo_row_view *view, int64_t i)
+{
+    return view->weight != NULL ? view->alpha * view->weight[i] * view->weight[i] : view->alpha;
+}
+
+static inline double low_at(const nadir_lmo_row_view *view, int64_t i)
+{
+    return nadir_lmo_row_view_low(view, i);
+}
+
+static inline double high_at(const nadir_lmo_row_view *view, int64_t i)
+{
+    return nadir_lmo_row_view_high(view, i);
+}
+
 /* How far an entry can go from Phat within r. */
-static double rise_of(double phat, double high, double r)
+static double rise_of(const nadir_lmo_row_view *view, int64_t i, double r)
 {
-    return fmin(fmax(high - phat, 0), r);
+    return fmin(fmax(high_at(view, i) - view->phat[i], 0), r);
 }
 
-static double fall_of(double phat, double low, double r)
+static double fall_of(const nadir_lmo_row_view *view, int64_t i, double r)
 {
-    return fmin(fmax(phat - low, 0), r);
+    return fmin(fmax(view->phat[i] - low_at(view, i), 0), r);
 }
 
-static void write_l1(const nadir_lmo_solution *solution, int64_t count, const double *phat, const double *low,
-                     const double *high, const double *x, double *X)
+static void write_l1(const nadir_lmo_solution *solution, const nadir_lmo_row_view *view, double *X)
 {
     double given = 0;
     double room = 0; /* at the level that takes the rest */
-    for (int64_t i = 0; i < count; i++) {
-        const double part = x[i] > solution->omega ? 1 : x[i] == solution->omega ? solution->share : 0;
-        given += part * fall_of(phat[i], low[i], 1);
-        given -= x[i] < solution->upper ? rise_of(phat[i], high[i], 1) : 0;
-        room += x[i] == solution->upper ? rise_of(phat[i], high[i], 1) : 0;
+    for (int64_t i = 0; i < view->count; i++) {
+        const double x = view->x[i];
+        const double part = x > solution->omega ? 1 : x == solution->omega ? solution->share : 0;
+        given += part * fall_of(view, i, 1);
+        given -= x < solution->upper ? rise_of(view, i, 1) : 0;
+        room += x == solution->upper ? rise_of(view, i, 1) : 0;
     }
     const double rest = room > 0 ? clip(given / room, 0, 1) : 0;
-    for (int64_t i = 0; i < count; i++) {
-        const double falls = x[i] > solution->omega ? 1 : x[i] == solution->omega ? solution->share : 0;
-        const double rises = x[i] < solution->upper ? 1 : x[i] == solution->upper ? rest : 0;
-        X[i] = clip(phat[i] - falls * fall_of(phat[i], low[i], 1) + rises * rise_of(phat[i], high[i], 1),
-                    low[i], high[i]);
+    for (int64_t i = 0; i < view->count; i++) {
+        const double x = view->x[i];
+        const double falls = x > solution->omega ? 1 : x == solution->omega ? solution->share : 0;
+        const double rises = x < solution->upper ? 1 : x == solution->upper ? rest : 0;
+        X[i] = clip(view->phat[i] - falls * fall_of(view, i, 1) + rises * rise_of(view, i, 1),
+                    low_at(view, i), high_at(view, i));
     }
 }
 
-static void write_linf(const nadir_lmo_solution *solution, double r, int64_t count, const double *phat,
-                       const double *low, const double *high, const double *x, double *X)
+static void write_linf(const nadir_lmo_solution *solution, double r, const nadir_lmo_row_view *view,
+                       double *X)
 {
-    for (int64_t i = 0; i < count; i++) {
-        const double wanted = x[i] < solution->omega ? r : x[i] > solution->omega ? -r : solution->upper;
-        X[i] = clip(phat[i] + clip(wanted, -fall_of(phat[i], low[i], r), rise_of(phat[i], high[i], r)),
-                    low[i], high[i]);
+    for (int64_t i = 0; i < view->count; i++) {
+        const double x = view->x[i];
+        const double wanted = x < solution->omega ? r : x > solution->omega ? -r : solution->upper;
+        X[i] = clip(view->phat[i] + clip(wanted, -fall_of(view, i, r), rise_of(view, i, r)), low_at(view, i),
+                    high_at(view, i));
     }
 }
 
-void nadir_lmo_box_write(const nadir_lmo *lmo, const nadir_lmo_solution *solution, int64_t count,
-                         const double *phat, const double *low, const double *high, double alpha,
-                         const double *x, double *X)
+void nadir_lmo_box_write(const nadir_lmo *lmo, const nadir_lmo_solution *solution,
+                         const nadir_lmo_row_view *view, double *X)
 {
     const double p = lmo->p;
     const double share = solution->share;
     if (p == 1) {
-        write_l1(solution, count, phat, low, high, x, X);
+        write_l1(solution, view, X);
         return;
     }
     if (isinf(p) || isinf(solution->step)) {
-        write_linf(solution, alpha * solution->step, count, phat, low, high, x, X);
+        write_linf(solution, view->alpha * solution->step, view, X);
         return;
     }
-    for (int64_t i = 0; i < count; i++) {
-        double value = entry_at(p, solution->step, solution->omega, phat[i], low[i], high[i], alpha, x[i]);
+    for (int64_t i = 0; i < view->count; i++) {
+        const double low = low_at(view, i);
+        const double high = high_at(view, i);
+        const double reach = reach_at(view, i);
+        const double x = view->x[i];
+        double value = entry_at(p, solution->step, solution->omega, view->phat[i], low, high, reach, x);
         if (share > 0) {
             const double other =
-                entry_at(p, solution->step, solution->upper, phat[i], low[i], high[i], alpha, x[i]);
-            value = clip((1 - share) * value + share * other, low[i], high[i]);
+                entry_at(p, solution->step, solution->upper, view->phat[i], low, high, reach, x);
+            value = clip((1 - share) * value + share * other, low, high);
         }
         X[i] = value;
     }
@@ -116,13 +137,13 @@ void nadir_lmo_box_write(const nadir_lmo *lmo, const nadir_lmo_solution *solutio
 static void measure(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadir_lmo_solution *solution)
 {
     double *change = view->scratch;
-    nadir_lmo_box_write(lmo, solution, view->count, view->phat, view->low, view->high, view->alpha, view->x,
-                        change);
+    nadir_lmo_box_write(lmo, solution, view, change);
     double gain = 0;
     for (int64_t i = 0; i < view->count; i++) {
         change[i] -= view->phat[i];
         gain -= change[i] * (view->x[i] - solution->omega);
-        change[i] /= view->alpha;
+        /* an entry of weight 0 does not change */
+        change[i] /= change[i] != 0 && view->weight != NULL ? view->alpha * view->weight[i] : view->alpha;
     }
     solution->gain = fmax(gain, 0);
     solution->norm = nadir_norm_short(view->count, change, lmo->p);
@@ -165,13 +186,13 @@ typedef struct pairing {
 static double fall_at(const pairing *self, int64_t i)
 {
     const int64_t place = self->list[i].place;
-    return fall_of(self->view->phat[place], self->view->low[place], 1);
+    return fall_of(self->view, place, 1);
 }
 
 static double rise_at(const pairing *self, int64_t i)
 {
     const int64_t place = self->list[i].place;
-    return rise_of(self->view->phat[place], self->view->high[place], 1);
+    return rise_of(self->view, place, 1);
 }
 
 static pairing start_pairs(const nadir_lmo_row_view *view)
@@ -245,7 +266,7 @@ void nadir_lmo_box_l1_row(const nadir_lmo_row_view *view, double scale, double t
     solution->omega = next.list[next.from].x; /* of what is left */
     solution->upper = next.list[next.to].x;
     for (int64_t i = 0; i < view->count; i++) {
-        const double falls = fall_of(view->phat[i], view->low[i], 1);
+        const double falls = fall_of(view, i, 1);
         above += view->x[i] > solution->omega ? falls : 0;
         at += view->x[i] == solution->omega ? falls : 0;
     }
@@ -261,12 +282,12 @@ static double find_pivot(const nadir_lmo_row_view *view, double r)
     double up = 0;
     double down = 0;
     for (int64_t i = 0; i < view->count; i++) {
-        down += fall_of(view->phat[i], view->low[i], r);
+        down += fall_of(view, i, r);
     }
     for (int64_t i = 0; i < view->count; i++) {
         const int64_t place = list[i].place;
-        up += rise_of(view->phat[place], view->high[place], r);
-        down -= fall_of(view->phat[place], view->low[place], r);
+        up += rise_of(view, place, r);
+        down -= fall_of(view, place, r);
         if (up >= down && (i + 1 == view->count || list[i + 1].x > list[i].x)) {
             return list[i].x;
         }
@@ -284,8 +305,7 @@ static double fill_level(const nadir_lmo_row_view *view, double r, double omega,
         double open = 0;
         for (int64_t i = 0; i < view->count; i++) {
             if (view->x[i] == omega) {
-                const double room = rising ? rise_of(view->phat[i], view->high[i], r)
-                                           : fall_of(view->phat[i], view->low[i], r);
+                const double room = rising ? rise_of(view, i, r) : fall_of(view, i, r);
                 sum += fmin(t, room);
                 open += room > t ? 1 : 0;
             }
@@ -305,8 +325,8 @@ static double balance(const nadir_lmo_row_view *view, double r, nadir_lmo_soluti
     double left = 0; /* what falls, less what rises */
     double size = 0;
     for (int64_t i = 0; i < view->count; i++) {
-        const double rise = rise_of(view->phat[i], view->high[i], r);
-        const double fall = fall_of(view->phat[i], view->low[i], r);
+        const double rise = rise_of(view, i, r);
+        const double fall = fall_of(view, i, r);
         const double d = view->x[i] - omega;
         left += d > 0 ? fall : d < 0 ? -rise : 0;
         size += d > 0 && fall >= r ? d : d < 0 && rise >= r ? -d : 0;
@@ -341,36 +361,39 @@ void nadir_lmo_box_concentrate(const nadir_lmo *lmo, const nadir_lmo_row_view *v
 
 /* ---- 1 < p < infinity -------------------------------------------------------------------------------- */
 
-/* Sums over the entries of a row at a level, d = x - omega. */
+/* Sums over the entries of a row at a level, d = x - omega; with weights w^2 of each. */
 typedef struct box_sums {
     double n, first, second; /* of entries that are not clipped: how many, sums of d and of d^2 */
-    double moved, squares;   /* sums of Phat - X and of its square over the others, */
+    double moved, squares;   /* sums of Phat - X and of its square (over w^2) over the others, */
     double lost;             /* and of Phat - X times d */
     double excess, rate;     /* sum of X - Phat, and its derivative in omega */
     double size; /* what rounding of the excess is measured against: sum of |X - Phat|; p = 2: 1 */
 } box_sums;
 
-static box_sums sum_square(const nadir_lmo_row_view *view, double slope, double omega)
+static box_sums sum_square(const nadir_lmo_row_view *view, double step, double omega)
 {
     box_sums sums = {0};
     for (int64_t i = 0; i < view->count; i++) {
         const double d = view->x[i] - omega;
         const double phat = view->phat[i];
-        const double free = phat - slope * d;
-        if (free >= view->low[i] && free <= view->high[i]) {
-            sums.n += 1;
-            sums.first += d;
-            sums.second += d * d;
+        const double low = low_at(view, i);
+        const double high = high_at(view, i);
+        const double square = view->weight != NULL ? view->weight[i] * view->weight[i] : 1;
+        const double free = phat - step * reach_at(view, i) * d;
+        if (free >= low && free <= high) {
+            sums.n += square;
+            sums.first += square * d;
+            sums.second += square * d * d;
         } else {
-            const double gone = phat - (free < view->low[i] ? view->low[i] : view->high[i]);
+            const double gone = phat - (free < low ? low : high);
             sums.moved += gone;
-            sums.squares += gone * gone;
+            sums.squares += gone * gone / square;
             sums.lost += gone * d;
         }
     }
     sums.size = 1; /* mass is right to a rounding of the row */
-    sums.excess = -(slope * sums.first + sums.moved);
-    sums.rate = slope * sums.n;
+    sums.excess = -(step * view->alpha * sums.first + sums.moved);
+    sums.rate = step * view->alpha * sums.n;
     return sums;
 }
 
@@ -378,8 +401,8 @@ static box_sums sum_power(double p, const nadir_lmo_row_view *view, double step,
 {
     box_sums sums = {0};
     for (int64_t i = 0; i < view->count; i++) {
-        const double low = view->low[i];
-        const double high = view->high[i];
+        const double low = low_at(view, i);
+        const double high = high_at(view, i);
         const double X = entry_at(p, step, omega, view->phat[i], low, high, view->alpha, view->x[i]);
         const double change = X - view->phat[i];
         const double d = fabs(view->x[i] - omega);
@@ -392,7 +415,7 @@ static box_sums sum_power(double p, const nadir_lmo_row_view *view, double step,
 
 static box_sums sum_at(double p, const nadir_lmo_row_view *view, double step, double omega)
 {
-    return p == 2 ? sum_square(view, view->alpha * step, omega) : sum_power(p, view, step, omega);
+    return p == 2 ? sum_square(view, step, omega) : sum_power(p, view, step, omega);
 }
 
 /* omega, upper and share at the solution's step; returns the sums at omega. */

@@ -33,15 +33,41 @@ typedef struct nadir_lmo_row_view {
     double base;        /* that one: 0 for domain simplex without rewards on landing */
     bool off_support;   /* nadir_lmo_has_tail */
     double alpha;
-    /* In a box, otherwise NULL: */
-    const double *low, *high; /* [count] */
-    double *scratch;          /* [2 * count] work space */
+    const double *low, *high; /* [count] in a box; otherwise NULL */
+    const double *weight;     /* [count]; NULL: all one */
+    double *scratch;          /* [2 * count] work space, in a box or with weights */
     /* Rows with a tail and rewards on landing; otherwise NULL: */
     const double *plain;    /* [count] x of the order */
     const int32_t *columns; /* [count] rising */
 } nadir_lmo_row_view;
 
-/* work: [2 * longest row], in a box [4 * longest row], which may hold the arrays. */
+/* The weights of a row, in the order of its view; those of a dense row are gathered. work: as below, and start: of the
+ * entries of the row. */
+void nadir_lmo_row_view_weigh(const double *weights, int64_t start, const nadir_row *raw, double *work,
+                              nadir_lmo_row_view *view);
+
+/* Whether rows are those of a box, which those with weights are, too: entries of weight 0 stay where they are. */
+static inline bool nadir_lmo_row_view_is_boxed(const nadir_lmo_row_view *view)
+{
+    return view->low != NULL || view->weight != NULL;
+}
+
+static inline double nadir_lmo_row_view_low(const nadir_lmo_row_view *view, int64_t i)
+{
+    return view->weight != NULL && view->weight[i] == 0 ? view->phat[i]
+           : view->low != NULL                          ? view->low[i]
+                                                        : 0;
+}
+
+static inline double nadir_lmo_row_view_high(const nadir_lmo_row_view *view, int64_t i)
+{
+    return view->weight != NULL && view->weight[i] == 0 ? view->phat[i]
+           : view->high != NULL                         ? view->high[i]
+           : view->phat[i] > 1                          ? view->phat[i]
+                                                        : 1;
+}
+
+/* work: [5 * longest row], which may hold the arrays. */
 nadir_lmo_row_view nadir_lmo_row_view_make(const nadir_lmo *lmo, int64_t row, double *work);
 
 /* The same with the costs of the row as x. weights[row] = 0: not scaled. */
@@ -144,7 +170,7 @@ static inline double nadir_lmo_group_largest(const nadir_lmo_group *group, doubl
 #define NADIR_LMO_RADIUS_MOST 2.0
 
 /* Doubles of work space for each entry of a row. */
-#define NADIR_LMO_ROW_WORK 4
+#define NADIR_LMO_ROW_WORK 5
 
 /* Doubles of scratch for each row at p = 2. */
 #define NADIR_LMO_PIECE_SIZE 8
@@ -200,10 +226,9 @@ void nadir_lmo_box_linf_row(const nadir_lmo_row_view *view, double radius, nadir
 int64_t nadir_lmo_box_l1_pairs(const nadir_lmo_row_view *view, double *pairs);
 /* All rows of a group at p = 2. */
 nadir_lmo_common nadir_lmo_box_l2(const nadir_lmo_group *group, double start);
-/* X of a solution of step > 0; x(i) as in the view, X: [count], may be x. */
-void nadir_lmo_box_write(const nadir_lmo *lmo, const nadir_lmo_solution *solution, int64_t count,
-                         const double *phat, const double *low, const double *high, double alpha,
-                         const double *x, double *X);
+/* X of a solution of step > 0: [count], may be x of the view. */
+void nadir_lmo_box_write(const nadir_lmo *lmo, const nadir_lmo_solution *solution,
+                         const nadir_lmo_row_view *view, double *X);
 
 /* p other than 1, 2 and infinity: Delta / alpha of an entry of Phat = phat at x. */
 double nadir_lmo_lp_displacement(double p, const nadir_lmo_solution *solution, double alpha, double phat,

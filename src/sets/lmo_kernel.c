@@ -34,6 +34,7 @@ typedef struct row_writer {
     double base;              /* the smallest allowed x */
     double *values;           /* [raw.count] */
     const double *low, *high; /* [raw.count] in a box; else NULL */
+    const double *weight;     /* [raw.count]; NULL: all one */
 } row_writer;
 
 static bool allowed(const row_writer *self, int64_t i)
@@ -238,15 +239,17 @@ static row_tail write_lp(const row_writer *self)
 
 static row_tail write_box(const row_writer *self)
 {
-    const double *x = self->x; /* of the entries, as costs are */
-    if (self->raw.columns != NULL) {
-        for (int64_t i = 0; i < self->raw.count; i++) {
-            self->values[i] = x_of(self, i);
-        }
-        x = self->values;
+    for (int64_t i = 0; i < self->raw.count; i++) {
+        self->values[i] = x_of(self, i);
     }
-    nadir_lmo_box_write(self->lmo, self->solution, self->raw.count, self->raw.values, self->low, self->high,
-                        self->alpha, x, self->values);
+    const nadir_lmo_row_view view = {.count = self->raw.count,
+                                     .phat = self->raw.values,
+                                     .x = self->values,
+                                     .alpha = self->alpha,
+                                     .low = self->low,
+                                     .high = self->high,
+                                     .weight = self->weight};
+    nadir_lmo_box_write(self->lmo, self->solution, &view, self->values);
     return no_tail;
 }
 
@@ -254,7 +257,7 @@ static row_tail write_box(const row_writer *self)
 static row_tail write_solution(const row_writer *self)
 {
     const double p = self->lmo->p;
-    if (self->low != NULL) {
+    if (self->low != NULL || self->weight != NULL) {
         return write_box(self);
     }
     if (isinf(p)) {
@@ -287,6 +290,9 @@ static row_tail write_row(const nadir_lmo *lmo, int64_t row, const nadir_lmo_sol
         self.low = lmo->lower + lmo->model->row_starts[row];
         self.high = lmo->upper + lmo->model->row_starts[row];
     }
+    if (lmo->weights != NULL) {
+        self.weight = lmo->weights + nadir_lmo_row_start(lmo, row);
+    }
     self.base =
         self.own ? nadir_lmo_own_costs(lmo, row, &self.raw, values) : nadir_lmo_row_base(lmo, &self.raw);
     *base = self.base;
@@ -305,6 +311,7 @@ void nadir_lmo_row_write(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
         .values = X,
         .low = view->low,
         .high = view->high,
+        .weight = view->weight,
     };
     (void)write_solution(&self);
 }
@@ -507,8 +514,8 @@ nadir_status nadir_lmo_device_open(nadir_context *context, const nadir_lmo *lmo,
     void *model_rows = NULL;
     *oracle = (nadir_lmo_device){
         .device = device, .model = lmo->model, .p = lmo->p, .off_support = nadir_lmo_has_tail(lmo)};
-    if (device == NULL || lmo->landing != 0 || lmo->lower != NULL || !is_large(lmo->model) ||
-        !has_memory(context, lmo->model)) {
+    if (device == NULL || lmo->landing != 0 || lmo->lower != NULL || lmo->weights != NULL ||
+        !is_large(lmo->model) || !has_memory(context, lmo->model)) {
         return NADIR_OK;
     }
     nadir_status status = nadir_kernel_device_rows(context, lmo->model, &model_rows);

@@ -319,7 +319,7 @@ static l2_sums solve_level(const nadir_lmo *lmo, const nadir_lmo_row_view *view,
 
 void nadir_lmo_l2_row(const nadir_lmo *lmo, const nadir_lmo_row_view *view, nadir_lmo_solution *solution)
 {
-    if (view->low != NULL) {
+    if (nadir_lmo_row_view_is_boxed(view)) {
         nadir_lmo_box_row(lmo, view, solution);
         return;
     }
@@ -528,7 +528,7 @@ enum { STREAMED_WARM_LIMIT = 8, STREAMED_COLD_LIMIT = 100 };
 bool nadir_lmo_streamed_applies(const nadir_lmo *lmo)
 {
     return lmo->p == 2 && lmo->domain == NADIR_DOMAIN_SUPPORT && lmo->model->dense == NULL &&
-           lmo->lower == NULL;
+           lmo->lower == NULL && lmo->weights == NULL;
 }
 
 /* Sums of a pass, over the rows of a part or all of them. */

@@ -69,9 +69,10 @@ static double fill_entries(const proximal *self, double omega)
     double sum = 0;
     for (int64_t i = 0; i < self->view.count; i++) {
         const double h = omega - self->cost[i];
-        const double z = isinf(p) ? fmin(fabs(h) / self->l, self->radius)
-                         : h == 0 ? 0
-                                  : solve_entry(p, self->l, self->k, fabs(h));
+        const double w = self->view.weight != NULL ? self->view.weight[i] : 1; /* p = 2 */
+        const double z = isinf(p)           ? fmin(fabs(h) / self->l, self->radius)
+                         : h == 0 || w == 0 ? 0
+                                            : solve_entry(p, self->l, self->k / w / w, fabs(h));
         const double x = self->view.phat[i] + (h < 0 ? -z : z);
         self->X[i] = self->view.low != NULL ? fmin(fmax(x, self->view.low[i]), self->view.high[i])
                      : free || x > 0        ? x
@@ -161,7 +162,8 @@ static double norm_at(proximal *self, const nadir_lmo_cost_group *group, double 
         self->norms[row] = 0;
         if (solve_row(self, row, k, group->radius)) {
             for (int64_t i = 0; i < self->view.count; i++) {
-                self->X[i] -= self->view.phat[i];
+                const double w = self->view.weight != NULL ? self->view.weight[i] : 1;
+                self->X[i] = w > 0 ? (self->X[i] - self->view.phat[i]) / w : 0;
             }
             self->norms[row] = nadir_norm_short(self->view.count, self->X, p) / self->view.alpha;
         }

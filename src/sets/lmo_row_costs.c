@@ -182,7 +182,7 @@ nadir_lmo_row_view nadir_lmo_row_costs_view(const nadir_lmo_row_costs *costs, in
     for (int64_t i = 0; i < count; i++) {
         work[i] = (work[i] - lowest) / weight;
     }
-    return (nadir_lmo_row_view){
+    nadir_lmo_row_view view = {
         .count = count,
         .phat = phat,
         .x = work,
@@ -191,6 +191,13 @@ nadir_lmo_row_view nadir_lmo_row_costs_view(const nadir_lmo_row_costs *costs, in
         .high = costs->set->lower != NULL ? costs->set->upper + costs->model->row_starts[row] : NULL,
         .scratch = work + 2 * count,
     };
+    if (costs->set->weights != NULL) {
+        nadir_lmo_row_view_weigh(costs->set->weights,
+                                 nominal.columns != NULL ? costs->model->row_starts[row]
+                                                         : row * costs->model->states,
+                                 &nominal, work, &view);
+    }
+    return view;
 }
 
 nadir_lmo_cost_group nadir_lmo_cost_group_from(const nadir_lmo_row_costs *costs, int64_t row)

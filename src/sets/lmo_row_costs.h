@@ -75,6 +75,7 @@ static inline nadir_lmo nadir_lmo_row_costs_oracle(const nadir_lmo_row_costs *co
                        .domain = costs->set->domain,
                        .lower = costs->set->lower,
                        .upper = costs->set->upper,
+                       .weights = costs->set->weights,
                        .p = costs->set->p,
                        .q = costs->set->q,
                        .costs = costs};

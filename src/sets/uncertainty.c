@@ -1,6 +1,8 @@
 /* uncertainty.c: what the user asked for, what the model says, and the defaults, settled into one set. */
 #include "sets/uncertainty.h"
 
+#include "core/round.h"
+#include "model/box.h"
 #include "model/terminal.h"
 
 #include "linalg/distributed.h"
@@ -58,10 +60,13 @@ static nadir_status settle_shape(nadir_context *context, const nadir_model *mode
     const nadir_domain usual = model->lower != NULL ? NADIR_DOMAIN_BOX : NADIR_DOMAIN_SIMPLEX;
     made->domain = made->domain != NADIR_DOMAIN_UNSAID ? made->domain : usual;
     made->p = !isnan(ball->norm) ? ball->norm : isnan(model->norm) ? 2 : model->norm;
+    made->chi2 = made->p == NADIR_NORM_CHI2;
+    made->p = made->chi2 ? 2 : made->p;
     made->q = nadir_holder_conjugate(made->p);
     made->set = made->asked == NADIR_SET_NONRECT && isinf(made->p) ? NADIR_SET_SA : made->asked;
     if (!(made->p >= 1)) {
-        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the norm is %g; expected 1 to inf", made->p);
+        return nadir_fail(context, NADIR_ERROR_ARGUMENT, "the norm is %g; expected 1 to inf, or chi2",
+                          made->p);
     }
     if (nadir_set_name(made->asked)[0] == '\0' || nadir_domain_name(made->domain)[0] == '\0') {
         return nadir_fail(context, NADIR_ERROR_ARGUMENT,
@@ -80,6 +85,70 @@ static nadir_status settle_shape(nadir_context *context, const nadir_model *mode
         made->upper = model->upper;
     }
     return NADIR_OK;
+}
+
+/* Phat below this counts as it: the ball is that much larger. */
+#define LEAST_CHI2 1e-100
+
+/* Whether entries have weights, and nothing that these are not for. */
+static nadir_status check_weighted(nadir_context *context, const nadir_model *model, const double *weights,
+                                   nadir_uncertainty *made)
+{
+    const char *what = made->chi2 ? "norm chi2" : "a model with weights of entries";
+    if (weights == NULL && !made->chi2) {
+        return NADIR_OK;
+    }
+    if (made->p != 2) {
+        return nadir_fail(
+            context, NADIR_ERROR_UNSUPPORTED,
+            "the model has weights of entries, which are for norm 2, and the norm is %g: take norm 2, "
+            "or chi2, or a model without weights",
+            made->p);
+    }
+    if (made->domain == NADIR_DOMAIN_FREE) {
+        return nadir_fail(context, NADIR_ERROR_UNSUPPORTED,
+                          "%s is for domain support: entries without a nominal probability do not move",
+                          what);
+    }
+    if (made->lower != NULL) {
+        return nadir_fail(
+            context, NADIR_ERROR_UNSUPPORTED,
+            "%s is not there for domain box, which bounds entries by its intervals: take domain "
+            "support",
+            what);
+    }
+    made->domain = NADIR_DOMAIN_SUPPORT;
+    made->asked_domain = NADIR_DOMAIN_SUPPORT;
+    return nadir_model_check_one_process(context, model, what);
+}
+
+/* The weight of an entry as it is given: of the model, or of the chi^2 ball. */
+static double given_weight(const nadir_uncertainty *made, const double *weights, int64_t entry, double phat)
+{
+    if (!made->chi2) {
+        return phat > 0 ? weights[entry] : 0;
+    }
+    return phat > NADIR_LEAST_PROBABILITY ? sqrt(fmax(phat, LEAST_CHI2)) : 0;
+}
+
+/* Weights, the largest of each row 1, which its scale takes: rounded up, so that the set has all kernels. */
+static void fill_entry_weights(const nadir_model *model, const double *given, const nadir_uncertainty *made,
+                               double *scales, double *weights)
+{
+    for (int64_t row = 0; row < model->rows; row++) {
+        const nadir_row entries = nadir_model_row(model, row);
+        const int64_t start = model->dense != NULL ? row * model->states : model->row_starts[row];
+        double largest = 0;
+        for (int64_t i = 0; i < entries.count; i++) {
+            weights[start + i] = given_weight(made, given, start + i, entries.values[i]);
+            largest = fmax(largest, weights[start + i]);
+        }
+        for (int64_t i = 0; i < entries.count; i++) {
+            const double share = largest > 0 ? weights[start + i] / largest : 0;
+            weights[start + i] = share < 1 ? fmin(1, nadir_round_up(share, 4)) : share;
+        }
+        scales[row] = nadir_round_up(scales[row] * largest, 4);
+    }
 }
 
 /* The box alone: every kernel of it is this near. */
@@ -160,9 +229,8 @@ static nadir_status check_unpinned(nadir_context *context, const nadir_model *mo
     return NADIR_OK;
 }
 
-nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *model,
-                                    const nadir_policy *policy, const nadir_ball *ball,
-                                    nadir_uncertainty *uncertainty)
+static nadir_status make(nadir_context *context, const nadir_model *model, const nadir_policy *policy,
+                         const nadir_ball *ball, const double *weights, nadir_uncertainty *uncertainty)
 {
     nadir_status status = NADIR_OK;
     nadir_uncertainty made = {0};
@@ -176,13 +244,18 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
     int64_t radii = use.radius != NULL ? use.radius_count : model->radius_count;
     const double *scales = use.scales != NULL ? use.scales : model->scales;
     const double farthest = 1; /* probabilities are not farther from each other */
-    const bool alone = made.lower != NULL &&
+    const bool alone = made.lower != NULL && !made.chi2 &&
                        (radius == NULL || radii == 0 || (radii == 1 && isinf(radius[0]) && radius[0] > 0));
     if (alone) {
         settle_alone(&made);
         radius = &farthest;
         radii = 1;
+    } else {
+        NADIR_CHECK(check_weighted(context, model, weights, &made));
     }
+    const bool weighted = !alone && (made.chi2 || weights != NULL);
+    const int64_t entries =
+        model->dense != NULL ? model->rows * model->states : model->row_starts[model->rows];
     if (radius == NULL || radii == 0) {
         status =
             nadir_fail(context, NADIR_ERROR_ARGUMENT, "a radius is needed: the model has none of its own");
@@ -208,7 +281,8 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
     const bool by_state = made.asked == NADIR_SET_S;
     const int64_t own = by_state ? model->states : model->rows;
     const int64_t first = by_state ? nadir_model_first(model) : nadir_global_first(context, model->rows);
-    made.owned_count = model->states + (radii > 1 ? own : 0) + (scales != NULL ? model->rows : 0);
+    made.owned_count = model->states + (radii > 1 ? own : 0) + (scales != NULL ? model->rows : 0) +
+                       (weighted ? model->rows + entries : 0);
     NADIR_NEW(context, made.owned, made.owned_count);
     double *next = made.owned + model->states;
     for (int64_t i = 0; i < radii; i++) {
@@ -229,6 +303,19 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
                 next[row] = 0;
             }
         }
+        next += model->rows;
+    }
+    made.asked_scales = made.scales;
+    if (weighted) {
+        for (int64_t row = 0; row < model->rows; row++) {
+            next[row] = made.scales != NULL ? made.scales[row] : 1;
+        }
+        fill_entry_weights(model, weights, &made, next, next + model->rows);
+        made.scales = next;
+        made.weights = next + model->rows;
+        NADIR_CHECK(check_numbers(context, model, "scale times largest weight", NADIR_SCALE_MOST, model->rows,
+                                  made.scales));
+        NADIR_CHECK(check_small_scales(context, model, made.scales));
     }
     NADIR_CHECK(fill_weights(context, model, policy, &made, made.owned));
     made.W = made.owned;
@@ -238,6 +325,20 @@ nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *m
 cleanup:
     nadir_release(context, made.owned);
     return status;
+}
+
+nadir_status nadir_uncertainty_make(nadir_context *context, const nadir_model *model,
+                                    const nadir_policy *policy, const nadir_ball *ball,
+                                    nadir_uncertainty *uncertainty)
+{
+    return make(context, model, policy, ball, model->weights, uncertainty);
+}
+
+nadir_status nadir_uncertainty_make_unweighted(nadir_context *context, const nadir_model *model,
+                                               const nadir_policy *policy, const nadir_ball *ball,
+                                               nadir_uncertainty *uncertainty)
+{
+    return make(context, model, policy, ball, NULL, uncertainty);
 }
 
 nadir_status nadir_uncertainty_copy(nadir_context *context, const nadir_uncertainty *from,
@@ -252,6 +353,8 @@ nadir_status nadir_uncertainty_copy(nadir_context *context, const nadir_uncertai
     to->W = owned;
     to->radii = from->radii != NULL ? owned + (from->radii - from->owned) : NULL;
     to->scales = from->scales != NULL ? owned + (from->scales - from->owned) : NULL;
+    to->asked_scales = from->asked_scales != NULL ? owned + (from->asked_scales - from->owned) : NULL;
+    to->weights = from->weights != NULL ? owned + (from->weights - from->owned) : NULL;
 cleanup:
     return status;
 }

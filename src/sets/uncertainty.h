@@ -8,6 +8,10 @@
  * every row summing to one, and in the domain. alpha_sa = 0 pins a row. At p = infinity the first is the last
  * with one radius for all, and is solved as that. The domain box is support with bounds, l <= P <= u (model/box.h):
  * what holds on support holds there. The box alone, without a radius, is the last at p = infinity with radius 1.
+ *
+ * Weights of entries, p = 2: |.|_2 of a row is sqrt(sum (Delta / w)^2), 0 <= w <= 1 and the largest of a row 1, which
+ * its scale has. A weight of 0 pins its entry. The ball without the weights holds that with them: bounds that do not
+ * look at them hold. The chi^2 ball, sum Delta^2 / Phat <= beta^2, is the one whose alpha w is sqrt(Phat).
  */
 #ifndef NADIR_SETS_UNCERTAINTY_H
 #define NADIR_SETS_UNCERTAINTY_H
@@ -31,10 +35,13 @@ typedef struct nadir_uncertainty {
     double radius;               /* beta; with radii: the largest */
     const double *radii;         /* set s: [states], set sa: [rows]; NULL: `radius` for all */
     const double *scales;        /* [rows] alpha; NULL: all one */
+    bool chi2;                   /* weights are those of the chi^2 ball */
+    const double *asked_scales;  /* [rows] without the largest weight of each; NULL: all one */
+    const double *weights;       /* w of the entries of the model, as they are stored; NULL: all one */
     const double *W;             /* [states] W_s = |alpha_s pi_s|_q: 0 where the adversary has no hold */
     int64_t entries; /* of rows that are not pinned: the n of U_p(beta) in U_2(beta n^(1/2 - 1/p)) */
     bool idle;       /* every radius, or every scale, is zero: the nominal kernel alone */
-    double *owned;   /* [owned_count] W, radii and scales */
+    double *owned;   /* [owned_count] W, radii, both scales and weights */
     int64_t owned_count;
 } nadir_uncertainty;
 
@@ -48,12 +55,30 @@ nadir_status nadir_uncertainty_copy(nadir_context *context, const nadir_uncertai
                                     nadir_uncertainty *to);
 void nadir_uncertainty_clear(nadir_context *context, nadir_uncertainty *uncertainty);
 
+/* The same without the weights of the model: the scales of the ball are those of a set that has them. */
+nadir_status nadir_uncertainty_make_unweighted(nadir_context *context, const nadir_model *model,
+                                               const nadir_policy *policy, const nadir_ball *ball,
+                                               nadir_uncertainty *uncertainty);
+
+/* The norm as the user has it: p, or NADIR_NORM_CHI2. */
+static inline double nadir_uncertainty_norm(const nadir_uncertainty *uncertainty)
+{
+    return uncertainty->chi2 ? NADIR_NORM_CHI2 : uncertainty->p;
+}
+
+/* The weight of an entry, counted as those of the model are stored. */
+static inline double nadir_uncertainty_weight(const nadir_uncertainty *uncertainty, int64_t entry)
+{
+    return uncertainty->weights != NULL ? uncertainty->weights[entry] : 1;
+}
+
 /* The same ball on the free domain, which holds it. */
 static inline void nadir_uncertainty_free(nadir_uncertainty *uncertainty)
 {
     uncertainty->domain = NADIR_DOMAIN_FREE;
     uncertainty->lower = NULL;
     uncertainty->upper = NULL;
+    uncertainty->weights = NULL;
 }
 
 static inline double nadir_uncertainty_scale(const nadir_uncertainty *uncertainty, int64_t row)
