@@ -510,11 +510,11 @@ nadir_status nadir_npz_norm(nadir_npz *npz, double *norm)
         return NADIR_OK;
     }
     NADIR_TRY(nadir_npz_number(npz, NADIR_NPZ_NORM, norm));
-    return isnan(*norm) || *norm >= 1
-               ? NADIR_OK
-               : nadir_fail(npz->context, NADIR_ERROR_FORMAT,
-                            "%s: array norm is %g; expected 1 to infinity, or the word chi2", npz->path,
-                            *norm);
+    if (nadir_npz_has(npz, NADIR_NPZ_NORM) && !(*norm >= 1)) {
+        return nadir_fail(npz->context, NADIR_ERROR_FORMAT,
+                          "%s: array norm is %g; expected 1 to infinity, or the word chi2", npz->path, *norm);
+    }
+    return NADIR_OK;
 }
 
 nadir_status nadir_npz_set_and_domain(nadir_npz *npz, nadir_set *set, nadir_domain *domain)

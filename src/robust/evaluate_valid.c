@@ -124,9 +124,10 @@ nadir_status nadir_valid_take_free(nadir_valid_run *run, bool *done)
     NADIR_TRY(nadir_rank_one_candidate_kernel(run->context, run->problem, &free->candidate));
     NADIR_TRY(nadir_membership_measure(run->context, free->candidate.kernel, run->problem->uncertainty,
                                        run->factor, &membership));
-    *done = run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX ||
-            (membership.off_support == 0 && membership.outside <= NADIR_MEMBERSHIP_OUTSIDE &&
-             membership.excess <= 1e-9); /* the ball without weights of entries is larger */
+    *done =
+        run->problem->uncertainty->domain == NADIR_DOMAIN_SIMPLEX ||
+        (membership.off_support == 0 && membership.outside <= NADIR_MEMBERSHIP_OUTSIDE &&
+         (run->problem->uncertainty->weights == NULL || membership.excess <= 1e-9)); /* its ball is smaller */
     if (*done) {
         *evaluation = *free;
         *free = (nadir_evaluation){.refused = true};

@@ -293,7 +293,7 @@ expect_failure 2 "--policy FILE|uniform|optimal is needed" evaluate river.npz --
 expect_failure 2 "--radius is needed" evaluate river.npz --policy uniform
 expect_failure 2 "the radius is -1; expected 0 to 1e+100" "${river[@]}" --radius -1
 expect_failure 2 "the radius is inf; expected 0 to 1e+100" "${river[@]}" --radius inf
-expect_failure 2 "the norm is 0.5; expected 1 to inf" "${river[@]}" --radius 0 --norm 0.5
+expect_failure 2 "expected a number from 1 to inf, or chi2" "${river[@]}" --radius 0 --norm 0.5
 expect_failure 2 "--norm: 'nan' given" "${river[@]}" --radius 0 --norm nan
 expect_failure 2 "expected nonrect|s|sa" "${river[@]}" --radius 0 --set rect
 expect_failure 2 "expected simplex|support|free" "${river[@]}" --radius 0 --domain real

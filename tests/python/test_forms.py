@@ -350,6 +350,20 @@ def test_intervals_are_the_worst_rows_of_a_box():
         nadir.Model(P, R, 0.9, lower=lower)
 
 
+def test_weights_of_entries():
+    """`weights`, and the chi^2 ball, which has the roots of the nominal kernel."""
+    rng = np.random.default_rng(5)
+    P = rng.dirichlet(np.ones(5), (5, 2)) * (rng.random((5, 2, 5)) < 0.7) + np.eye(5)[:, None] * 0.2
+    P /= P.sum(axis=2, keepdims=True)
+    R = rng.random((5, 2))
+    chi = nadir.evaluate(nadir.Model(P, R, 0.9), policy="uniform", radius=0.1, norm="chi2")
+    own = nadir.evaluate(nadir.Model(P, R, 0.9, weights=np.sqrt(P)), policy="uniform", radius=0.1)
+    assert chi.norm == "chi2" and chi.domain == "support" and chi.certified and "chi2" in str(chi)
+    assert own.norm == 2 and own.robust_return == pytest.approx(chi.robust_return, abs=1e-9)
+    with pytest.raises(nadir.UsageError, match="'inf' or 'chi2'"):
+        nadir.evaluate(nadir.Model(P, R, 0.9), policy="uniform", radius=0.1, norm="chi3")
+
+
 def test_single_precision_is_no_reason_to_warn():
     """Sums that are off by its rounding are mended, and facts say so; others are warned of as ever."""
     P, R, _ = random_mdp(4, states=40, zeros=0.5)

@@ -211,7 +211,7 @@ static void other_numbers_and_words_that_are_wrong(void **state)
     const double heavy[] = {0.25, 0.8};
     const double scales[] = {1, 1, -1, 1, 1, 1};
     const int32_t actions[] = {0, 1, 1, 0, 1, 2};
-    REFUSE(NADIR_ERROR_MODEL, "the norm is 0.5", KERNEL, {"norm.npy", "=f8", "()", &half, 8, false});
+    REFUSE(NADIR_ERROR_FORMAT, "array norm is 0.5", KERNEL, {"norm.npy", "=f8", "()", &half, 8, false});
     REFUSE(NADIR_ERROR_MODEL, "the initial distribution sums to 1.05", KERNEL,
            TEST_ARRAY("mu.npy", "=f8", "(2,)", heavy));
     REFUSE(NADIR_ERROR_MODEL, "state 0, action 2: the scale is -1", KERNEL,

@@ -322,8 +322,8 @@ static void members_of_a_wrong_kind(void **state)
     refuse("{\"set\":\"\"}", "member `set`: found \"\"");
     refuse("{\"domain\":\"set\"}", "member `domain`: found \"set\"; expected simplex, support, free or box");
     refuse("{\"domain\":3}", "member `domain`: found `3}`; expected a string");
-    refuse("{\"norm\":0.5}", "member `norm`: expected a number of 1 or more, or \"inf\"");
-    refuse("{\"norm\":\"nan\"}", "member `norm`: expected a number of 1 or more, or \"inf\"");
+    refuse("{\"norm\":0.5}", "member `norm`: expected a number of 1 or more, \"inf\" or \"chi2\"");
+    refuse("{\"norm\":\"nan\"}", "member `norm`: expected a number of 1 or more, \"inf\" or \"chi2\"");
     refuse("{\"norm\":null}", "member `norm`: found `null}`; expected a number");
     refuse("{\"radius\":-1}", "member `radius`: number 0 is -1; expected 0 or more");
     refuse("{\"radius\":[0,1,2,-3]}", "member `radius`: number 3 is -3; expected 0 or more");

@@ -142,19 +142,17 @@ def _full(of: Kernel) -> NDArray[Any]:
     return made
 
 
-def bounds(
-    of: Kernel, lower: Any, upper: Any, layout: str | None, state_rows: Any
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Kernel and bounds as arrays (rows, S); sparse ones are written out."""
+def like_kernel(of: Kernel, given: dict[str, Any], layout: str | None, state_rows: Any) -> list[NDArray[Any]]:
+    """The kernel, and arrays in the form of P, as arrays (rows, S); sparse ones are written out."""
     made = [_full(of)]
-    for name, bound in (("lower", lower), ("upper", upper)):
+    for name, bound in given.items():
         if bound is None:
             raise UsageError(f"{name} is missing: intervals have lower and upper bounds")
         full = _full(kernel(bound, layout, state_rows))
         if full.shape != made[0].shape:
             raise UsageError(f"{name} has {full.shape[0]} rows of {full.shape[1]} states; P has {made[0].shape[0]} of {made[0].shape[1]}")
         made.append(np.ascontiguousarray(full, dtype=np.float64))
-    return made[0], made[1], made[2]
+    return made
 
 
 def lends(P: Any, made: Kernel) -> bool:

@@ -43,7 +43,7 @@ PARAMETERS = {
     "model": "a Model",
     "model_file": "the file of the model, to be compared byte by byte",
     "more": "how many more visits: where they help most is told",
-    "norm": "p of the L_p norm, 1 to infinity or 'inf' (2)",
+    "norm": "p of the L_p norm, 1 to infinity or 'inf' (2), or 'chi2'",
     "optimistic": "the best case instead of the worst",
     "order": "how: 0 to 3, 'paper', 'power' (default), 'random', 'slsqp'",
     "other": "the policy that is compared with",

@@ -63,7 +63,7 @@ def _number(value: float) -> str:
 
 def _ball(one: Any, radius: bool = True) -> str:
     size = f"radius {_number(one.radius)}, " if radius else ""
-    return f"{size}norm {_number(one.norm)}; {SETS.get(one.set, one.set)}; {DOMAINS.get(one.domain, one.domain)}"
+    return f"{size}norm {one.norm if isinstance(one.norm, str) else _number(one.norm)}; {SETS.get(one.set, one.set)}; {DOMAINS.get(one.domain, one.domain)}"
 
 
 def curve(sweep: Any, ax: Any, **options: Any) -> Any:

@@ -28,3 +28,10 @@ Numbers = Union[float, ArrayLike, Mapping[Any, Any], Any]
 Names = Sequence[str]
 #: A number or a name, a list of them, or S truth values.
 States = Union[int, str, ArrayLike, Sequence[Any]]
+
+CHI2 = -2.0  # NADIR_NORM_CHI2
+
+
+def said_norm(norm: float) -> "Norm":
+    """A norm as it is asked for."""
+    return "chi2" if norm == CHI2 else norm

@@ -29,6 +29,10 @@ def short(value: float, side: int = 0) -> str:
     return text
 
 
+def norm(value: Any) -> str:
+    return value if isinstance(value, str) else short(value)
+
+
 def percent(share: float) -> str:
     share = 0.0 if abs(share) < 1e-11 else share  # below this it is rounding
     return f"{100 * share:.0f} %" if abs(share) >= 0.995 else f"{100 * share:.2g} %"
@@ -62,7 +66,7 @@ def proven(certified: bool, certificate: str | None) -> str:
 
 def ball(one: Any, radius: bool = True) -> str:
     size = f"radius {short(one.radius)}, " if radius else ""
-    return f"{size}norm {short(one.norm)}; {SETS.get(one.set, one.set)}; {DOMAINS.get(one.domain, one.domain)}"
+    return f"{size}norm {norm(one.norm)}; {SETS.get(one.set, one.set)}; {DOMAINS.get(one.domain, one.domain)}"
 
 
 def listed(words: list[str]) -> str:
@@ -149,7 +153,7 @@ def _reason(one: Any, certify: str) -> str:
         return "some kernels of the ball never end: searches go round them, and proofs do not hold"
     if one.kappa > 0.5:
         return f"the ball is too large for the quick proof (kappa {short(one.kappa, 1)}; up to 0.5 it works)"
-    if one.set == "nonrect" and one.norm != 2:
+    if one.set == "nonrect" and one.norm not in (2, "chi2"):
         return "the second-order proof is for norm 2 only; what is left is a weaker bound"
     return "the bounds that can be proven do not meet the kernel found"
 

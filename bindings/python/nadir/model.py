@@ -15,7 +15,7 @@ from . import _forms, _frames
 from ._context import Context, shared
 from ._keywords import keywords, nearest
 from ._library import NULL, encoded, ffi, filled, lib, place, result, text
-from ._types import Array, Certify, Domain, Layout, Names, Norm, Numbers, Path, PolicyLike, Progress, Sets, States, Unseen
+from ._types import CHI2, Array, Certify, Domain, Layout, Names, Norm, Numbers, Path, PolicyLike, Progress, Sets, States, Unseen, said_norm
 from ._verdict import chances, percent, short
 from .errors import PolicyError, UsageError
 from .results import Comparison, Facts, _card, _fields
@@ -80,11 +80,13 @@ def norm_number(norm: Any) -> float:
     """p of the norm; NaN: unsaid."""
     if norm is None:
         return float("nan")
+    if isinstance(norm, str) and norm == "chi2":
+        return CHI2
     with contextlib.suppress(TypeError, ValueError):
         number = float(norm)
         if number == number:
             return number
-    raise UsageError(f"norm is {norm!r}; expected a number from 1 on, or 'inf'")
+    raise UsageError(f"norm is {norm!r}; expected a number from 1 on, 'inf' or 'chi2'")
 
 
 def number(what: str, value: Any) -> float | None:
@@ -160,7 +162,8 @@ class Model:
     state, action (next) and reward. A model without R answers no question about returns. Rewards of transitions are paid where one lands: a kernel that moves probability moves what is
     paid. Rewards of successors of probability 0 count too (NaN: not given; a sparse R gives those it stores).
     `lower` and `upper`, in the form of P, are the intervals of its probabilities, for `domain="box"`, which is the default
-    then; rows of NaN in P become the point of their intervals nearest to the middle.
+    then; rows of NaN in P become the point of their intervals nearest to the middle. `weights`, in the form of P, say how
+    uncertain each entry is, with norm 2 and domain "support": its change counts divided by its weight, 0 pins it.
     `unseen` says what landing on a successor without a reward pays: "additive" (default: R(s, a) + g(s'),
     fitted to the others), "row" (the mean of the row), "min" (the smallest reward), or a number.
     `frozen_rewards=True` averages rewards of transitions under P̂, and pays these means whatever the kernel.
@@ -202,6 +205,7 @@ class Model:
         unseen: Unseen | None = None,
         lower: Any = None,
         upper: Any = None,
+        weights: Any = None,
         goal: States | None = None,
         avoid: States | None = None,
         until: States | None = None,
@@ -210,7 +214,7 @@ class Model:
     ) -> None:
         """P, R and discount are the process; initial, scales, radius, norm, sets and domain say more of it; layout,
         state_rows, row_actions and columns how P is laid out; state_names and action_names what to call things; costs,
-        frozen_rewards and unseen what R means; lower and upper intervals of P; goal, avoid, until and total what is asked
+        frozen_rewards and unseen what R means; lower and upper intervals of P; weights how uncertain its entries are; goal, avoid, until and total what is asked
         without a discount; copy=True copies P. All of them: help(nadir.Model)."""
         if isinstance(P, (str, os.PathLike)):
             raise UsageError(f"P is {os.fspath(P)!r}; nadir.read reads models from files")
@@ -255,7 +259,11 @@ class Model:
             "radius": None if radius is None else np.array(radius, dtype=np.float64, ndmin=1),
         }
         if lower is not None or upper is not None:
-            kernel.dense, data["lower"], data["upper"] = _forms.bounds(kernel, lower, upper, layout, state_rows)
+            lower_and_upper = {"lower": lower, "upper": upper}
+            kernel.dense, data["lower"], data["upper"] = _forms.like_kernel(kernel, lower_and_upper, layout, state_rows)
+            kernel.starts = kernel.columns = kernel.values = None
+        if weights is not None:
+            kernel.dense, data["weights"] = _forms.like_kernel(kernel, {"weights": weights}, layout, state_rows)
             kernel.starts = kernel.columns = kernel.values = None
         paid = (unseen, frozen_rewards and framed is None)
         ends = ended(kernel, goal, avoid, until, total)
@@ -663,10 +671,11 @@ class Model:
             "scales": self._array(numbers.scales, self.rows),
             "radius": self._array(numbers.radius, numbers.radius_count),
             "unobserved": self._array(numbers.unobserved, self.rows),
+            "weights": self._array(numbers.weights, self.nonzeros),
         }
         others = {
             "discount": self.discount,
-            "norm": None if numbers.norm != numbers.norm else numbers.norm,
+            "norm": None if numbers.norm != numbers.norm else said_norm(numbers.norm),
             "sets": text(lib.nadir_set_name(numbers.set)) or None,
             "domain": text(lib.nadir_domain_name(numbers.domain)) or None,
             "state_names": kernel.names,

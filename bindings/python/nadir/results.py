@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from . import _fit_words, _frames, _plots, _verdict
 from ._library import NULL, encoded, ffi, lib, place, text
-from ._types import Array, Path
+from ._types import Array, Norm, Path, said_norm
 from ._verdict import Lines, short
 from .errors import UsageError
 
@@ -89,6 +89,8 @@ def _layout(struct: str) -> tuple[Any, list[str], list[tuple[str, Any]], Any, li
                 readers.append((here, _word))
             elif member.type.cname in _NAMES:
                 readers.append((here, _enum_reader(_NAMES[member.type.cname])))
+            elif name == "norm":
+                readers.append((here, said_norm))
     return _getter(members), names, readers, _getter(times), clocks
 
 
@@ -499,7 +501,7 @@ class Evaluation(Result):
     stationarity_gap: float
     set: str
     domain: str
-    norm: float
+    norm: Norm
     radius: float
     method: str
     stop_reason: str
@@ -798,7 +800,7 @@ class Sweep(Result):
 
     def _title(self) -> str:
         one = self.evaluations[0]
-        return f"Risk curve: {one.set}, {one.domain}, norm {_number(one.norm)}"
+        return f"Risk curve: {one.set}, {one.domain}, norm {_verdict.norm(one.norm)}"
 
     def _table(self, html: bool = False) -> str:
         first = self.evaluations[0]
@@ -837,7 +839,7 @@ class Radius(Result):
     stop_reason: str
     set: str
     domain: str
-    norm: float
+    norm: Norm
     breakdown_radius: float
     valid_radius: float
     evaluations: int
@@ -1159,7 +1161,7 @@ class Verification(Result):
     checks_count: int
     set: str
     domain: str
-    norm: float
+    norm: Norm
     radius: float
     optimistic: bool
     scaled: bool
