@@ -76,7 +76,8 @@ def _getter(members: list[str]) -> Any:
 def _layout(struct: str) -> tuple[Any, list[str], list[tuple[str, Any]], Any, list[str]]:
     """Of a struct: getter and names of its members but the size and the times, readers of those that are words, and
     getter and names of its times."""
-    members, names, readers, times, clocks = [], [], [], [], []
+    members, names, times, clocks = [], [], [], []
+    readers: list[tuple[str, Any]] = []
     for name, member in ffi.typeof(struct).fields:
         here = _RENAMED.get(name, name)
         if name.startswith("seconds_"):
