@@ -8,6 +8,8 @@
  * Results cut bounds off at what is attained. So proofs are attacked by themselves, too: with any multiplier, and around
  * kernels that are not the worst, their bounds hold, and no kernel visits a state more often than they say.
  *
+ * Sums of many steps, whose exact values are known, are within the errors stated, to the last digit.
+ *
  * NADIR_ATTACKS=10 attacks 10 times as many problems.
  */
 #include "support/support.h"
