@@ -417,6 +417,24 @@ void nadir_progress_news(nadir_context *context, const char *text, double share)
     context->progress_share = share;
 }
 
+void nadir_progress_estimate(nadir_context *context, const char *task, double begun, double share)
+{
+    const double timed = 1; /* seconds that tell a pace */
+    const double long_time = 10;
+    const double taken = nadir_clock_seconds() - begun;
+    char text[sizeof context->progress_news];
+    if (!(taken >= timed && share > 0 && share <= 1)) {
+        return;
+    }
+    const double left = taken * (1 - share) / share;
+    if (left >= long_time && context->estimated != task) {
+        nadir_log(context, NADIR_LOG_NOTICE, "%s: about %.0f s more", task, left);
+        context->estimated = task;
+    }
+    (void)snprintf(text, sizeof text, "%s: about %.0f s left", task, ceil(left));
+    nadir_progress_news(context, text, share);
+}
+
 void nadir_deadline_set(nadir_context *context, double until)
 {
     context->until = until;

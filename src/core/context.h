@@ -51,6 +51,7 @@ struct nadir_context {
     double progress_whole;  /* what is told instead of the shares of tasks; < 0: nothing */
     char progress_news[80]; /* told instead of tasks; empty: nothing */
     double progress_share;  /* and instead of their shares */
+    const char *estimated;  /* the task whose time was told last; NULL: none */
     double until;           /* nadir_deadline_set; infinity: none */
     bool keeps;             /* there is a deadline: an interruption is one, too */
     bool interrupted;       /* the callback has said so, and no call has failed for it yet */
@@ -85,6 +86,9 @@ nadir_status nadir_progress(nadir_context *context, const char *task, double sha
 void nadir_progress_whole(nadir_context *context, double share);
 /* From now on this text, of which a copy is kept, and this share are told instead of all tasks; NULL: no longer. */
 void nadir_progress_news(nadir_context *context, const char *text, double share);
+/* The same with the time that `task` has left at its pace, where a share of it is done since `begun` (nadir_clock_seconds) and
+ * there are some seconds to go by; where it is long, a notice says so once for each task. task: a literal. */
+void nadir_progress_estimate(nadir_context *context, const char *task, double begun, double share);
 
 /* From now on nadir_progress does not fail where the user interrupts: nadir_time_is_up says so instead, and also from
  * `until` on (nadir_clock_seconds), so that work can stop with what it has. */

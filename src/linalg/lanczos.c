@@ -372,10 +372,13 @@ nadir_status nadir_lanczos_largest(const nadir_vec *vec, int64_t size, nadir_app
     double *product = vectors + 2 * size;
     NADIR_CHECK(begin(vec, size, NULL, random, drawn, q)); /* uniform on the sphere */
     limit = limit < NADIR_LARGEST_PRODUCTS ? limit : NADIR_LARGEST_PRODUCTS;
-    while (largest->products < limit) {
+    const double begun = nadir_clock_seconds();
+    while (largest->products < limit && (largest->products == 0 || !nadir_time_is_up(context))) {
         NADIR_CHECK(nadir_progress(context, "searching an eigenvalue", -1));
         NADIR_CHECK(largest_step(vec, size, apply, user, &run, q, next, product));
         largest->products++;
+        nadir_progress_estimate(context, "proof by iterations, at most", begun,
+                                (double)largest->products / (double)limit);
         NADIR_CHECK(look(context, &run, nadir_global_count(context, size), largest));
         if (largest->upper <= enough || largest->value > hopeless ||
             largest->upper <= (1 + tolerance) * largest->value || run.beta[run.size - 1] == 0) {
@@ -386,6 +389,7 @@ nadir_status nadir_lanczos_largest(const nadir_vec *vec, int64_t size, nadir_app
         next = kept;
     }
 cleanup:
+    nadir_progress_news(context, NULL, 0);
     nadir_release(context, drawn);
     nadir_vec_release(vec, 3 * size, vectors);
     return status;

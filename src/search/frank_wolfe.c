@@ -374,6 +374,8 @@ static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, dou
     int idle = 0;
     double least = self->gap;
     stretch begun = {candidate->iterations, self->current.J, least};
+    const double first = self->gap;
+    const double started = nadir_clock_seconds();
     while ((reason = reason_to_stop(context, self, tolerance)) == NADIR_STOP_NONE && moved && !slow &&
            candidate->iterations < iterations_limit) {
         const double before = self->current.J;
@@ -386,8 +388,13 @@ static nadir_status iterate(nadir_context *context, nadir_frank_wolfe *self, dou
             least = fmin(least, self->gap);
             moved = idle < IDLE;
             slow = is_slow(self, candidate->iterations, iterations_limit, least, tolerance, &begun);
+            /* gaps fall by about the same factor in each step */
+            nadir_progress_estimate(context, "search for the worst kernel", started,
+                                    log(first / least) /
+                                        log(first / (tolerance * (self->problem->J - self->current.J))));
         }
     }
+    nadir_progress_news(context, NULL, 0);
     candidate->converged = reason != NADIR_STOP_NONE || !moved;
     candidate->stop = reason != NADIR_STOP_NONE ? reason
                       : !moved                  ? NADIR_STOP_STABLE
