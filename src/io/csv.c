@@ -23,7 +23,7 @@ enum { STATE_FROM, ACTION, STATE_TO, PROBABILITY, REWARD, OUTCOME, COLUMNS };
 static const nadir_csv_column columns[COLUMNS] = {
     [STATE_FROM] = {.names = {"state", "idstatefrom", "from", "s"}},
     [ACTION] = {.names = {"action", "idaction", "a"}},
-    [STATE_TO] = {.names = {"next_state", "idstateto", "to", "s_next"}},
+    [STATE_TO] = {.names = {"next_state", "idstateto", "next", "to", "s_next"}},
     [PROBABILITY] = {.names = {"probability", "prob", "p"}},
     [REWARD] = {.names = {"reward", "r"}},
     [OUTCOME] = {.names = {"idoutcome"}, .optional = true},

@@ -21,7 +21,7 @@
 bool nadir_csv_next_cell(nadir_cursor *line, nadir_cursor *cell, bool *open);
 
 #define NADIR_CSV_COLUMNS 12 /* at most, in a table that a reader asks for */
-#define NADIR_CSV_NAMES   6
+#define NADIR_CSV_NAMES   7
 
 /* A column that the reader knows. */
 typedef struct nadir_csv_column {

@@ -13,7 +13,7 @@
 const nadir_csv_column nadir_log_columns[NADIR_DATA_COLUMNS] = {
     [NADIR_DATA_STATE] = {.names = {"state", "idstatefrom", "idstate", "s", "obs", "observation"}},
     [NADIR_DATA_ACTION] = {.names = {"action", "idaction", "a", "act"}},
-    [NADIR_DATA_SUCCESSOR] = {.names = {"next_state", "idstateto", "s_next", "next_s", "next_obs",
+    [NADIR_DATA_SUCCESSOR] = {.names = {"next_state", "idstateto", "next", "s_next", "next_s", "next_obs",
                                         "next_observation"},
                               .optional = true},
     [NADIR_DATA_REWARD] = {.names = {"reward", "r", "rew"}, .optional = true},

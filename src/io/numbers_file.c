@@ -359,11 +359,13 @@ nadir_status nadir_initial_read(nadir_context *context, const nadir_model *model
             made[only] = 1;
         }
     } else if (access(initial, F_OK) != 0) {
+        const char *meant = nadir_names_nearest(&model->state_names, initial);
         NADIR_CHECK(
             nadir_fail(context, NADIR_ERROR_ARGUMENT,
                        "initial distribution %s: there is no such state or file; expected \"uniform\", a "
-                       "state's number or name, or a file",
-                       initial));
+                       "state's number or name, or a file%s%s%s",
+                       initial, meant != NULL ? "; did you mean " : "", meant != NULL ? meant : "",
+                       meant != NULL ? "?" : ""));
     } else {
         NADIR_CHECK(nadir_model_check_one_process(context, model, "initial distributions from a file"));
         NADIR_CHECK(read_initial_file(context, model, initial, made));

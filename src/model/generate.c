@@ -1,6 +1,7 @@
 /* generate.c: the kinds of generators, their settings, and making a model of one; see generate.h. */
 #include "model/generate.h"
 #include "linalg/vector.h"
+#include "model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,12 +116,15 @@ static void append(char *text, size_t size, const char *more)
 static nadir_status fail_kind(nadir_context *context, const char *kind)
 {
     char known[256] = "";
+    const char *meant = NULL;
     for (int64_t i = 0; i < KINDS_COUNT; i++) {
         append(known, sizeof known, i == 0 ? "" : ", ");
         append(known, sizeof known, kinds[i]->facts.name);
+        meant = nadir_names_alike(kind, kinds[i]->facts.name) ? kinds[i]->facts.name : meant;
     }
-    return nadir_fail(context, NADIR_ERROR_ARGUMENT, "there is no generator \"%s\"; expected one of %s", kind,
-                      known);
+    return nadir_fail(context, NADIR_ERROR_ARGUMENT, "there is no generator \"%s\"; expected one of %s%s%s%s",
+                      kind, known, meant != NULL ? "; did you mean " : "", meant != NULL ? meant : "",
+                      meant != NULL ? "?" : "");
 }
 
 static nadir_status fail_unused(nadir_context *context, const nadir_generator_facts *facts, const char *name)

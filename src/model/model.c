@@ -492,9 +492,9 @@ static int lower(char letter)
     return letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter;
 }
 
-bool nadir_names_alike(const char *name, const char *other)
+/* shortest: the letters that the longer of both has at least, unless they differ by case alone. */
+static bool alike(const char *name, const char *other, size_t shortest)
 {
-    enum { SHORTEST = 4 };
     size_t ends[2] = {strlen(name), strlen(other)};
     const size_t longest = ends[0] > ends[1] ? ends[0] : ends[1];
     size_t first = 0;
@@ -515,13 +515,18 @@ bool nadir_names_alike(const char *name, const char *other)
                  (i < there && other[first + i] >= '0' && other[first + i] <= '9');
     }
     return (here == 0 && there == 0 && strcmp(name, other) != 0) ||
-           (longest >= SHORTEST && !digits && here + there > 0 && (swapped || (here <= 1 && there <= 1)));
+           (longest >= shortest && !digits && here + there > 0 && (swapped || (here <= 1 && there <= 1)));
+}
+
+bool nadir_names_alike(const char *name, const char *other)
+{
+    return alike(name, other, 4);
 }
 
 const char *nadir_names_nearest(const nadir_names *names, const char *word)
 {
     for (int64_t i = 0; i < names->count; i++) {
-        if (nadir_names_alike(word, nadir_names_get(names, i))) {
+        if (alike(word, nadir_names_get(names, i), 3)) {
             return nadir_names_get(names, i);
         }
     }

@@ -31,7 +31,7 @@ void nadir_names_clear(nadir_memory *memory, nadir_names *names);
 /* Whether one of two different words may be the other misspelt: they differ by case, or by one letter (not a digit: names
  * are counted by them) that is missing, added, replaced or swapped with its neighbour, in words of four letters or more. */
 bool nadir_names_alike(const char *name, const char *other);
-/* A name that is like this word, or NULL. */
+/* A name that is like this word, which may have three letters, or NULL: for messages. */
 const char *nadir_names_nearest(const nadir_names *names, const char *word);
 
 /* From name to number in constant time, also for names that were chosen to make that hard: the places depend

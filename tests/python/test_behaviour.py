@@ -548,6 +548,20 @@ def test_two_curves_in_one_picture(model):
     matplotlib.pyplot.close(axes.figure)
 
 
+def test_plots_go_to_files(model, tmp_path):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    found = model.evaluate("uniform", radius=0.1)
+    best = nadir.optimize(model, radius=0.1, start="uniform")
+    for one in (found, model.sweep("uniform", radius=[0, 0.1]), nadir.gradient(model, "uniform", radius=0.1), best):
+        path = tmp_path / f"{type(one).__name__}.png"
+        one.plot(path)
+        assert path.read_bytes()[:4] == b"\x89PNG", path
+    found.plot(str(tmp_path / "few.svg"), 2)
+    assert "<svg" in (tmp_path / "few.svg").read_text()
+    assert not matplotlib.pyplot.get_fignums()
+
+
 def test_examples_in_docstrings():
     from nadir import functions
 

@@ -470,6 +470,49 @@ def test_a_report_of_data(tmp_path):
     assert pickle.loads(pickle.dumps(fitted.guarantees)) == fitted.guarantees
 
 
+    made = promise.report(page)  # makes that fit itself
+    assert made.radius == fitted.radius and numbers_of(page)["promise"] == promise.guaranteed
+    lines = str(made).splitlines()
+    assert [line.split("  ")[0] for line in lines[:4]] == ["Report", "Guaranteed", "Worst case", "Robust"]
+    assert lines[4].split()[0] == "policy" and "radii" in str(made)
+    with pytest.raises(nadir.UsageError, match="pickled"):
+        pickle.loads(pickle.dumps(promise)).report(page)
+    with pytest.raises(nadir.UsageError, match=r"of a log: nadir.fit_return\(log, discount=...\).report"):
+        nadir.report(data, discount=0.95, path=page)
+    assert "nadir.fit_return" in str(fitted) and "nadir.fit_return" in fitted._repr_html_()
+
+
+def test_a_report_prints_like_the_command(tmp_path):
+    nadir.generate("machine").write(tmp_path / "m.npz")
+    words = [COMMAND, "report", "m.npz", "--radius", "0.1", "--out", "page.html"]
+    told = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.splitlines()
+    mine = str(nadir.report(nadir.read(tmp_path / "m.npz"), radius=0.1, path=tmp_path / "page.html")).splitlines()
+    assert mine[1:4] == told[1:4] and mine[-1] == told[-1] and len(mine) == len(told)
+
+
+def test_words_that_are_nearly_right(tmp_path):
+    """Keywords with their older names, generators, and states of three letters."""
+    with pytest.raises(TypeError, match="did you mean 'gamma'"):
+        nadir.Model(np.ones((1, 1, 1)), gama=0.9)
+    for word in ("out", "file"):
+        with pytest.raises(TypeError, match="did you mean 'path'"):
+            nadir.report(nadir.generate("machine"), radius=0.1, **{word: "x.html"})
+    with pytest.raises(nadir.UsageError, match="did you mean inventory"):
+        nadir.generate("inventori")
+    path = tmp_path / "m.csv"
+    path.write_text("state,action,next,probability,reward\nnew,run,old,1,1\nold,run,new,1,0\n")
+    for word in ("neu", "nwe"):
+        with pytest.raises(nadir.NadirError, match="did you mean new"):
+            nadir.read(path, discount=0.9, initial=word)
+
+
+def test_nothing_lost_is_nobody_s_damage():
+    machine = nadir.generate("machine", discount=0.5)
+    for radius in (0, 1e-300, 1e-16):
+        assert "damage" not in str(machine.evaluate("uniform", radius=radius)), radius
+    assert "Most damage" in str(machine.evaluate("uniform", radius=0.1))
+
+
 def test_docstrings_have_parameters_and_returns():
     """Every parameter of every function, from a table that has no others; examples stay."""
     from nadir._parameters import PARAMETERS

@@ -297,3 +297,13 @@ def test_columns_go_both_ways():
     ):
         with pytest.raises(nadir.UsageError, match=words):
             nadir.Model(mine, discount=0.95, columns=columns)
+
+
+def test_tables_of_models_are_read_back_from_csv(tmp_path):
+    """`next` is a name of the successor's column; an index is not used."""
+    P = np.array([[[0.5, 0.5], [1, 0]], [[0, 1], [1, 0]]])
+    model = nadir.Model(P, [[1.0, 2.0], [3.0, 4.0]], 0.9, layout="sas", state_names=["new", "old"])
+    for index in (False, True):
+        model.to_pandas().to_csv(tmp_path / "m.csv", index=index)
+        again = nadir.read(tmp_path / "m.csv", discount=0.9)
+        assert np.array_equal(again.P, model.P) and again.solve().policy.actions.tolist() == model.solve().policy.actions.tolist()

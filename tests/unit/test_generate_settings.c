@@ -81,6 +81,8 @@ static void an_unknown_kind_is_refused(void **state)
     assert_fails(context, nadir_model_generate(context, "castle", NULL, &model), NADIR_ERROR_ARGUMENT,
                  "there is no generator \"castle\"; expected one of random, garnet, riverswim, machine, "
                  "inventory, forest, gridworld");
+    assert_fails(context, nadir_model_generate(context, "inventori", NULL, &model), NADIR_ERROR_ARGUMENT,
+                 "gridworld; did you mean inventory?");
     assert_fails(context, nadir_model_generate(context, "", NULL, &model), NADIR_ERROR_ARGUMENT, "\"\"");
 }
 

@@ -20,7 +20,7 @@ _MEANT = {
     "p": "norm", "ord": "norm", "order": "norm", "beta": "radius", "epsilon": "radius", "eps": "radius",
     "budget": "radius", "alpha": "scales", "time": "time_limit", "timeout": "time_limit", "df": "discount",
     "max_iter": "iterations_limit", "n_jobs": "threads", "tol": "tolerance", "random_state": "seed",
-    "pi": "policy", "rewards": "R", "transitions": "P", "start": "initial",
+    "out": "path", "output": "path", "file": "path", "filename": "path", "pi": "policy", "rewards": "R", "transitions": "P", "start": "initial",
 }  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def _unknown(function: Callable[..., Any], word: str, known: frozenset[str]) -> 
         return f"{_name(function)} has no keyword {word!r}: make the model first, nadir.{name}(nadir.Model(..., {word}=...), ...)"
     meant = _MEANT.get(word)
     if meant not in known:
-        meant = nearest(word, known)
+        meant = nearest(word, known | {older for older, name in OLDER.items() if name in known})
     hint = f"; did you mean {meant!r}?" if meant is not None else f"; it has {', '.join(sorted(known - {'self'}))}"
     return f"{_name(function)} has no keyword {word!r}{hint}"
 

@@ -5,10 +5,13 @@ They are those of the command (cli/*_plot.c, cli/explain_map.c): the same words,
 
 from __future__ import annotations
 
+import functools
+import os
 import re
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +27,26 @@ WAYS |= {"left": (-1, 0), "west": (-1, 0)}
 ATTACK = "#0072b2"
 NEW = "#d55e00"  # a transition that the nominal kernel does not have
 NUMBERS, ARROWS = 144, 900  # cells of a map that has numbers, arrows of the policy
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def to_file(plot: Method) -> Method:
+    """A method `plot(ax=None)` that also takes the name of a file in place of axes: the picture is saved there."""
+
+    @functools.wraps(plot)
+    def call(self: Any, ax: Any = None, *arguments: Any, **options: Any) -> Any:
+        if not isinstance(ax, (str, os.PathLike)):
+            return plot(self, ax, *arguments, **options)
+        made = plot(self, None, *arguments, **options)
+        from matplotlib import pyplot
+
+        made.figure.savefig(ax)
+        pyplot.close(made.figure)
+        return made
+
+    return call  # type: ignore[return-value]
 
 
 def _axes(ax: Any, width: float = 8.0, height: float = 5.0) -> Any:

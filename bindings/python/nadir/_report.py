@@ -59,7 +59,9 @@ def write_page(
         settings.time_limit = time_limit
     found = result("report_result")
     context.call(lib.nadir_report_write, model._handle, ball.struct, settings, encoded(path), found)
-    made = Report(os.fspath(path), **{**_fields(found, "nadir_report_result"), "seconds": found.seconds})
+    told = None if promise is None else (promise.guaranteed, promise.confidence, promise.nominal_return)
+    of = ("optimal" if policy is None else policy.name or "given", model.start_words())
+    made = Report(os.fspath(path), **{**_fields(found, "nadir_report_result"), "seconds": found.seconds}, _of=of, _promise=told)
     if made.time_ran_out:
         text = f"the time was up: {made.left_out} things are left out of {made.path}, which names them; time_limit gives more"
         warnings.warn(text, NadirWarning, stacklevel=_callers_level())

@@ -21,7 +21,7 @@ from ._library import NULL, encoded, ffi, filled, lib, place, result
 from ._parameters import documented
 from ._report import write_page
 from ._types import Certify, Domain, Layout, Norm, Numbers, Path, PolicyLike, Progress, Sets, States, Unseen
-from .errors import NadirWarning, UnsupportedError, UsageError
+from .errors import FormatError, NadirWarning, UnsupportedError, UsageError
 from .model import (
     LAYOUTS,
     NOT_GIVEN,
@@ -661,7 +661,7 @@ def report(
     `radius` is the one in question (default: the model's own, else 0.1 as an example), `radii=(first, last, count)` those
     of the curve (default: 11 from 0 to twice the radius). What is not found within `time_limit` seconds (60) is left out, with a
     warning, and named on the page. The other keywords are those of `nadir.evaluate`. `Evaluation.report` and
-    `Optimization.report` write the page of their question, `Fit.report` that of logged data.
+    `Optimization.report` write the page of their question, `FitReturn.report` and `Fit.report` that of logged data.
 
     >>> import nadir, os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -671,7 +671,13 @@ def report(
     """
     if policy is None and R is not None and (_is_policy(R) or brings_rewards(P)):
         policy, R = R, None
-    model = _model(P, R, "nadir.report", discount, initial, layout, state_rows, costs, frozen_rewards, unseen)
+    try:
+        model = _model(P, R, "nadir.report", discount, initial, layout, state_rows, costs, frozen_rewards, unseen)
+    except (UsageError, FormatError) as error:
+        if "column 'probability'" in str(error) or "missing column `probability`" in str(error):
+            words = "P has no column of probabilities, as models have; of a log: nadir.fit_return(log, discount=...).report(path)"
+            raise UsageError(f"nadir.report: {words}") from None
+        raise
     chosen = None if policy is None else model.policy(policy, threads=threads)
     ball = Ball(model, radius, norm, sets, domain, scales)
     context = shared(threads, seed, progress)
@@ -841,6 +847,9 @@ def fit(
 ) -> Fit:
     """From logged data to a model whose ball holds the true kernel with a given confidence (0.95).
 
+    What the command does as `nadir fit --guarantee kernel`. For a policy and a bound on its return, the default of the
+    command, take `nadir.fit_return`.
+
     `data` is a CSV or .npy file of transitions, counts, trajectories or posterior samples, told by its
     columns; or an array: records whose fields have the names of such columns, or plain numbers (N, 3) or
     (N, 4) with state, action, next state and reward; or a frame of pandas or polars, a table of pyarrow, a dictionary of
@@ -928,9 +937,17 @@ def fit_return(
     tied = np.zeros(read.nominal.rows, np.uint8)
     if fields["ties"]:
         read.call(lib.nadir_fit_ties, own._handle, fields["weight"], ffi.from_buffer("unsigned char[]", tied))
+
+    def again(policy: Policy) -> Fit:
+        return plain(fit)(
+            data, confidence=confidence, discount=discount, prior=prior, successors=successors, unvisited=unvisited,
+            initial=initial, costs=costs, states=states, actions=actions, ragged=ragged, samples=samples,
+            frozen_rewards=frozen_rewards, unseen=unseen, policy=policy, columns=columns, threads=threads, seed=seed,
+        )  # fmt: skip
+
     return FitReturn(
         own, Model._from_handle(made[0], read.added), **fields, **ends, tied_rows=tied.astype(bool), data=read.facts(),
-        more=where, _read=read, _struct=found
+        more=where, _read=read, _struct=found, _again=again
     )  # fmt: skip
 
 

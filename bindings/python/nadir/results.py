@@ -479,6 +479,9 @@ class Comparison(Result):
         return self._table(html=True)
 
 
+_NOISE = 1e-11  # A penalty below this share of the returns is rounding, as in cli/command_evaluate.c.
+
+
 @dataclass(repr=False, frozen=True)
 class Evaluation(Result):
     """The worst return of a policy over a ball of kernels: lower_bound <= truth <= upper_bound.
@@ -540,7 +543,7 @@ class Evaluation(Result):
 
     def _heads(self) -> Lines:
         made = _verdict.robust(self, self._certify)
-        if self._worst is None or self.penalty == 0:
+        if self._worst is None or abs(self.penalty) <= _NOISE * max(abs(self.nominal_return), abs(self.robust_return)):
             return made + self._note()
         rows = self.explain(100)
         most = [line for row in rows[:1] if row.target >= 0 for line in _verdict.most(self, row, self.model)]
@@ -695,6 +698,7 @@ class Evaluation(Result):
         solver._context.call(functions[formula], worst, ffi.from_buffer("double[]", made))
         return made
 
+    @_plots.to_file
     def plot(self, ax: Any = None, count: int = 10) -> Any:
         """The rows that carry most of the penalty, as bars with arrows from successor to successor; a map of a
         gridworld, whose states are called "r3c4" (matplotlib)."""
@@ -821,6 +825,7 @@ class Sweep(Result):
     def _repr_html_(self) -> str:
         return self._table(html=True)
 
+    @_plots.to_file
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """The worst return over the radius, with its bounds (matplotlib). `ax` of another curve: both in one."""
         return _plots.curve(self, ax, **options)
@@ -1006,6 +1011,7 @@ class Gradient(Result):
     def to_dict(self) -> dict[str, Any]:
         return {"gradient_norm": self.norm, "promise": self.promise, **self.evaluation.to_dict()}
 
+    @_plots.to_file
     def plot(self, ax: Any = None) -> Any:
         """A map of states and actions (matplotlib)."""
         return _plots.table_map(self, ax)
@@ -1139,6 +1145,7 @@ class Optimization(Result):
             radii=radii, time_limit=time_limit, title=title
         )  # fmt: skip
 
+    @_plots.to_file
     def plot(self, ax: Any = None) -> Any:
         """The worst return over the evaluations of the search, below its upper bound (matplotlib)."""
         return _plots.history(self, ax)
@@ -1276,7 +1283,8 @@ class Fit(Result):
         for one in self.guarantees:
             if math.isfinite(one.lower_bound):
                 made.append((kind.get(one.set, one.set), f"at least {short(one.lower_bound, -1)}"))
-        return made + (_fit_words.data(facts, self.nominal, []) if self.data_kind != "samples" else [])
+        made += _fit_words.data(facts, self.nominal, []) if self.data_kind != "samples" else []
+        return [*made, ("one policy", "of its return alone more is known: nadir.fit_return")]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_struct": None, "_policy": None}
@@ -1373,6 +1381,7 @@ class FitReturn(Result):
     more: "MoreData | None"  #: where more data help, if that was asked for
     _read: Any = field(default=None, compare=False)
     _struct: Any = field(default=None, compare=False)
+    _again: Any = field(default=None, compare=False)  #: from a policy to the Fit of the same data
 
     _shown = ("guaranteed", "confidence", "guarantee", "posterior_bound", "nominal_return", "behaviour_return")
 
@@ -1390,6 +1399,7 @@ class FitReturn(Result):
     def _block(self) -> Lines:
         return _fit_words.returned(self)[1]
 
+    @_plots.to_file
     def plot(self, ax: Any = None) -> Any:
         """How likely each return of the policy is after the data, with the guarantee (matplotlib)."""
         if self._read is None:
@@ -1398,9 +1408,23 @@ class FitReturn(Result):
         name = self.policy.name or ("the policy chosen" if not math.isnan(self.weight) else "the policy given")
         return _plots.returns([name], [draws], [self.guaranteed], _fit_words.picture(len(draws), self.confidence), ax)
 
+    def report(
+        self,
+        path: Path,
+        *,
+        radii: tuple[float, float, int] | None = None,
+        time_limit: float | None = None,
+        title: str | None = None,
+    ) -> "Report":
+        """A page for people, HTML in one file: what `nadir report` writes of a log. The guarantee stands first; the radius is
+        that of a ball which holds the true kernel (`nadir.fit`, made for this policy)."""
+        if self._again is None:
+            raise UsageError("this answer has been pickled, without the data that the page needs")
+        return self._again(self.policy).report(path, promise=self, radii=radii, time_limit=time_limit, title=title)
+
     def __getstate__(self) -> dict[str, Any]:
         """For pickle: without the data."""
-        return {**self.__dict__, "_read": None, "_struct": None}
+        return {**self.__dict__, "_read": None, "_struct": None, "_again": None}
 
 
 @dataclass(repr=False, frozen=True)
@@ -1449,6 +1473,7 @@ class FitComparison(Result):
         first = {"guaranteed": columns["guaranteed"], "best": self.names[self.best]}
         return {**super().to_dict(), **first, "policies": lines}
 
+    @_plots.to_file
     def plot(self, ax: Any = None) -> Any:
         """How likely each return is after the data, of every policy, with the guarantees (matplotlib)."""
         return _plots.returns(self.names, self.returns, self.guaranteed, _fit_words.picture(self.draws, self.confidence), ax)
@@ -1496,8 +1521,34 @@ class Report(Result):
     time_ran_out: bool
     bytes: int
     seconds: float
+    _of: Any = field(default=None, compare=False)  #: words: policy, start
+    _promise: Any = field(default=None, compare=False)  #: of data: guaranteed, confidence, estimated
 
     _shown = ("path", "lower_bound", "robust_return", "optimum_robust_return", "left_out")
+
+    def _heads(self) -> Lines:
+        made = [("Report", self.path)]
+        if self._promise is not None:
+            sure, confidence, estimated = self._promise
+            made.append(("Guaranteed", f"{short(sure, -1)} with confidence {confidence:g}   estimated {short(estimated)}"))
+        if not math.isnan(self.robust_return):
+            worst = _floor(self.certified, self.robust_return, self.lower_bound)
+            made.append(("Worst case", f"{worst} at radius {short(self.radius)}   nominal {short(self.nominal_return)}"))
+        if not math.isnan(self.optimum_robust_return):
+            worst = _floor(self.optimum_certified, self.optimum_robust_return, self.optimum_lower_bound)
+            made.append(("Robust", f"{worst}   nominal {short(self.optimum_nominal_return)}"))
+        return made
+
+    def _block(self) -> Lines:
+        made = [] if self._of is None else list(zip(("policy", "start"), self._of))
+        made.append(("radii", f"{self.radii}, proven at {self.proven}"))
+        more = "; a larger time_limit gives more" if self.time_ran_out else ""
+        return [*made, ("left out", f"{self.left_out} things, which the page names{more}")] if self.left_out else made
+
+
+def _floor(certified: bool, found: float, bound: float) -> str:
+    """What is guaranteed of a worst return."""
+    return short(found) if certified else f"at least {short(bound, -1)}"
 
 
 def fit_result(found: Any, model: "Model", nominal: "Model", policy: "Policy | None" = None) -> Fit:
