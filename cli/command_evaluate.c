@@ -440,7 +440,8 @@ static void print(cli_run *run, const nadir_model *model, const evaluate_report 
     } else if (report->count == 1) {
         print_text(run, model, report, settings);
     } else {
-        cli_policies_text(run, report->count, report->evaluated, &report->input, settings);
+        cli_policies_text(run, report->count, report->evaluated, &report->input, settings,
+                          !report->compares && !(report->horizon > 0));
     }
     if (!run->json && report->difference.stop_reason != NULL) {
         cli_difference_text(run, &report->difference, report->evaluated, optimistic);

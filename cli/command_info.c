@@ -10,9 +10,8 @@ static const char about[] =
     "Sizes, sparsity, rewards, discount, valid radius and problems of a model file, in any format.\n"
     "Works without discount or rewards.\n"
     "\n"
-    "The valid radius is the largest radius whose L_p ball around the kernel holds no kernel with a "
-    "negative\n"
-    "entry; it is 0 as soon as one row that is not pinned has a zero.";
+    "The valid radius (--verbose, --json) is the largest radius whose L_p ball around the kernel\n"
+    "holds no kernel with a negative entry; it is 0 as soon as one row that is not pinned has a zero.";
 
 /* All that is shown, as text or JSON. */
 typedef struct info_facts {
@@ -233,8 +232,10 @@ static void print_text(const cli_run *run, const nadir_model *model, const info_
     const cli_rewards rewards = cli_rewards_get(model);
     cli_rewards_text(&rewards, NADIR_DOMAIN_UNSAID, "              ");
     printf("  discount       %s\n", isnan(facts->discount) ? "none" : cli_short(facts->discount, number));
-    printf("  valid radius   %s (norm %s; for --domain free alone)\n",
-           cli_short_down(info->valid_radius, number), cli_short(info->norm, other));
+    if (run->verbose) {
+        printf("  valid radius   %s (norm %s; for --domain free alone)\n",
+               cli_short_down(info->valid_radius, number), cli_short(info->norm, other));
+    }
     if (facts->pinned_rows > 0) {
         printf("  pinned rows    %" PRId64 "\n", facts->pinned_rows);
     }

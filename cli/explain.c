@@ -115,7 +115,7 @@ static const char *say_more(const nadir_damage *damage, size_t size, char *text)
 /* Whether the successor that gains most is one that the row did not have, or was never seen to have. */
 static const char *say_new(const nadir_model *model, const nadir_damage *damage)
 {
-    return damage->is_new != 0                         ? " (new)"
+    return damage->is_new != 0                         ? " (not in the model)"
            : cli_explain_never_observed(model, damage) ? " (never observed)"
                                                        : "";
 }

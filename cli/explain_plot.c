@@ -100,7 +100,7 @@ static void write_arrows(const nadir_model *model, const cli_explain *explain, i
     }
     fprintf(plot->script, "set label '%s' at screen 0.815, graph 1 center offset character 0,1\n",
             any_never ? "largest moves (orange: never seen)"
-            : any_new ? "largest moves (orange: new)"
+            : any_new ? "largest moves (orange: not in the model)"
                       : "largest move of each row");
 }
 

@@ -240,7 +240,7 @@ static void print_best(int count, const cli_evaluated *evaluated, const cli_eval
 }
 
 void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evaluated, const cli_input *input,
-                       const nadir_robust_settings *settings)
+                       const nadir_robust_settings *settings, bool next)
 {
     const bool optimistic = settings->optimistic;
     const nadir_robust *first = &evaluated[0].robust;
@@ -256,6 +256,17 @@ void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evalu
     }
     print_best(count, evaluated, best, settings);
     cli_promise_text(&input->view, first->radius, count);
+    char words[CLI_WORDS_LENGTH] = "";
+    const bool endless = first->domain == NADIR_DOMAIN_FREE && !isnan(first->duration); /* no optimize */
+    next = next && !optimistic && first->radius > 0;
+    if (next && count == 2 && cli_words_add(words, "--policy") && cli_words_add(words, evaluated[0].policy) &&
+        cli_words_add(words, "--policy") && cli_words_add(words, evaluated[1].policy) &&
+        cli_words_add(words, "--difference")) {
+        cli_next(run, "evaluate", input->model_path, true, words);
+    } else if (next && count > 2 && !endless && cli_words_add(words, "--policy") &&
+               cli_words_add(words, best->policy)) {
+        cli_next(run, "optimize", input->model_path, true, words);
+    }
     cli_input_start(input);
     cli_block_line("ball", "%s", cli_ball_words(first->radius, first->norm, first->set, first->domain, text));
     cli_rewards_text(&input->rewards, first->domain, "rewards   ");

@@ -21,9 +21,9 @@ typedef struct cli_evaluated {
     nadir_robust robust; /* stop_reason NULL: there is none */
 } cli_evaluated;
 
-/* Of several policies with a result each. */
+/* Of several policies with a result each. next: whether to say what to run next. */
 void cli_policies_text(const cli_run *run, int count, const cli_evaluated *evaluated, const cli_input *input,
-                       const nadir_robust_settings *settings);
+                       const nadir_robust_settings *settings, bool next);
 /* One of them: the policy, its returns and bounds. */
 void cli_evaluated_json(cli_json *json, const cli_evaluated *evaluated);
 /* "policies": [...] */

@@ -175,6 +175,12 @@ static void print_reason(const nadir_robust *robust, const nadir_robust_settings
             "Why", "some kernels of the ball never end: searches go round them, and proofs do not hold");
     } else if (robust->time_ran_out) {
         cli_verdict_line("Why", "the time for the proof was up, %g seconds", settings->time_limit);
+    } else if (settings->certify == NADIR_CERTIFY_STRICT) {
+        cli_verdict_line(
+            "Why",
+            "the strict proof ended after %.2g seconds with no step left to try: its bounds do not meet the "
+            "kernel found",
+            robust->seconds_certify);
     } else if (robust->kappa > 0.5) {
         cli_verdict_line("Why", "the ball is too large for the quick proof (kappa %s; up to 0.5 it works)",
                          cli_short_up(robust->kappa, number));

@@ -315,7 +315,7 @@ static unsigned needs(const nadir_model *model)
     return bits;
 }
 
-static void say_losses(nadir_context *context, const nadir_format *format, unsigned lost)
+static void say_losses(nadir_context *context, const char *path, unsigned lost)
 {
     static const struct {
         unsigned bit;
@@ -348,7 +348,7 @@ static void say_losses(nadir_context *context, const nadir_format *format, unsig
         }
     }
     if (used > 0) {
-        nadir_log(context, NADIR_LOG_WARNING, "%s cannot hold: %s", format->title, list);
+        nadir_log(context, NADIR_LOG_WARNING, "written to %s without: %s (.npz keeps all)", path, list);
     }
 }
 
@@ -406,7 +406,7 @@ nadir_status nadir_model_write(nadir_context *context, const nadir_model *model,
                           "%s: %s needs the same number of actions in every state, this model has not", path,
                           format->title);
     }
-    say_losses(context, format, lost);
+    say_losses(context, path, lost);
     status = format->write(context, model, path, &use);
 cleanup:
     return status;

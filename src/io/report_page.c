@@ -133,7 +133,15 @@ static void put_first(const page *self)
     const nadir_robust *robust = &get_mark(self)->policy.robust;
     const nadir_fit_result *data = report->settings.data;
     char text[32];
-    put(self, report->settings.promise != NULL ? "<p>The " : "<p class=\"lead\">The ");
+    if (report->settings.promise != NULL) { /* a second number, which asks more */
+        put(self,
+            "<p class=\"note\">There are two guarantees. The first is about the return of this policy alone; "
+            "the second rests on a ball that holds the true kernel, so it is valid for every policy, which "
+            "costs "
+            "more. The ");
+    } else {
+        put(self, "<p class=\"lead\">The ");
+    }
     put(self, report->model->reaches ? "probability to reach the goal under " : "return of ");
     nadir_report_policy_name(report, self->out);
     put(self, " is ");
@@ -213,7 +221,7 @@ static void put_most(const page *self)
         put(self, "<p>Most of the damage is done at ");
         put_way(self, &attacked->attacks[0]);
         nadir_output_format(self->out, "%s: %s of the loss.</p>",
-                            attacked->attacks[0].is_new != 0 ? ", a new transition" : "",
+                            attacked->attacks[0].is_new != 0 ? ", a transition that is not in the model" : "",
                             nadir_report_percent(attacked->attacks[0].share, text));
     }
 }
@@ -244,8 +252,8 @@ static void put_tiles(const page *self)
     put_tile(self, "", self->report->nominal.nominal_return, 0, "if the probabilities are right");
     if (has(&mark->policy.robust)) {
         const nadir_robust *robust = &mark->policy.robust;
-        put_tile(self, "one", robust->certified ? robust->robust_return : robust->lower_bound,
-                 robust->certified ? 0 : -1,
+        put_tile(self, promise != NULL ? "" : "one",
+                 robust->certified ? robust->robust_return : robust->lower_bound, robust->certified ? 0 : -1,
                  promise != NULL ? "guaranteed within the radius" : "guaranteed by the policy");
     }
     if (has(&mark->best.robust)) {
@@ -427,7 +435,7 @@ static void put_attack(const page *self, const char *name, const nadir_report_ca
         if (damage->moves > 1) {
             nadir_output_format(self->out, " and %" PRId64 " more", damage->moves - 1);
         }
-        put(self, damage->is_new != 0 ? " <em>new</em></td>" : "</td>");
+        put(self, damage->is_new != 0 ? " <em>not in the model</em></td>" : "</td>");
         put(self, "<td class=\"n\" data-v=\"");
         nadir_output_double(self->out, damage->mass);
         nadir_output_format(self->out, "\">%s</td></tr>", nadir_report_percent(damage->mass, text));

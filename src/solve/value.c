@@ -18,7 +18,8 @@ void nadir_value_clear(nadir_context *context, nadir_value *value)
 nadir_status nadir_value_check_given(nadir_context *context, const nadir_model *model)
 {
     if (isnan(model->discount)) {
-        return nadir_fail(context, NADIR_ERROR_MODEL, "the model has no discount; give one with --discount");
+        return nadir_fail(context, NADIR_ERROR_MODEL,
+                          "the model has no discount; give one, e.g. --discount 0.95");
     }
     if (model->rewards == NULL) {
         return nadir_fail(context, NADIR_ERROR_MODEL,

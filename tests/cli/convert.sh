@@ -41,7 +41,7 @@ done
 # What is lost is said; what cannot be held is refused, and leaves no file.
 run convert start.npz lossy.csv
 expect_status 0
-expect_err "craam CSV cannot hold: the discount"
+expect_err "without: the discount"
 run generate inventory ragged.npz --capacity 4
 expect_failure 2 "needs the same number of actions in every state" convert ragged.npz ragged.bin
 [[ ! -e ragged.bin ]] || complain "ragged.bin was written"

@@ -317,7 +317,7 @@ for domain in free simplex; do
 done
 
 run convert river.npz plain.csv --quiet
-expect_failure 3 "no discount; give one with --discount" evaluate plain.csv --policy uniform --radius 0
+expect_failure 3 "no discount; give one, e.g. --discount 0.95" evaluate plain.csv --policy uniform --radius 0
 run evaluate --help
 expect_status 0
 [[ $out != *--method* && $out != *--scales* && $out == *--radius* ]] || complain "not what one needs every day"

@@ -91,7 +91,7 @@ if command -v gnuplot >/dev/null; then
     [[ $(head -c 4 bars.png | tail -c 3) == PNG && $(head -c 4 map.png | tail -c 3) == PNG ]] || complain "no PNG"
     grep -q "state 4, right" bars.svg || complain "the bars are not named"
     grep -q "river.npz, policy uniform: what does the damage" bars.svg || complain "the bars have no title"
-    grep -q "largest moves (orange: new)" bars.svg || complain "no arrows from successor to successor"
+    grep -q "largest moves (orange: not in the model)" bars.svg || complain "no arrows from successor to successor"
     for word in "grid.npz, policy uniform" "by cell" ">goal<" ">policy (short" ">attack: where" "one budget for the whole kernel"; do
         grep -q "$word" map.svg || complain "the map does not say $word"
     done

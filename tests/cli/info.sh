@@ -65,6 +65,10 @@ for pair in "1 1" "inf 0.5"; do
     expect_status 0
     expect_json valid_radius "${pair#* }"
 done
+run info even.csv --quiet
+! grep -q "valid radius" stdout.txt || complain "the valid radius is for --verbose"
+run info even.csv --verbose
+expect_out "  valid radius   "
 expect_failure 2 "the norm is 0.5; expected 1 to infinity" info even.csv --norm 0.5
 
 # Options that the format would ignore.

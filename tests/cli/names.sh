@@ -38,7 +38,7 @@ worn,service,new,1,-2
 broken,rest,broken,1,0
 END
 run evaluate upkeep.csv --discount 0.95 --policy optimal --radius 0.07 --initial new
-expect_out "Most damage  new, run: new → broken (new) and 1 other move, 99 % of the loss"
+expect_out "Most damage  new, run: new → broken (not in the model) and 1 other move, 99 % of the loss"
 expect_out "  start      new"
 expect_err "1 state (broken) stays for ever without reward, but the ball may let it go on"
 run evaluate upkeep.csv --discount 0.95 --policy optimal --radius 0.07 --domain support --quiet

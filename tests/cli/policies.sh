@@ -37,6 +37,7 @@ run evaluate river.npz --policy uniform --radius 0.01 --json
 run evaluate river.npz --policy best.csv --policy uniform --radius 0 --quiet
 expect_status 0
 expect_out "Worst case   best.csv does best: 10578   proven"
+! grep -q "^Next" stdout.txt || complain "at radius 0 there is no more to ask"
 expect_out "  policy    guaranteed   found  nominal  proven"
 expect_out "  best.csv       10578   10578    10578  yes"
 expect_out "  uniform       536.03"
@@ -68,6 +69,8 @@ expect_status 0
 expect_out "Undecided    which does best: b.csv, 2263.1, or a.csv, 2142.1 to 2315.3"
 expect_out "Why          the proven bounds overlap"
 expect_out "Try          --certify strict"
+expect_out "Next         nadir evaluate pump.csv "
+expect_out " --policy a.csv --policy b.csv --difference"
 run evaluate "${pump[@]}" --radius 0.2 --policy a.csv --policy b.csv --certify off --quiet
 expect_out "Undecided    which does best: b.csv, 2263.1, or a.csv, 2006.2 to 2315.3"
 expect_out "Why          no proof was asked for (--certify off)"
@@ -80,6 +83,7 @@ expect_out "Why          the time for the proof was up, 0.0001 seconds"
 expect_out "Try          --time 60, "
 run evaluate "${pump[@]}" --radius 0.2 --policy a.csv --policy b.csv --policy optimal --set sa --quiet
 expect_out "Worst case   b.csv and optimal do equally well, and best: 2133.1   proven"
+expect_out "Next         nadir optimize pump.csv "
 run evaluate "${pump[@]}" --radius 0.2 --policy b.csv --policy b.csv --quiet
 expect_out "Worst case   all policies do equally well: 2263.1   proven"
 

@@ -103,6 +103,7 @@ run fit river-log.csv --discount 0.95 --successors river-neighbours.csv --guaran
 [[ $(of_json radius) == "$radius" ]] || complain "the radius that the data support is not $radius"
 run evaluate kernel.npz --policy chosen.csv --json
 [[ $(of_json lower_bound) == "$lower" ]] || complain "the worst case is not $lower"
+grep -qF 'There are two guarantees.' log.html || complain "two numbers without a word why"
 grep -qF 'radius that the data support' log.html || complain "the radius is marked as that of the data"
 run report clinic-log.csv --columns state=condition,action=treatment,next_state=outcome,reward=score,episode=patient,time=day \
     --discount 0.95 --out clinic.html

@@ -36,7 +36,7 @@ done
 
 # A model without discount or rewards, and what to do about it.
 run convert river.npz plain.csv --quiet
-expect_failure 3 "no discount; give one with --discount" solve plain.csv --out x.csv
+expect_failure 3 "no discount; give one, e.g. --discount 0.95" solve plain.csv --out x.csv
 run solve plain.csv --out x.csv --discount 0.95 --json
 expect_number nominal_optimum 10577.7677937
 printf '2 2 2\n0 0 1 1\n1 0 0 1\n' >bare.tra

@@ -5,6 +5,7 @@
 #include "support/small_model.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,7 +24,11 @@ static void expect_losses(const test_small_model *small, const char *path, const
             (void)strncat(heard, at, (size_t)(strchr(at, '\n') - at));
         }
     }
-    assert_string_equal(heard, said);
+    char expected[1024] = "";
+    if (*said != '\0') {
+        (void)snprintf(expected, sizeof expected, "written to %s without: %s (.npz keeps all)", path, said);
+    }
+    assert_string_equal(heard, expected);
     nadir_model_free(model);
     nadir_context_free(context);
 }
@@ -35,30 +40,29 @@ static void test_what_is_lost_is_said(void **state)
     test_small_model small;
     test_small_set(&small);
     expect_losses(&small, "plain.npz", "");
-    expect_losses(&small, "plain.csv", "craam CSV cannot hold: the discount");
+    expect_losses(&small, "plain.csv", "the discount");
     small.data.discount = NAN;
     expect_losses(&small, "plain.csv", "");
     small.initial[0] = 0.25;
     small.initial[1] = 0.75;
-    expect_losses(&small, "initial.csv", "craam CSV cannot hold: the initial distribution");
+    expect_losses(&small, "initial.csv", "the initial distribution");
     expect_losses(&small, "initial.npz", "");
     test_small_set(&small);
     small.data.discount = NAN;
     small.scales[1] = 2;
-    expect_losses(&small, "scales.csv", "craam CSV cannot hold: row scales");
+    expect_losses(&small, "scales.csv", "row scales");
     expect_losses(&small, "scales.npz", "");
     small.scales[1] = 1;
     small.data.radius = radius;
     small.data.radius_count = 1;
-    expect_losses(&small, "ball.csv", "craam CSV cannot hold: radius, norm, set and domain");
+    expect_losses(&small, "ball.csv", "radius, norm, set and domain");
     test_small_set(&small);
     small.data.discount = NAN;
     small.data.transition_rewards = small.probabilities;
     expect_losses(&small, "each.csv", "");
-    expect_losses(
-        &small, "each.bin",
-        "PETSc binary cannot hold: rewards of single transitions (their mean is kept: as read back, they "
-        "are frozen)");
+    expect_losses(&small, "each.bin",
+                  "rewards of single transitions (their mean is kept: as read back, they "
+                  "are frozen)");
 }
 
 /* That a terminal state is known exactly is a matter of its own, not one of scales. */
@@ -74,9 +78,9 @@ static void test_terminal_states_and_scales(void **state)
     small.scales[1] = 0;
     expect_losses(&small, "terminal.csv", "");
     expect_losses(&small, "terminal.npz", "");
-    expect_losses(&small, "terminal.bin", "PETSc binary cannot hold: that terminal rows are known exactly");
+    expect_losses(&small, "terminal.bin", "that terminal rows are known exactly");
     small.rewards[1] = 1; /* pinned, but not terminal */
-    expect_losses(&small, "pinned.csv", "craam CSV cannot hold: row scales");
+    expect_losses(&small, "pinned.csv", "row scales");
 }
 
 static void test_costs_are_negated(void **state)

@@ -263,7 +263,7 @@ static void test_wrong_models(void **state)
     nadir_optimum_result optimum = {.size = sizeof optimum};
     nadir_policy *policy = test_uniform_policy(context, model);
     assert_fails(context, nadir_solver_create(context, endless, policy, NULL, &solver), NADIR_ERROR_MODEL,
-                 "no discount; give one with --discount");
+                 "no discount; give one, e.g. --discount 0.95");
     assert_fails(context, nadir_solver_create(context, unpaid, policy, NULL, &solver), NADIR_ERROR_MODEL,
                  "no rewards; PRISM and PETSc models take them from a file of their own, --rewards");
     assert_fails(context, nadir_optimum(context, endless, NULL, &best, &optimum), NADIR_ERROR_MODEL,
