@@ -157,6 +157,8 @@ static nadir_robust make_refusal(const nadir_setup *setup, double factor, const 
         .kernel_minimum = NAN,
         .duration = NAN,
         .duration_bound = NAN,
+        .trap_radius_low = NAN,
+        .trap_radius_high = NAN,
     };
 }
 

@@ -30,6 +30,14 @@ expect_json horizon 12
 last=$(sed -n 's/^ *"robust_return": \([^,]*\),*$/\1/p' stdout.txt | tail -1)
 [[ $(printf '%.12g' "$last") == "$alone" ]] || complain "expected $alone at the end of the curve"
 
+# What is not proven is not put down to kernels that never end: horizons are finite.
+run evaluate machine.npz --policy uniform --horizon 20 --radius 0.3 --certify strict --quiet
+expect_out "not proven"
+expect_out "Why          the strict proof ended after "
+! grep -q "never end\|radius below 0" stdout.txt || complain "a horizon has an end"
+run evaluate machine.npz --policy uniform --horizon 20 --radius 0.3 --json --quiet
+! grep -q '"trap_radius\|"duration' stdout.txt || complain "durations of a horizon"
+
 # The worst kernel, written as a model, has the worst return.
 run evaluate river.npz --policy uniform --horizon 12 --radius 0.05 --domain support --kernel-model worst.npz --quiet
 expect_status 0
