@@ -15,7 +15,7 @@ for _ in range(20000):
     log.append((state, action, successor, rewards[state, action]))
     state = successor
 
-fitted = nadir.fit(np.array(log), confidence=0.95, discount=0.95)
+fitted = nadir.fit(np.array(log), confidence=0.95, discount=0.95, guarantee="kernel")
 print(fitted)
 found = nadir.optimize(fitted.model)
 earned = nadir.Solver(truth, found.policy).nominal().nominal_return

@@ -459,14 +459,14 @@ def test_a_report_of_data(tmp_path):
     data = str(TREE / "examples" / "data" / "river-log.csv")
     words = {"discount": 0.95, "successors": str(TREE / "examples" / "data" / "river-neighbours.csv")}
     promise = nadir.fit_return(data, **words)
-    fitted = nadir.fit(data, policy=promise.policy, **words)
+    fitted = nadir.fit(data, policy=promise.policy, **words, guarantee="kernel")
     page = tmp_path / "page.html"
     made = fitted.report(page, promise=promise)
     assert made.radius == fitted.radius and made.lower_bound == pytest.approx(fitted.guaranteed, rel=1e-9)
     assert numbers_of(page)["promise"] == promise.guaranteed
     assert "radius that the data support" in page.read_text()
     with pytest.raises(nadir.UsageError, match="same policy"):
-        nadir.fit(data, **words).report(page, promise=promise)
+        nadir.fit(data, **words, guarantee="kernel").report(page, promise=promise)
     assert pickle.loads(pickle.dumps(fitted.guarantees)) == fitted.guarantees
 
 
@@ -477,9 +477,9 @@ def test_a_report_of_data(tmp_path):
     assert lines[4].split()[0] == "policy" and "radii" in str(made)
     with pytest.raises(nadir.UsageError, match="pickled"):
         pickle.loads(pickle.dumps(promise)).report(page)
-    with pytest.raises(nadir.UsageError, match=r"of a log: nadir.fit_return\(log, discount=...\).report"):
+    with pytest.raises(nadir.UsageError, match=r"of a log: nadir.fit\(log, discount=...\).report"):
         nadir.report(data, discount=0.95, path=page)
-    assert "nadir.fit_return" in str(fitted) and "nadir.fit_return" in fitted._repr_html_()
+    assert 'guarantee="return"' in str(fitted)
 
 
 def test_a_report_prints_like_the_command(tmp_path):

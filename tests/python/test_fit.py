@@ -27,7 +27,7 @@ def test_posterior_mean_and_rewards(log):
     steps, _, R = log
     counts = np.zeros((STATES, ACTIONS, STATES))
     np.add.at(counts, tuple(steps[:, :3].astype(int).T), 1)
-    found = nadir.fit(steps, gamma=0.9, prior=2, samples=500)
+    found = nadir.fit(steps, gamma=0.9, prior=2, samples=500, guarantee="kernel")
     mean = (counts + 2 / STATES) / (counts.sum(axis=2, keepdims=True) + 2)
     np.testing.assert_allclose(found.nominal.dense(), mean, rtol=1e-13)
     np.testing.assert_allclose(found.nominal.table(found.nominal.rewards), R, rtol=1e-12)
@@ -37,13 +37,13 @@ def test_posterior_mean_and_rewards(log):
 
 def test_forms_of_data(log, tmp_path):
     steps, _, _ = log
-    wanted = nadir.fit(steps, gamma=0.9, samples=300)
+    wanted = nadir.fit(steps, gamma=0.9, samples=300, guarantee="kernel")
     lines = [f"{int(s)},{int(a)},{int(t)},{r!r}" for s, a, t, r in steps.tolist()]
     (tmp_path / "log.csv").write_text("\n".join(["idstatefrom,idaction,idstateto,reward", *lines]) + "\n")
     columns = [("idstatefrom", "i8"), ("idaction", "i8"), ("idstateto", "i8"), ("reward", "f8")]
     records = np.array([tuple(row) for row in steps.tolist()], dtype=columns)
     for data in (tmp_path / "log.csv", records):
-        found = nadir.fit(data, gamma=0.9, samples=300)
+        found = nadir.fit(data, gamma=0.9, samples=300, guarantee="kernel")
         assert found.model.sha256 == wanted.model.sha256
         assert found.radius == wanted.radius
 
@@ -52,7 +52,7 @@ def test_the_same_as_the_command(log, command, tmp_path):
     steps, _, _ = log
     np.save(tmp_path / "log.npy", steps)
     for words, asked in (
-        (["--guarantee", "kernel"], {}),
+        (["--guarantee", "kernel"], {"guarantee": "kernel"}),
         (["--scales", "ones", "--seed", 5], {"scales": "ones", "seed": 5}),
         (["--method", "bootstrap", "--policy", "uniform"], {"method": "bootstrap", "policy": "uniform"}),
         (["--method", "distribution-free", "--set", "sa"], {"method": "distribution-free", "set": "sa"}),
@@ -71,7 +71,7 @@ def test_the_same_as_the_command(log, command, tmp_path):
 
 def test_the_ball_reaches_the_questions(log):
     steps, P, R = log
-    found = nadir.fit(steps, gamma=0.9, samples=1000, scales="ones")
+    found = nadir.fit(steps, gamma=0.9, samples=1000, scales="ones", guarantee="kernel")
     nonrect = found.guarantees[0]
     assert (nonrect.set, nonrect.radius) == ("nonrect", found.radius)
     asked = nadir.evaluate(found.model, "optimal")
@@ -89,9 +89,9 @@ def test_the_ball_reaches_the_questions(log):
 def test_wrong_data(tmp_path):
     (tmp_path / "log.csv").write_text("idstatefrom,idaction,idstateto\n0,0,x\n")
     with pytest.raises(nadir.FormatError, match="log.csv:2"):
-        nadir.fit(tmp_path / "log.csv")
+        nadir.fit(tmp_path / "log.csv", guarantee="kernel")
     with pytest.raises(nadir.UsageError, match="confidence"):
-        nadir.fit(np.array([[0, 0, 0]]), confidence=1.5)
+        nadir.fit(np.array([[0, 0, 0]]), confidence=1.5, guarantee="kernel")
     with pytest.raises(nadir.UsageError, match="sets is 'both'"):
         nadir.fit(np.array([[0, 0, 0]]), set="both")
 
@@ -182,7 +182,7 @@ def test_frames_with_ends():
         done=np.array([False, True, False, False]),
         truncated=np.array([False, False, False, True]),
     )
-    found = nadir.fit(frame, gamma=0.9, samples=200)
+    found = nadir.fit(frame, gamma=0.9, samples=200, guarantee="kernel")
     assert found.terminal and found.dropped == 1 and found.states == 3 and found.total_count == 3
 
 
@@ -216,11 +216,11 @@ def test_frames_of_pandas(log):
     missing["next_state"] = missing["next_state"].astype("Int64").mask(missing["done"])  # pandas.NA
     assert nadir.fit_return(missing, gamma=0.9).terminal
     with pytest.raises(nadir.UsageError, match="same name"):
-        nadir.fit(numbers.set_axis(["state", "state", "action", "reward"], axis=1), gamma=0.9)
+        nadir.fit(numbers.set_axis(["state", "state", "action", "reward"], axis=1), gamma=0.9, guarantee="kernel")
     with pytest.raises(nadir.FormatError, match="unknown field"):
-        nadir.fit(numbers.set_axis(["one", "two", "three", "four"], axis=1), gamma=0.9)
+        nadir.fit(numbers.set_axis(["one", "two", "three", "four"], axis=1), gamma=0.9, guarantee="kernel")
     with pytest.raises(nadir.FormatError, match="the frame, row 0: `state` is missing"):
-        nadir.fit(texts.assign(state=texts["state"].mask(texts.index == texts.index[0])), gamma=0.9)
+        nadir.fit(texts.assign(state=texts["state"].mask(texts.index == texts.index[0])), gamma=0.9, guarantee="kernel")
 
 
 class PolarsSeries:
@@ -273,3 +273,26 @@ def test_frames_like_those_of_polars(log):
     named["truncated"] = [i % 100 == 0 for i in range(len(steps))]
     named["next_state"] = [None if cut else s for s, cut in zip(named["next_state"], named["truncated"])]
     assert nadir.fit_return(PolarsFrame(named), gamma=0.9).dropped == sum(named["truncated"])
+
+
+def test_fit_promises_what_the_command_does(log, command, tmp_path):
+    """The return of one policy, unless what is asked for is about the ball."""
+    steps, _, _ = log
+    np.save(tmp_path / "log.npy", steps)
+    printed = command("fit", tmp_path / "log.npy", "--discount", 0.9, "--samples", 300, "--threads", 1)
+    asked = {"discount": 0.9, "samples": 300, "threads": 1}
+    found = nadir.fit(steps, **asked)
+    assert isinstance(found, nadir.FitReturn) and found.guaranteed == printed["guaranteed"]
+    assert found.guaranteed == nadir.fit_return(steps, **asked).guaranteed
+    assert nadir.fit(steps, guarantee="posterior", **asked).guarantee == "posterior"
+    assert nadir.fit(steps, more=100, **asked).more.visits == 100
+    for words in ({"guarantee": "kernel"}, {"scales": "ones"}, {"sets": "sa"}, {"method": "bootstrap"}):
+        assert isinstance(nadir.fit(steps, **asked, **words), nadir.Fit), words
+    assert isinstance(nadir.fit(steps, samples=300), nadir.Fit)
+    with pytest.raises(nadir.UsageError, match='guarantee="return"'):
+        nadir.fit(steps, guarantee="kernel", more=100, **asked)
+    for words in ({"method": "bootstrap", "guarantee": "return"}, {"scales": "ones", "guarantee": "posterior"}, {"norm": 1}):
+        with pytest.raises(nadir.UsageError, match='leave it out, or take guarantee="kernel"'):
+            nadir.fit(steps, **words, **asked)
+    with pytest.raises(nadir.UsageError, match='nadir.fit takes "kernel"'):
+        nadir.fit_return(steps, guarantee="kernel", **asked)

@@ -258,8 +258,8 @@ def test_data_as_frames(shop):
     log = pandas.DataFrame({"reward": R[states, actions], "action": np.array(ACTIONS)[actions], "state": np.array(STATES)[states]})
     log["next_state"] = [STATES[rng.choice(3, p=P[s, a])] for s, a in zip(states, actions)]
     with pytest.raises(nadir.FormatError, match=r"^the frame: unknown columns: `user`.*columns=\{"):
-        nadir.fit(log.assign(user="me"), discount=0.9)
-    fitted = nadir.fit(log, discount=0.9, samples=500)
+        nadir.fit(log.assign(user="me"), discount=0.9, guarantee="kernel")
+    fitted = nadir.fit(log, discount=0.9, samples=500, guarantee="kernel")
     assert list(fitted.to_pandas()["set"]) == ["nonrect", "s", "sa"]
     assert str(fitted).startswith("Guaranteed   ") and fitted.guaranteed == fitted.guarantees[0].lower_bound
     assert str(fitted).splitlines()[1] == f"Grounds      {fitted.grounds}"

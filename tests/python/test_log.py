@@ -176,10 +176,10 @@ def test_roles_are_those_of_the_library(frame, tmp_path):
             columns = {"state": "segment", "action": "offer", "next": "after", role: COLUMNS.get(role, "no such column")}
             columns[word] = columns.pop(role)
             if role in COLUMNS:
-                nadir.fit(path, columns=columns, samples=200)
+                nadir.fit(path, columns=columns, samples=200, guarantee="kernel")
             else:
                 with pytest.raises(nadir.FormatError, match="no such column"):
-                    nadir.fit(path, columns=columns, samples=200)
+                    nadir.fit(path, columns=columns, samples=200, guarantee="kernel")
 
 
 def test_categories_keep_their_order(frame, found):
@@ -193,7 +193,7 @@ def test_categories_keep_their_order(frame, found):
     assert again.model.state_name(3) == END
     assert again.guaranteed == pytest.approx(found.guaranteed, rel=0.02)  # other draws
     text = typed.assign(offer=typed["offer"].astype(str))
-    assert nadir.fit(text, **{**ASKED, "samples": 200}).model.known_action_names() == found.model.known_action_names()
+    assert nadir.fit(text, **{**ASKED, "samples": 200}, guarantee="kernel").model.known_action_names() == found.model.known_action_names()
 
 
 def test_starts_are_distributions_too(frame):
@@ -205,7 +205,7 @@ def test_starts_are_distributions_too(frame):
     for initial in (pandas.Series(chances), array, np.array([*array, 0.0]), {i: chance for i, chance in enumerate(array)}):
         assert nadir.fit_return(frame, initial=initial, **ASKED).guaranteed == wanted.guaranteed
     assert nadir.fit_compare(frame, [RICH], initial=chances, **ASKED).policies[0].model.initial[0] == wanted.model.initial[0]
-    assert nadir.fit(frame, initial={"new": 1.0}, **{**ASKED, "samples": 200}).model.start_words() == "new"
+    assert nadir.fit(frame, initial={"new": 1.0}, **{**ASKED, "samples": 200}, guarantee="kernel").model.start_words() == "new"
     for initial, words in (
         ({"nwe": 1.0}, "initial, row 0: `state` is `nwe`, which the model does not have"),
         ({"new": 0.5}, "initial: the initial distribution sums to 0.5"),
@@ -391,7 +391,7 @@ def test_the_ball_of_a_return_says_what_it_is_for(frame, found, tmp_path):
             assert str(answer).count(words) == 1 and words in answer._repr_html_()
         assert words not in str(nadir.evaluate(one, "uniform", radius=0.5 * found.radius))
         assert words not in str(nadir.evaluate(one.replace(discount=0.5), "uniform"))
-    kernel = nadir.fit(frame, **{**ASKED, "samples": 500})
+    kernel = nadir.fit(frame, **{**ASKED, "samples": 500}, guarantee="kernel")
     assert "this ball holds the true kernel with confidence 0.95" in str(nadir.optimize(kernel.model))
     assert kernel.model.replace(initial="new").promise == "kernel" and kernel.nominal.promise is None
     assert kernel.model.replace(scales=np.ones(kernel.model.rows)).promise is None

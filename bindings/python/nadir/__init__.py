@@ -12,8 +12,8 @@ only known up to an L_p ball of radius β around a nominal one?
 
 `evaluate`, `sweep`, `radius`, `difference`, `gradient`, `solve`, `optimize` and `verify` ask one question
 each; `Model` and `Solver` keep what can be used again; `read`, `write` and `generate` bring models in and out. Models are
-arrays, frames of pandas or polars, dictionaries of Gymnasium, or files. From a log `fit_return` finds a policy and what it earns
-at least, `fit_compare` tells which of several earns more, and `fit` makes a model with a ball that holds the truth. The C library does all the work, without the GIL; Ctrl-C stops it.
+arrays, frames of pandas or polars, dictionaries of Gymnasium, or files. From a log `fit` finds a policy and what it earns
+at least, or (`guarantee="kernel"`) a ball that holds the truth; `fit_compare` tells which of several policies earns more. The C library does all the work, without the GIL; Ctrl-C stops it.
 """
 
 from ._library import __version__

@@ -200,7 +200,7 @@ def check(
         names = ", ".join(repr(str(name)) for name in table.columns)
         hint = '; columns={"state": NAME, ...} says what they are called' if columns is None else ""
         if missing[0] == "probability":
-            hint += "; of a log of transitions nadir.fit_return makes a policy, nadir.fit a model"
+            hint += "; of a log of transitions nadir.fit makes a policy"
         raise UsageError(f"{what} is a frame without a column {missing[0]!r}; it has {names}, expected {', '.join(needed)}{hint}")
 
 

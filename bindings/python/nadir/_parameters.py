@@ -31,7 +31,7 @@ PARAMETERS = {
     "frozen_rewards": "rewards of transitions are averaged under the nominal kernel, and paid whatever the successor",
     "gap": "wanted between the bounds, relative (1e-6)",
     "goal": "the probability to reach one of these states is asked for, without a discount",
-    "guarantee": "'return' (default), or 'posterior': if the prior is right",
+    "guarantee": "'return' (default), 'posterior': if the prior is right, or (fit) 'kernel': a ball that holds the true kernel",
     "horizon": "how many steps; default: no end",
     "initial": "where one starts: a distribution, or the number or name of a state",
     "iterations_limit": "how many iterations the search may take",

@@ -92,7 +92,7 @@ def promise(model: Any, radius: float) -> Lines:
         return []
     if model.promise == "kernel":
         return [("Note", f"this ball holds the true kernel with confidence {model.confidence:g}")]
-    return [("Note", "this ball explains the guarantee that nadir.fit_return gave for one policy; it does not hold the true kernel")]
+    return [("Note", "this ball explains the guarantee that nadir.fit gave for one policy; it does not hold the true kernel")]
 
 
 def robust(one: Any, certify: str) -> Lines:

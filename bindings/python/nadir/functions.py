@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import tempfile
 import warnings
@@ -675,7 +676,7 @@ def report(
         model = _model(P, R, "nadir.report", discount, initial, layout, state_rows, costs, frozen_rewards, unseen)
     except (UsageError, FormatError) as error:
         if "column 'probability'" in str(error) or "missing column `probability`" in str(error):
-            words = "P has no column of probabilities, as models have; of a log: nadir.fit_return(log, discount=...).report(path)"
+            words = "P has no column of probabilities, as models have; of a log: nadir.fit(log, discount=...).report(path)"
             raise UsageError(f"nadir.report: {words}") from None
         raise
     chosen = None if policy is None else model.policy(policy, threads=threads)
@@ -823,6 +824,7 @@ def fit(
     *,
     confidence: float | None = None,
     discount: float | None = None,
+    guarantee: str | None = None,
     method: str | None = None,
     prior: float | None = None,
     concentration: float | None = None,
@@ -841,14 +843,17 @@ def fit(
     unseen: Unseen | None = None,
     policy: PolicyLike | None = None,
     columns: Mapping[str, str] | str | None = None,
+    more: float | None = None,
+    target_penalty: float | None = None,
     threads: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-) -> Fit:
-    """From logged data to a model whose ball holds the true kernel with a given confidence (0.95).
+) -> Fit | FitReturn:
+    """From logged data to a policy and what it earns at least, or to a ball that holds the true kernel, with a given confidence (0.95).
 
-    What the command does as `nadir fit --guarantee kernel`. For a policy and a bound on its return, the default of the
-    command, take `nadir.fit_return`.
+    What `nadir fit` does. `guarantee`: "return" (default) and "posterior" make a `FitReturn`, as `nadir.fit_return` does;
+    "kernel" makes a `Fit`: a model whose ball holds the true kernel. It is the default without a discount, for posterior samples, and
+    where `method`, `scales` or `sets` is given.
 
     `data` is a CSV or .npy file of transitions, counts, trajectories or posterior samples, told by its
     columns; or an array: records whose fields have the names of such columns, or plain numbers (N, 3) or
@@ -866,19 +871,42 @@ def fit(
     rewards seen with it; `unseen` ("additive", "row", "min" or a number) what the others pay, and
     `frozen_rewards=True` makes it the mean of the row (see `nadir.Model`).
 
-    `policy` (of the nominal model; default: the nominal optimum) decides scales and guarantees. The model
-    that comes back has the ball in it: `nadir.evaluate(found.model, policy)` needs no radius.
+    `policy` (of the nominal model; of the kernel by default the nominal optimum) decides scales and guarantees. The model
+    that comes back has the ball in it: `nadir.evaluate(found.model, policy)` needs no radius. `more` and `target_penalty` are
+    those of `nadir.fit_return`.
     """
     words: dict[str, Any] = {"method": method, "successors": successors, "unvisited": unvisited, "scales": scales}
-    words |= {"initial": initial, "columns": columns, "guarantee": "kernel"}
+    words |= {"initial": initial, "columns": columns, "guarantee": guarantee}
     numbers: dict[str, Any] = {"confidence": confidence, "discount": discount, "prior": prior, "concentration": concentration}
     numbers |= {"states": states, "actions": actions, "samples": samples, "costs": costs, "ragged": ragged}
     numbers["norm"] = None if norm is None else norm_number(norm)
     numbers["set"] = None if sets is None else choice("sets", sets, SETS)
-    read = _Fit(data, policy, words, numbers, unseen, frozen_rewards, threads, seed, progress)
+    if more is not None and target_penalty is not None:
+        raise UsageError("more and target_penalty cannot both be given")
+    how = (unseen, frozen_rewards, threads, seed, progress)
+    again = functools.partial(_ball, data, words=dict(words), numbers=dict(numbers), how=how)
+    read = _Fit(data, policy, words, numbers, *how)
+    promised = ffi.string(lib.nadir_fit_promised(read.handle)).decode()
+    if promised != "kernel":
+        for name, value in (("method", method), ("scales", scales), ("norm", norm), ("sets", sets)):
+            if value is not None:
+                raise UsageError(f'{name} is about a ball that holds the kernel: leave it out, or take guarantee="kernel"')
+        return _promise(read, policy, promised, more, target_penalty, again)
+    if more is not None or target_penalty is not None:
+        raise UsageError('more and target_penalty are about the return of one policy: guarantee="return"')
+    return _kernel(read)
+
+
+def _kernel(read: "_Fit") -> Fit:
+    """The ball that holds the true kernel."""
     found, made = result("fit_result"), place("model")
     read.call(lib.nadir_fit_model, read.given, found, made)
     return fit_result(found, Model._from_handle(made[0], read.added), read.nominal, read._policy)
+
+
+def _ball(data: Any, policy: Policy, words: dict[str, Any], numbers: dict[str, Any], how: tuple[Any, ...]) -> Fit:
+    """The same of data that were read for a promise of the return, made for its policy."""
+    return _kernel(_Fit(data, policy, {**words, "guarantee": "kernel"}, dict(numbers), *how))
 
 
 @keywords
@@ -915,13 +943,18 @@ def fit_return(
     `target_penalty=X` adds where N more visits, or those that lower the penalty to X, help most. The model that
     comes back has the ball whose worst return is the guarantee: it explains it and does not hold the true kernel.
     """
-    words: dict[str, Any] = {"successors": successors, "unvisited": unvisited, "initial": initial, "guarantee": guarantee}
-    words["columns"] = columns
-    numbers: dict[str, Any] = {"confidence": confidence, "discount": discount, "prior": prior, "costs": costs, "ragged": ragged}
-    numbers |= {"states": states, "actions": actions, "samples": samples}
-    if more is not None and target_penalty is not None:
-        raise UsageError("more and target_penalty cannot both be given")
-    read = _Fit(data, policy, words, numbers, unseen, frozen_rewards, threads, seed, progress)
+    if guarantee == "kernel":
+        raise UsageError('guarantee is \'kernel\'; expected "return" or "posterior": nadir.fit takes "kernel"')
+    return fit(  # type: ignore[return-value]
+        data, confidence=confidence, discount=discount, guarantee=guarantee, prior=prior, successors=successors,
+        unvisited=unvisited, initial=initial, costs=costs, states=states, actions=actions, ragged=ragged, samples=samples,
+        frozen_rewards=frozen_rewards, unseen=unseen, policy=policy, columns=columns, more=more,
+        target_penalty=target_penalty, threads=threads, seed=seed, progress=progress,
+    )  # fmt: skip
+
+
+def _promise(read: "_Fit", policy: Any, guarantee: str, more: float | None, target_penalty: float | None, again: Any) -> FitReturn:
+    """What the data promise of the return of a policy, given or chosen. again: see FitReturn."""
     if read.given != NULL and guarantee == "return":
         read.check_elsewhere(policy, 'leave policy out, and one is chosen and its choice paid for, or take guarantee="posterior"')
     found, chosen, made = result("fit_return_result"), place("policy"), place("model")
@@ -937,14 +970,6 @@ def fit_return(
     tied = np.zeros(read.nominal.rows, np.uint8)
     if fields["ties"]:
         read.call(lib.nadir_fit_ties, own._handle, fields["weight"], ffi.from_buffer("unsigned char[]", tied))
-
-    def again(policy: Policy) -> Fit:
-        return plain(fit)(
-            data, confidence=confidence, discount=discount, prior=prior, successors=successors, unvisited=unvisited,
-            initial=initial, costs=costs, states=states, actions=actions, ragged=ragged, samples=samples,
-            frozen_rewards=frozen_rewards, unseen=unseen, policy=policy, columns=columns, threads=threads, seed=seed,
-        )  # fmt: skip
-
     return FitReturn(
         own, Model._from_handle(made[0], read.added), **fields, **ends, tied_rows=tied.astype(bool), data=read.facts(),
         more=where, _read=read, _struct=found, _again=again

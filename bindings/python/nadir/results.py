@@ -1284,7 +1284,7 @@ class Fit(Result):
             if math.isfinite(one.lower_bound):
                 made.append((kind.get(one.set, one.set), f"at least {short(one.lower_bound, -1)}"))
         made += _fit_words.data(facts, self.nominal, []) if self.data_kind != "samples" else []
-        return [*made, ("one policy", "of its return alone more is known: nadir.fit_return")]
+        return [*made, ("one policy", 'of its return alone more is known: guarantee="return"')]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_struct": None, "_policy": None}
@@ -1307,7 +1307,7 @@ class Fit(Result):
 
         policy = None if self._policy is None else self.model.policy(self._policy.probabilities)
         if promise is not None and self._policy is None:
-            raise UsageError("fit(..., policy=promise.policy) is needed, so that both are about the same policy")
+            raise UsageError("fit(..., guarantee=\"kernel\", policy=promise.policy) is needed, so that both are about the same policy")
         if policy is not None:
             policy.name = self._policy.name or "the policy chosen on the data"
         given = None if promise is None else promise._struct
@@ -1417,10 +1417,11 @@ class FitReturn(Result):
         title: str | None = None,
     ) -> "Report":
         """A page for people, HTML in one file: what `nadir report` writes of a log. The guarantee stands first; the radius is
-        that of a ball which holds the true kernel (`nadir.fit`, made for this policy)."""
+        that of a ball which holds the true kernel (`nadir.fit(..., guarantee="kernel", policy=...)`)."""
         if self._again is None:
             raise UsageError("this answer has been pickled, without the data that the page needs")
-        return self._again(self.policy).report(path, promise=self, radii=radii, time_limit=time_limit, title=title)
+        ball: Fit = self._again(self.policy)
+        return ball.report(path, promise=self, radii=radii, time_limit=time_limit, title=title)
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle: without the data."""
