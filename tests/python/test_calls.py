@@ -527,5 +527,5 @@ def test_docstrings_have_parameters_and_returns():
                 used.add(parameter)
             assert ("\nReturns\n-------\n" in words) == (name != "write")
     assert used == PARAMETERS.keys()
-    for name in ("fit_return", "fit_compare", "frames"):
+    for name in ("`fit`", "fit_compare", "frames"):
         assert name in nadir.__doc__
