@@ -246,7 +246,7 @@ def _bars(evaluation: Any, rows: Any, ax: Any, further: float = 0) -> Any:
         way = {"xytext": (1.23 + further, i), "xycoords": across, "textcoords": across, "annotation_clip": False}
         ax.annotate("", (1.35 + further, i), arrowprops={"arrowstyle": "-|>", "color": NEW if one.is_new else ATTACK, "lw": 2}, **way)
         ax.text(1.29 + further, i - 0.1, f"{one.moved:.2g}", transform=across, ha="center", va="bottom", fontsize="x-small")
-    head = "largest moves (orange: new)" if any_new else "largest move of each row"
+    head = "largest moves (orange: not in the model)" if any_new else "largest move of each row"
     ax.text(1.29 + further, 1.01, head, transform=ax.transAxes, ha="center", va="bottom")
     ax.set_xlim(min([0, *shares]), 1.25 * max([1, *shares]))
     return ax

@@ -139,10 +139,10 @@ def assumed(rows: Any, model: Any) -> Lines:
 
 
 def move(damage: Any, model: Any, size: str = "") -> str:
-    """ "worn → stuck (new) and 2 other moves": the largest move of a row, with its size where that is given."""
+    """ "worn → stuck (not in the model) and 2 other moves": the largest move of a row, with its size where that is given."""
     others = damage.moves - 1
     more = f" and {others} other move{'s' if others > 1 else ''}" if others > 0 else ""
-    new = " (new)" if damage.is_new else ""
+    new = " (not in the model)" if damage.is_new else ""
     return f"{model.state_name(damage.origin)} → {model.state_name(damage.target)}{new}{size}{more}"
 
 
