@@ -115,6 +115,15 @@ nadir_status nadir_fit_check_settings(nadir_context *context, const nadir_fit_se
                          isnan(settings->discount);
     NADIR_TRY(find_word(context, "guarantee", settings->guarantee, 3, promises,
                         of_ball ? NADIR_PROMISE_KERNEL : NADIR_PROMISE_RETURN, &options->guarantee));
+    if (options->guarantee != NADIR_PROMISE_KERNEL &&
+        (settings->method != NULL || settings->scales != NULL || settings->set > NADIR_SET_NONRECT)) {
+        return nadir_fail(
+            context, NADIR_ERROR_UNSUPPORTED,
+            "%s is about a ball that holds the kernel: leave it out, or take --guarantee kernel",
+            settings->method != NULL   ? "--method"
+            : settings->scales != NULL ? "--scales"
+                                       : "--set");
+    }
     if (options->guarantee != NADIR_PROMISE_KERNEL && settings->unvisited == NULL) {
         options->unvisited = NADIR_UNVISITED_ABSORB;
     }

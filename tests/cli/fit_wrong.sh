@@ -147,5 +147,10 @@ for ending in npz drn tra; do
 done
 expect_failure 3 "nowhere.csv" fit nowhere.csv --discount 0.9
 expect_failure 3 "" fit . --discount 0.9
+printf '%s\n0,0,1,1\n1,0,0,0\n' "$T" >log.csv
+for words in "--method bootstrap" "--scales ones" "--set sa"; do # of the ball of the kernel
+    expect_failure 2 "${words%% *} is about a ball that holds the kernel: leave it out" fit log.csv --discount 0.9 --guarantee return $words
+    count=$((count + 1))
+done
 ((count >= 100)) || complain "only $count wrong logs"
 finish

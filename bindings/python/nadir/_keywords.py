@@ -101,7 +101,7 @@ _PHRASES = [
     (re.compile(r"--unseen row, min or a number"), 'unseen="row", "min" or a number'),
     (re.compile(r"`nadir fit`"), "`nadir.fit`"),
 ]  # fmt: skip
-_OPTION = re.compile(r"--([a-z][a-z-]*)(?: (sas|ass|support|simplex|strict|auto|off|NAME|FILE)\b)?")
+_OPTION = re.compile(r"--([a-z][a-z-]*)(?: (sas|ass|support|simplex|strict|auto|off|kernel|NAME|FILE)\b)?")
 
 
 def _keyword(found: re.Match[str]) -> str:

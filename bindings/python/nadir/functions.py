@@ -888,9 +888,6 @@ def fit(
     read = _Fit(data, policy, words, numbers, *how)
     promised = ffi.string(lib.nadir_fit_promised(read.handle)).decode()
     if promised != "kernel":
-        for name, value in (("method", method), ("scales", scales), ("norm", norm), ("sets", sets)):
-            if value is not None:
-                raise UsageError(f'{name} is about a ball that holds the kernel: leave it out, or take guarantee="kernel"')
         return _promise(read, policy, promised, more, target_penalty, again)
     if more is not None or target_penalty is not None:
         raise UsageError('more and target_penalty are about the return of one policy: guarantee="return"')
