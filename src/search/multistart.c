@@ -106,9 +106,9 @@ static const rules usual = {40, 12, 2e-3, 0.5, 1000};
 /* p = 1 has four starts for each state, and local optima that lie closer to each other. */
 static const rules vertices = {80, 12, 2e-3, 1, 20};
 
-/* Radii of larger balls over that of the ball, falling to it. */
-static const double larger_radii[] = {40, 20, 10, 6, 4, 2.8, 2.3, 2, 1.74, 1.52, 1.32, 1.15, 1};
-enum { LARGER = sizeof larger_radii / sizeof *larger_radii };
+/* The path from larger balls: from LARGEST times the radius, in so many steps of one ratio; 12 miss kernels at p = 1. */
+#define LARGEST 40.0
+enum { LARGER = 27 };
 /* Tolerance of searches there. */
 #define ROUGH 1e-4
 /* Tolerance in a race, and what steps are multiplied by in each round. */
@@ -273,14 +273,15 @@ static nadir_status enter_larger(multistart *self)
     const nadir_problem *problem = self->problem;
     const int64_t each = self->limit / (2 * LARGER) + 1;
     const int64_t steps = each < LARGER_STEPS ? each : LARGER_STEPS;
-    double radius = larger_radii[0] * self->beta;
+    const double ratio = pow(LARGEST, -1.0 / LARGER);
+    double radius = LARGEST * self->beta;
     nadir_candidate larger = {0};
     NADIR_CHECK(
         nadir_frank_wolfe_from(context, self->search, radius, problem->v, problem->d, ROUGH, steps, &larger));
-    for (int i = 1; i < LARGER; i++) {
+    for (int i = 1; i <= LARGER; i++) {
         const nadir_lagrangian before = {.kernel = larger.kernel, .distance = radius};
         nadir_frank_wolfe_point point = {.v = larger.v, .d = larger.d};
-        radius = larger_radii[i] * self->beta;
+        radius = i < LARGER ? radius * ratio : self->beta;
         NADIR_CHECK(nadir_lagrangian_kernel_in_ball(context, problem, radius, &before, &point.kernel));
         nadir_kernel_free(larger.kernel);
         larger.kernel = point.kernel;
