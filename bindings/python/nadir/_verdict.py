@@ -151,6 +151,10 @@ def _reason(one: Any, certify: str) -> str:
         return 'no proof was asked for (certify="off")'
     if one.trap_radius_high <= one.radius:
         return "some kernels of the ball never end: searches go round them, and proofs do not hold"
+    if one.time_ran_out:
+        return "the time for the proof was up"
+    if certify == "strict":
+        return "the strict proof ended with no step left to try: its bounds do not meet the kernel found"
     if one.kappa > 0.5:
         return f"the ball is too large for the quick proof (kappa {short(one.kappa, 1)}; up to 0.5 it works)"
     if one.set == "nonrect" and one.norm not in (2, "chi2"):
