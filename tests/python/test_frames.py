@@ -71,6 +71,54 @@ def test_columns_in_every_order_give_the_same_model(shop):
     assert found.robust_return == nadir.evaluate(shop, [0, 0, 1], radius=0.1).robust_return
 
 
+def test_matrices_of_actions_count_by_label(shop):
+    """Every order of the rows and columns of every frame; rewards by the same labels; what differs is named."""
+    each = [pandas.DataFrame(P[:, action], index=STATES, columns=STATES) for action in range(2)]
+    wide = pandas.DataFrame(R, index=STATES)
+    landing = [one * 0 + np.arange(9.0).reshape(3, 3) for one in each]
+    paid = nadir.Model([np.array(one) for one in each], [np.array(one) for one in landing], 0.95).sha256
+    for rows, columns in itertools.product(itertools.permutations(STATES), repeat=2):
+        moved = each[1].loc[list(rows), list(columns)]
+        model = nadir.Model([each[0], moved], wide.loc[list(columns)], 0.95)
+        assert model.sha256 == shop.sha256 and model.given_state_names() == STATES
+        first = nadir.Model([moved, each[0]], wide[[1, 0]].set_axis([0, 1], axis=1), 0.95, state_names=STATES)
+        assert first.sha256 == nadir.Model(P[:, ::-1].copy(), R[:, ::-1].copy(), 0.95).sha256
+        bare = nadir.Model([moved, each[0]], wide[[1, 0]].set_axis([0, 1], axis=1), 0.95)
+        assert bare.given_state_names() == list(rows)
+        returns = [nadir.evaluate(one, {name: 0 for name in STATES}, radius=0).nominal_return for one in (bare, first)]
+        assert abs(returns[0] - returns[1]) < 1e-9
+        back = [landing[0], landing[1].loc[list(rows), list(columns)]]
+        assert nadir.Model([each[0], moved], back, 0.95).sha256 == paid
+        numbers = moved.rename(index=STATES.index, columns=lambda name: str(STATES.index(name)))
+        model = nadir.Model([pandas.DataFrame(P[:, 0]), numbers], R, 0.95)
+        assert model.sha256 == shop.sha256 and model.given_state_names() is None
+        low, high = ([one * 0 + bound for one in (each[0], moved)] for bound in (0.0, 1.0))
+        low[1].loc["new", "worn"] = moved.loc["new", "worn"]
+        box = nadir.Model([each[0], moved], R, 0.95, lower=low, upper=high)
+        assert box.to_pandas().equals(nadir.Model(each, R, 0.95, lower=[low[0], low[1].loc[STATES, STATES]], upper=high).to_pandas())
+    named = nadir.Model({"repair": each[1], "use": each[0]}, R, 0.95, action_names=ACTIONS)
+    assert named.sha256 == shop.sha256 and named.known_action_names() == ACTIONS
+    turned = nadir.Model({"repair": each[1], "use": each[0]}, wide.set_axis(ACTIONS, axis=1), 0.95)
+    assert turned.known_action_names() == ACTIONS[::-1] and (turned.rewards.reshape(3, 2) == R[:, ::-1]).all()
+    assert nadir.Model({1: P[:, 1], 0: P[:, 0]}, R, 0.95).sha256 == shop.sha256
+    found = nadir.evaluate({"use": each[0], "repair": each[1]}, wide.set_axis(ACTIONS, axis=1), ["use", "use", "repair"], discount=0.95, radius=0.1)
+    assert found.robust_return == nadir.evaluate(shop, [0, 0, 1], radius=0.1).robust_return
+    for wrong, words in (
+        ([each[0], each[1].rename(columns={"worn": "torn"})], "the columns of P of action 1 have 'torn' and lack 'worn'; expected 'new', 'worn', 'broken'"),
+        ([each[0].rename(index={"worn": "torn"}), each[1]], "the columns of P of action 0 have 'worn' and lack 'torn'"),
+        ([each[0], each[1].iloc[[0, 1, 1]]], "the rows of P of action 1 have twice 'worn' and lack 'broken'"),
+        ([each[0].set_axis([1, 2, 3]), each[1]], "the rows of P of action 0 have '3' and lack '0'; expected names, or numbers from 0 on"),
+        ([each[0], P[:, 1]], "P of action 1 is no frame, and others are"),
+        ([each[0], each[1].iloc[:2, :2]], "the rows of P of action 1 lack 'broken'"),
+    ):
+        with pytest.raises(nadir.UsageError, match=words):
+            nadir.Model(wrong, R, 0.95)
+    with pytest.raises(nadir.UsageError, match="the rows of R of action 0 have 'a', 'b', 'c' and lack 'broken'"):
+        nadir.Model(each, [one.set_axis(list("abc")) for one in each], 0.95)
+    with pytest.raises(nadir.UsageError, match="layout='sas' is for arrays"):
+        nadir.Model(each, R, 0.95, layout="sas")
+
+
 def test_other_names_types_and_frames():
     table = long_frame()
     wanted = nadir.Model(P, R, 0.95).sha256
@@ -187,6 +235,10 @@ def test_policies_by_label(shop):
 
 
 def test_other_numbers_by_label(shop):
+    assert shop.replace(initial={"worn": 1}).initial.tolist() == [0, 1, 0]
+    assert shop.replace(initial={"broken": 0.25, "new": 0.75}).initial.tolist() == [0.75, 0, 0.25]
+    with pytest.raises(nadir.UsageError, match="the states of initial are 'torn'"):
+        shop.replace(initial={"torn": 1})
     start = pandas.Series([0.5, 0.3, 0.2], index=["worn", "new", "broken"])
     np.testing.assert_array_equal(shop.replace(initial=start).initial, [0.3, 0.5, 0.2])
     scales = pandas.DataFrame([[1.0, 0.0], [0.5, 1.0], [1.0, 1.0]], index=STATES, columns=ACTIONS)

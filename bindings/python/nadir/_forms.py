@@ -148,7 +148,7 @@ def like_kernel(of: Kernel, given: dict[str, Any], layout: str | None, state_row
     for name, bound in given.items():
         if bound is None:
             raise UsageError(f"{name} is missing: intervals have lower and upper bounds")
-        full = _full(kernel(bound, layout, state_rows))
+        full = _full(kernel(labelled(bound, of, name), layout, state_rows))
         if full.shape != made[0].shape:
             raise UsageError(f"{name} has {full.shape[0]} rows of {full.shape[1]} states; P has {made[0].shape[0]} of {made[0].shape[1]}")
         made.append(np.ascontiguousarray(full, dtype=np.float64))
@@ -369,7 +369,7 @@ def rewards(R: Any, of: Kernel) -> tuple[NDArray[Any] | None, NDArray[Any] | Non
         return None, of.rewards
     if isinstance(R, np.ndarray) and R.shape == (of.states, of.each):
         return _doubles(R).reshape(-1), None
-    R = unlabelled(R, of, "R", "reward")
+    R = unlabelled(labelled(R, of, "R"), of, "R", "reward")
     if sparse_matrix(R):
         if R.shape != (of.rows, of.states):
             expected = (of.rows, of.states)
@@ -452,6 +452,13 @@ def widest(of: Any) -> int:
     if of.row_actions is not None:
         return int(of.row_actions.max()) + 1
     return int(np.diff(of.state_rows[: of.states_given + 1]).max())
+
+
+def labelled(value: Any, of: Any, what: str) -> Any:
+    """Frames (S, S), one for each action, as arrays, by their labels; anything else as it is."""
+    if not _frames.squares(value):
+        return value
+    return _frames.as_arrays(value, of.given_state_names(), of.known_action_names(), what)
 
 
 def unlabelled(value: Any, of: Any, what: str, role: str) -> Any:

@@ -289,6 +289,72 @@ def places(labels: Any, count: int, names: Sequence[str] | None, what: str) -> N
     return np.array(found, dtype=np.int64)
 
 
+def squares(value: Any) -> bool:
+    """Whether this is a list or a dictionary of matrices, one for each action, with a frame among them (a dictionary: any)."""
+    if not isinstance(value, (list, tuple, Mapping)) or not len(value) or hasattr(value, "tocsr") or is_frame(value):
+        return False
+    each = list(value.values()) if isinstance(value, Mapping) else value
+    if not isinstance(value, Mapping):
+        return any(is_frame(one) for one in each)
+    return all(is_frame(one) or getattr(one, "ndim", 0) == 2 for one in each)
+
+
+def _names(labels: Sequence[Any]) -> list[str] | None:
+    """Labels as names, where they are no numbers from 0 on."""
+    numbers = sorted(whole(label) for label in labels) == list(range(len(labels)))
+    return None if numbers or not all(isinstance(label, str) for label in labels) else [str(label) for label in labels]
+
+
+def names_of(value: Any, states: Sequence[str] | None, actions: Sequence[str] | None) -> tuple[Any, Any]:
+    """The names of states and actions: as they are said, or else the rows of the first frame, and the keys of a dictionary."""
+    if isinstance(value, Mapping) and actions is None:
+        actions = _names(list(value))
+    each: list[Any] = list(value.values() if isinstance(value, Mapping) else value)
+    index: Any = getattr(next(filter(is_frame, each), None), "index", None)
+    if states is None and index is not None and not callable(index):
+        categories = getattr(index, "categories", None)
+        states = _names([one for one in (index if categories is None else categories) if one in index])
+    return states, actions
+
+
+def as_arrays(value: Any, states: Sequence[str] | None, actions: Sequence[str] | None, what: str) -> list[Any]:
+    """A list or dictionary of frames (S, S), one for each action, as arrays with rows and columns in the order of the states."""
+    keys = list(value) if isinstance(value, Mapping) else range(len(value))
+    each = list(value.values()) if isinstance(value, Mapping) else list(value)
+    order = np.argsort(_numbers(keys, len(keys), actions, f"the keys of {what}")) if isinstance(value, Mapping) else keys
+    made = []
+    for place in order:
+        one, of = each[place], f"{what} of action {keys[place]!r}"
+        if not is_frame(one):
+            if any(map(is_frame, each)):
+                raise UsageError(f"{of} is no frame, and others are: labels count only where all matrices have them")
+            made.append(one)
+            continue
+        if callable(getattr(one, "index", callable)):  # a frame of polars
+            raise UsageError(f"{of} is a frame whose rows have no labels: give arrays (to_numpy()), or frames of pandas")
+        numbers, count = np.asarray(one), len(states) if states else len(one)
+        rows = _numbers(one.index, count, states, f"the rows of {of}")
+        columns = _numbers(one.columns, count, states, f"the columns of {of}")
+        made.append(numbers[np.ix_(np.argsort(rows), np.argsort(columns))])
+    return made
+
+
+def _numbers(labels: Any, count: int, names: Sequence[str] | None, what: str) -> NDArray[Any]:
+    """`numbers_of`; what it refuses is said by the difference."""
+    try:
+        return numbers_of(labels, count, names, what)
+    except UsageError:
+        given, known = [str(label) for label in labels], list(names) if names else [str(number) for number in range(count)]
+        twice = [label for label in given if given.count(label) > 1][:1]
+        found = {"have twice": twice, "have": sorted(set(given) - set(known)), "lack": sorted(set(known) - set(given))}
+        words = " and ".join(f"{verb} {', '.join(map(repr, some[:8]))}" for verb, some in found.items() if some)
+        if not words:
+            raise
+        among = ", ".join(map(repr, known[:8])) + (", ..." if len(known) > 8 else "")
+        hint = "names, or numbers from 0 on" if not names else f"{among}, the same in all rows and columns, each once"
+        raise UsageError(f"{what} {words}; expected {hint}") from None
+
+
 def whole(label: Any) -> int:
     if isinstance(label, bool):
         return -1
@@ -297,11 +363,11 @@ def whole(label: Any) -> int:
     return int(label) if isinstance(label, (int, float)) and label == label and label == int(label) else -1
 
 
-def by_state(value: Any, states: int, names: Sequence[str] | None, what: str) -> NDArray[Any]:
-    """Values of a series or a dictionary in the order of the states."""
+def by_state(value: Any, states: int, names: Sequence[str] | None, what: str, some: bool = False) -> NDArray[Any]:
+    """Values of a series or a dictionary in the order of the states; some: those left out are 0."""
     labels, values = (value.index, np.asarray(value)) if is_series(value) else (value.keys(), _plain(value.values()))
-    order = numbers_of(labels, states, names, f"the states of {what}")
-    made = np.empty(states, dtype=values.dtype)
+    order = numbers_of(labels, states, names, f"the states of {what}", some)
+    made = np.zeros(states, dtype=values.dtype)
     made[order] = values
     return made
 

@@ -146,7 +146,8 @@ class Model:
     * rows: an array or a SciPy sparse matrix (rows, S) with row `s * A + a`, or, where states have different
       numbers of actions, with the first row of each state (and then the number of rows) in `state_rows`;
     * a list of A matrices (S, S), one for each action, dense or sparse, as MDPtoolbox has them;
-      with `layout="sas"` a list of S matrices (A_s, S), one for each state;
+      with `layout="sas"` a list of S matrices (A_s, S), one for each state. A dictionary `{action: matrix}` names the
+      actions. Of frames, labels of rows and columns are the states, in the order of `state_names` or of the first frame's rows;
     * a dictionary `{s: {a: [(probability, successor, reward, done), ...]}}` as Gymnasium's toy-text
       environments have in `env.P`, or such an environment. It brings its own rewards. `done` ends the
       episode: states that only stay where they are, without reward, are ends, and their rows are pinned
@@ -227,6 +228,11 @@ class Model:
         elif columns is not None:
             raise UsageError("columns says what the columns of a frame are called, and P is none")
         else:
+            if _frames.squares(P):
+                if layout == "sas":
+                    raise UsageError("layout='sas' is for arrays; frames are one (S, S) matrix for each action")
+                state_names, action_names = _frames.names_of(P, state_names, action_names)
+                P = _frames.as_arrays(P, state_names, action_names, "P")
             kernel = _forms.kernel(P, layout, state_rows)
         if row_actions is not None:
             kernel.row_actions = np.ascontiguousarray(row_actions, dtype=np.int32)
@@ -1303,6 +1309,8 @@ def brings_rewards(P: Any) -> bool:
     """Whether P is a whole model, with its own rewards: a model, a file, a dictionary, an environment or a frame."""
     if isinstance(P, (np.ndarray, list, tuple)) or _forms.sparse_matrix(P):
         return False
+    if _frames.squares(P):
+        return False
     if isinstance(P, (Model, str, os.PathLike, Mapping)) or _frames.is_frame(P):
         return True
     return isinstance(getattr(getattr(P, "unwrapped", P), "P", None), Mapping)
@@ -1556,6 +1564,8 @@ def _of_states(numbers: Any, kernel: _forms.Kernel) -> NDArray[Any] | None:
             hint = f"; did you mean {meant!r}?" if meant else "" if names else "; the states have no names"
             raise UsageError(f"initial is {numbers!r}, which is no state{hint}")
         numbers = names.index(numbers)
+    if isinstance(numbers, Mapping):
+        numbers = _frames.by_state(numbers, kernel.states_given, kernel.given_state_names(), "initial", some=True)
     array = np.asarray(_forms.unlabelled(numbers, kernel, "initial", "probability"), dtype=np.float64)
     if array.ndim == 0:
         made = np.zeros(kernel.states)
