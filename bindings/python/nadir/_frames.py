@@ -321,7 +321,8 @@ def as_arrays(value: Any, states: Sequence[str] | None, actions: Sequence[str] |
     """A list or dictionary of frames (S, S), one for each action, as arrays with rows and columns in the order of the states."""
     keys = list(value) if isinstance(value, Mapping) else range(len(value))
     each = list(value.values()) if isinstance(value, Mapping) else list(value)
-    order = np.argsort(_numbers(keys, len(keys), actions, f"the keys of {what}")) if isinstance(value, Mapping) else keys
+    named = isinstance(value, Mapping)
+    order = np.argsort(_numbers(keys, len(keys), actions, f"the keys of {what}")).tolist() if named else list(keys)
     made = []
     for place in order:
         one, of = each[place], f"{what} of action {keys[place]!r}"
