@@ -529,3 +529,36 @@ def test_docstrings_have_parameters_and_returns():
     assert used == PARAMETERS.keys()
     for name in ("`fit`", "fit_compare", "frames"):
         assert name in nadir.__doc__
+
+
+def test_numbers_and_policies_by_place():
+    """A number that follows the model or the policy is told its name; answers with a policy stand for it."""
+    model = nadir.generate("riverswim")
+    for call, words in (
+        (lambda: nadir.evaluate(model, "uniform", 0.1), "nadir.evaluate: 0.1 is in the place of a policy; .*: policy='uniform', radius=0.1$"),
+        (lambda: nadir.evaluate(model, [0] * 6, 0.1), "by name: policy=..., radius=0.1$"),
+        (lambda: nadir.evaluate(model, 0.1), "by name: policy=..., radius=0.1$"),
+        (lambda: nadir.evaluate(model, "uniform", 0.1, horizon=3), "by name: policy='uniform', radius=0.1$"),
+        (lambda: nadir.sweep(model, "uniform", [0, 0.1], radius=[1]), "another one is given; .* by name: policy='uniform', radius=..."),
+        (lambda: nadir.radius(model, "uniform", 300.0, target=1), "by name: policy='uniform', target=300.0$"),
+        (lambda: nadir.optimize(model, np.float64(0.1)), "nadir.optimize: 0.1 is in the place of R; .* by name: radius=0.1$"),
+        (lambda: nadir.optimize(model, 1), "by name: radius=1$"),
+        (lambda: nadir.solve(model, 0.9), "by name: discount=0.9$"),
+    ):
+        with pytest.raises(nadir.UsageError, match=words):
+            call()
+    with pytest.raises(TypeError, match=r"nadir.Model.optimize\(\) takes nothing by place, and anything else by name; did you mean radius=\?"):
+        model.optimize(0.1)
+    with pytest.raises(TypeError, match=r"nadir.Model.evaluate\(\) takes policy by place, and anything else by name"):
+        model.evaluate("uniform", 0.1)
+    best = model.solve()
+    wanted = nadir.evaluate(model, best.policy, radius=0.1).robust_return
+    robust = model.optimize(radius=0.05)
+    assert nadir.evaluate(model, best, radius=0.1).robust_return == wanted
+    assert nadir.evaluate(model, policy=best, radius=0.1).robust_return == wanted
+    found = [nadir.evaluate(model.P, model.rewards, one, discount=0.95, radius=0.1).robust_return for one in (best, best.policy)]
+    assert found[0] == found[1]
+    assert model.evaluate(best, radius=0.1).robust_return == wanted
+    assert nadir.evaluate(model, robust, radius=0.1, horizon=5) is not None
+    assert nadir.difference(model, robust, best, radius=0.05).nominal == nadir.difference(model, robust.policy, best.policy, radius=0.05).nominal
+    assert nadir.optimize(model, radius=0.05, policy=best, start=robust).compared is not None

@@ -28,11 +28,17 @@ def keywords(function: Called) -> Called:
     """Takes older names of keywords too; a wrong one names the function that was called and the nearest keyword."""
     parameters = inspect.signature(function).parameters.values()
     known = frozenset(one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY))
+    places = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    named = any(one.kind is one.KEYWORD_ONLY for one in parameters) and not any(one.kind is one.VAR_POSITIONAL for one in parameters)
 
     @functools.wraps(function)
     def call(*arguments: Any, **given: Any) -> Any:
         if not given.keys() <= known:
             given = _renamed(function, known, given)
+        if named and len(arguments) > len(places):
+            own = ", ".join(name for name in places if name != "self") or "nothing"
+            hint = "; did you mean radius=?" if "radius" in known else ""
+            raise TypeError(f"{_name(function)} takes {own} by place, and anything else by name{hint}")
         return function(*arguments, **given)
 
     return call  # type: ignore[return-value]

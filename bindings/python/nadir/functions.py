@@ -34,6 +34,7 @@ from .model import (
     doubles,
     norm_number,
     number,
+    policy_of,
     same_process,
     strings,
     take_unseen,
@@ -70,6 +71,8 @@ def _model(P: Any, R: Any, who: str, discount: Any, initial: Any, *form: Any) ->
     form: layout, state_rows, costs, frozen_rewards, unseen; goal, avoid, until, total.
     """
     form, ends = form[: len(_PLAIN)], dict(zip(_ENDS, form[len(_PLAIN) :]))
+    if _is_number(R):
+        raise _by_name(who, R, "R")
     asked = any(value is not None and value is not False for value in ends.values())
     if isinstance(P, Model):
         if R is None and discount is None and initial is None and form == _PLAIN and not asked:
@@ -102,13 +105,30 @@ _ENDS = ("goal", "avoid", "until", "total")
 
 
 def _is_policy(R: Any) -> bool:
-    return isinstance(R, (Policy, str, os.PathLike))
+    return isinstance(R, (str, os.PathLike)) or isinstance(policy_of(R), Policy)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def _by_name(who: str, value: Any, what: str, before: str = "") -> UsageError:
+    """A number in the place of R or of a policy."""
+    name = {"nadir.radius": "target", "nadir.solve": "discount"}.get(who, "radius")
+    return UsageError(f"{who}: {value} is in the place of {what}; parameters are given by name: {before}{name}={value}")
 
 
 def _policies(P: Any, R: Any, policy: Any, who: str) -> tuple[Any, Any]:
     """R and the policy; where P is a whole model the policy may come second, in the place of R."""
     if policy is None and R is not None and (_is_policy(R) or brings_rewards(P)):
         policy, R = R, None
+    elif policy is not None and _is_policy(R):
+        said = f"policy={R!r}" if isinstance(R, str) else "policy=..."
+        if _is_number(policy):
+            raise _by_name(who, policy, "a policy", f"{said}, ")
+        raise UsageError(f"{who}: a policy is in the place of R, and another one is given; parameters are given by name: {said}, radius=...")
+    if _is_number(policy):
+        raise _by_name(who, policy, "a policy", "policy=..., " if brings_rewards(P) else "")
     if policy is None:
         raise UsageError(f"a policy is needed by {who}: (S, A), S action numbers, 'uniform', 'optimal', or a file")
     return R, policy

@@ -711,6 +711,7 @@ class Model:
         self, policy: PolicyLike = "uniform", *, backend: str | None = None, threads: int | None = None
     ) -> Policy:
         """A policy for this model; see `Policy`."""
+        policy = policy_of(policy)
         if isinstance(policy, Policy) and policy.model is self:
             return policy
         return Policy(self, policy, backend=backend, threads=threads)
@@ -1115,7 +1116,7 @@ class Policy:
     """The probability π(a|s) of each row of a model.
 
     `policy` is "uniform"; "optimal", the best one for the nominal kernel; a table (S, A) of probabilities, or
-    one for each row; S whole numbers or names, the action of each state; another policy, which may be of another model:
+    one for each row; S whole numbers or names, the action of each state; another policy, or an answer with one, which may be of another model:
     states and actions that have names in both count by name; the name of a file
     (.csv, .npy); a dictionary or series {state: action}; or a frame, with columns state, action and probability, or with
     a line for each state and a column for each action. `policy[state]` gives its actions with their probabilities,
@@ -1134,6 +1135,7 @@ class Policy:
         context = shared(threads)
         made = place("policy")
         self._adopt(model, NULL)
+        policy = policy_of(policy)
         if isinstance(policy, Policy):
             self.name, self._made_on = policy.name, policy._made_on
             policy = _of_other(model, policy)
@@ -1493,9 +1495,15 @@ def _given(context: Context, model: Model, array: NDArray[Any], made: Any) -> No
     context.call(lib.nadir_policy_create, model._handle, doubles(rows), made)
 
 
+def policy_of(given: Any) -> Any:
+    """The policy of an answer that has one; anything else as it is."""
+    found = None if isinstance(given, (np.ndarray, Mapping)) or _frames.is_frame(given) else getattr(given, "policy", None)
+    return found if isinstance(found, Policy) else given
+
+
 def _alike(policies: Any) -> bool:
     """Whether a list, not empty, is of tables of one form, which make one array."""
-    if any(isinstance(one, (Policy, str, os.PathLike)) for one in policies):
+    if any(isinstance(policy_of(one), (Policy, str, os.PathLike)) for one in policies):
         return False
     arrays = [np.asarray(one) for one in policies]
     return len({(array.shape, array.dtype.kind) for array in arrays}) == 1
