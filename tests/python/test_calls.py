@@ -562,3 +562,16 @@ def test_numbers_and_policies_by_place():
     assert nadir.evaluate(model, robust, radius=0.1, horizon=5) is not None
     assert nadir.difference(model, robust, best, radius=0.05).nominal == nadir.difference(model, robust.policy, best.policy, radius=0.05).nominal
     assert nadir.optimize(model, radius=0.05, policy=best, start=robust).compared is not None
+
+
+def test_digits_of_bounds():
+    """Five, never inside the bounds, where they are well apart; where more digits tell them apart, twelve."""
+    assert _verdict.between(39.2216416403, 39.2216416485) == "39.2216416403 to 39.2216416485"
+    assert _verdict.between(39.2216416403, 41.0000001) == "39.221 to 41.001"
+    assert _verdict.between(-41.0000001, -39.2216416403) == "-41.001 to -39.221"
+    assert _verdict.between(0.0, 0.0) == "0 to 0" and _verdict.between(-np.inf, 1.23456789) == "-inf to 1.2346"
+    assert _verdict.between(np.nan, 1.0) == "nan to 1"
+    random = np.random.default_rng(20261119)
+    for middle, width in zip(random.normal(0, 1e3, 2000), 10 ** random.uniform(-9, 3, 2000)):
+        shown = [float(word) for word in _verdict.between(middle - width, middle + width).split(" to ")]
+        assert shown[0] <= middle - width + 1e-11 * abs(middle) and shown[1] >= middle + width - 1e-11 * abs(middle), (middle, width)

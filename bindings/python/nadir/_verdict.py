@@ -29,6 +29,13 @@ def short(value: float, side: int = 0) -> str:
     return text
 
 
+def between(lower: float, upper: float) -> str:
+    """Two bounds: five digits, rounded outward, where they tell them well apart; else twelve."""
+    if upper - lower >= 1e-3 * max(abs(lower), abs(upper)):
+        return f"{short(lower, -1)} to {short(upper, 1)}"
+    return f"{lower:.12g} to {upper:.12g}"
+
+
 def norm(value: Any) -> str:
     return value if isinstance(value, str) else short(value)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from . import _fit_words, _frames, _plots, _verdict
 from ._library import NULL, encoded, ffi, lib, place, text
 from ._types import Array, Norm, Path, said_norm
-from ._verdict import Lines, short
+from ._verdict import Lines, between, short
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ class Optimum(Result):
         return [("Optimum", f"{short(self.nominal_optimum)}   without uncertainty")]
 
     def _block(self) -> Lines:
-        made = [("bounds", f"{self.lower_bound:.12g} to {self.upper_bound:.12g}")]
+        made = [("bounds", between(self.lower_bound, self.upper_bound))]
         return made + [(f"{name}", words) for name, words in self.policy._lines()]
 
     def to_pandas(self) -> Any:
@@ -554,7 +554,7 @@ class Evaluation(Result):
         return _verdict.promise(self._solver.model, self.radius) if self._solver is not None else []
 
     def _block(self) -> Lines:
-        bounds = ("bounds", f"{self.lower_bound:.12g} to {self.upper_bound:.12g}")
+        bounds = ("bounds", between(self.lower_bound, self.upper_bound))
         return [*_verdict.about(self._solver, self), bounds]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -959,7 +959,7 @@ class Difference(Result):
         return [("Difference", said)]
 
     def _block(self) -> Lines:
-        return [("nominal", short(self.nominal)), ("bounds", f"{self.lower_bound:.12g} to {self.upper_bound:.12g}")]
+        return [("nominal", short(self.nominal)), ("bounds", between(self.lower_bound, self.upper_bound))]
 
 
 @dataclass(repr=False, frozen=True)
