@@ -149,13 +149,39 @@ static bool write_cells(const grid *cells, const double *shares, FILE *script)
 
 /* -------------------------------------------------------------------------------- goal, start, policy */
 
+/* Whether no row of it has a successor: where a model without a discount ends. */
+static bool has_ended(const grid *cells, int64_t state)
+{
+    const nadir_model_data *view = &cells->view;
+    bool ended = true;
+    for (int64_t row = view->state_rows[state]; ended && row < view->state_rows[state + 1]; row++) {
+        if (view->dense == NULL) {
+            ended = view->row_starts[row] == view->row_starts[row + 1];
+        }
+        for (int64_t to = 0; view->dense != NULL && ended && to < view->states; to++) {
+            ended = view->dense[row * view->states + to] == 0;
+        }
+    }
+    return ended;
+}
+
+/* A state that pays for landing, or whose value where the process ends is positive: 1 with --goal. */
+static bool is_goal(const grid *cells, const double *paid, int64_t state)
+{
+    const nadir_model_data *view = &cells->view;
+    const int64_t first = view->state_rows[state];
+    return (paid != NULL && paid[state] > 0) ||
+           (view->rewards != NULL && first < view->state_rows[state + 1] && view->rewards[first] > 0 &&
+            has_ended(cells, state));
+}
+
 static bool is_absorbing(const grid *cells, int64_t state)
 {
     const nadir_model_data *view = &cells->view;
     bool stays = true;
     for (int64_t row = view->state_rows[state]; stays && row < view->state_rows[state + 1]; row++) {
         if (view->dense != NULL) {
-            stays = view->dense[row * view->states + state] >= 1;
+            stays = view->dense[row * view->states + state] >= 1 || has_ended(cells, state);
         } else { /* a state without a successor ends the episode */
             const int64_t first = view->row_starts[row];
             const int64_t count = view->row_starts[row + 1] - first;
@@ -191,13 +217,13 @@ static void write_word(const grid *cells, int64_t state, const char *word, FILE 
             column_of(cells, state), row_of(cells, state) - 0.3);
 }
 
-/* Goals pay for landing, other states that are never left just end. The start, where there is one. */
+/* Goals, other states that are never left, which just end. The start, where there is one. */
 static void write_words(const grid *cells, FILE *script)
 {
     double *paid = landing_rewards(cells);
     for (int64_t s = 0; s < cells->states; s++) {
         if (is_absorbing(cells, s)) {
-            write_word(cells, s, paid != NULL && paid[s] > 0 ? "goal" : "end", script);
+            write_word(cells, s, is_goal(cells, paid, s) ? "goal" : "end", script);
         } else if (cells->view.initial[s] >= 1 && cells->states > 1) {
             write_word(cells, s, "start", script);
         }

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The keys of nadir evaluate are about the policy found; how it was found, and how good it is, replaces what
@@ -111,6 +112,37 @@ static trade get_trade(const cli_optimize *report)
     return made;
 }
 
+/* What may prove more: of the worst return of the policy, or, where that is proven, of all other policies. */
+static void print_advice(const cli_optimize *report)
+{
+    const nadir_robust_optimum_result *result = &report->result;
+    const nadir_certify certify = report->settings.certify;
+    const double apart = result->optimality_gap / scale_of(result);
+    char text[200] = "";
+    size_t used = 0;
+    if (report->evaluation.radius == 0) { /* of --union: there is no smaller one */
+        return;
+    }
+    if (strcmp(result->stop_reason, "time") == 0) {
+        used += (size_t)snprintf(text, sizeof text, "a larger --time-limit, ");
+    }
+    if (report->evaluation.certified && apart < 1) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "--gap %.2g or ",
+                                 1.05 * apart); /* above the gap, also rounded */
+    } else if (!report->evaluation.certified && certify != NADIR_CERTIFY_STRICT) {
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "--certify %s%s or ",
+                             certify == NADIR_CERTIFY_OFF ? "auto" : "strict",
+                             report->evaluation.domain == NADIR_DOMAIN_SIMPLEX ? ", --domain support" : "");
+    }
+    if (!report->evaluation.certified && certify == NADIR_CERTIFY_STRICT && report->evaluation.time_ran_out) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "--time %g or ",
+                                 fmax(60, 6 * report->settings.proof_time_limit));
+    }
+    (void)snprintf(text + used, sizeof text - used, "a smaller radius");
+    cli_verdict_line("Try", "%s", text);
+}
+
 /* What the robust policy is sure of; whether another could be sure of more. */
 static void print_verdict(const cli_optimize *report)
 {
@@ -135,10 +167,7 @@ static void print_verdict(const cli_optimize *report)
     }
     cli_verdict_line("Found", "%s in the worst case   best policy %s: %s",
                      cli_short(result->robust_return, number[0]), proven, explain_bounds(report));
-    if (report->settings.certify != NADIR_CERTIFY_STRICT && !report->evaluation.certified) {
-        cli_verdict_line("Try", "--certify strict%s or a smaller radius",
-                         report->evaluation.domain == NADIR_DOMAIN_SIMPLEX ? ", --domain support" : "");
-    }
+    print_advice(report);
 }
 
 /* The user's policy: what it guarantees in the same ball. */

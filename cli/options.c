@@ -141,6 +141,28 @@ static int choice(const char *choices, const char *value)
     return -1;
 }
 
+/* The choice of "a|b|c" that is nearest to `value`, or NULL. */
+static const char *meant_choice(const char *choices, const char *value, char nearest[64])
+{
+    char words[256];
+    const char *names[16];
+    int count = 0;
+    if ((size_t)snprintf(words, sizeof words, "%s", choices) >= sizeof words) {
+        return NULL;
+    }
+    for (char *self = words; self != NULL && count < 16;) {
+        char *bar = strchr(self, '|');
+        names[count++] = self;
+        if (bar != NULL) {
+            *bar++ = '\0';
+        }
+        self = bar;
+    }
+    const char *found = cli_options_nearest(value, strlen(value), count, names);
+    (void)snprintf(nearest, 64, "%s", found != NULL ? found : "");
+    return found != NULL ? nearest : NULL;
+}
+
 /* Digits only: strtoull would take blanks and signs. */
 static bool whole_number(const char *value, uint64_t *number)
 {
@@ -233,6 +255,7 @@ static bool take_option(parse_state *parse, int argc, char **argv, int *self)
     const char *equals = strchr(word, '=');
     const size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
     const int first = *self;
+    char nearest[64];
     cli_about about;
     const cli_option *option = find(parse->groups, word, length, &about);
     if (option == NULL) {
@@ -253,6 +276,12 @@ static bool take_option(parse_state *parse, int argc, char **argv, int *self)
         value = argv[++*self];
     }
     const char *expected = store(option, value);
+    const char *meant =
+        expected != NULL && option->choices != NULL ? meant_choice(option->choices, value, nearest) : NULL;
+    if (meant != NULL) {
+        return refuse(parse, "%s: '%s' given, expected %s; did you mean %s?", option->name, value, expected,
+                      meant);
+    }
     if (expected != NULL) {
         return refuse(parse, "%s: '%s' given, expected %s", option->name, value, expected);
     }

@@ -118,6 +118,22 @@ int nadir_csv_find_column(int count, const nadir_csv_column *columns, nadir_curs
     return -1;
 }
 
+/* Of a table of transitions nothing but the probability is missing: moves that were seen. */
+static bool looks_like_log(const nadir_csv_header *header)
+{
+    int missing = -1;
+    int missed = 0;
+    bool transitions = false;
+    for (int i = 0; i < header->count; i++) {
+        const char *name = header->columns[i].names[0]; /* NULL: not one of this table */
+        const bool lacks = name != NULL && header->positions[i] < 0 && !header->columns[i].optional;
+        missing = lacks ? i : missing;
+        missed += lacks;
+        transitions = transitions || (name != NULL && strcmp(name, "next_state") == 0);
+    }
+    return transitions && missed == 1 && strcmp(header->columns[missing].names[0], "probability") == 0;
+}
+
 /* unknown: the columns that the reader does not know, and that may be called otherwise; NULL: they may not. */
 static nadir_status check_missing(nadir_text *text, const nadir_csv_header *header, nadir_cursor line,
                                   const char *unknown)
@@ -131,14 +147,14 @@ static nadir_status check_missing(nadir_text *text, const nadir_csv_header *head
         const bool other = header->width == 1 &&
                            (memchr(line.at, ';', length) != NULL || memchr(line.at, '\t', length) != NULL);
         const bool renamed = unknown != NULL && unknown[0] != '\0' && !other;
-        return nadir_text_fail(text, "missing column `%s`; the header must name %s%s%s",
-                               header->columns[i].names[0],
-                               required_names(header->count, header->columns, names, sizeof names),
-                               other     ? ", with commas (not semicolons or tabs) between them"
-                               : renamed ? ", or say what they are called (--columns "
-                                           "state=NAME,action=NAME,...); not known: "
-                                         : "",
-                               renamed ? unknown : "");
+        return nadir_text_fail(
+            text, "missing column `%s`; the header must name %s%s%s%s", header->columns[i].names[0],
+            required_names(header->count, header->columns, names, sizeof names),
+            other     ? ", with commas (not semicolons or tabs) between them"
+            : renamed ? ", or say what they are called (--columns "
+                        "state=NAME,action=NAME,...); not known: "
+                      : "",
+            renamed ? unknown : "", looks_like_log(header) ? "; for logged data: nadir fit" : "");
     }
     return NADIR_OK;
 }

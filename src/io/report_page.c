@@ -218,7 +218,7 @@ static void put_most(const page *self)
     const nadir_report_case *attacked = &get_mark(self)->policy;
     char text[32];
     if (attacked->listed > 0 && attacked->attacks[0].to >= 0) {
-        put(self, "<p>Most of the damage is done at ");
+        put(self, "<p>The largest share of the damage is at ");
         put_way(self, &attacked->attacks[0]);
         nadir_output_format(self->out, "%s: %s of the loss.</p>",
                             attacked->attacks[0].is_new != 0 ? ", a transition that is not in the model" : "",
@@ -442,10 +442,11 @@ static void put_attack(const page *self, const char *name, const nadir_report_ca
     }
     put(self, "</tbody></table>");
     if (attacked->changed > attacked->listed) {
-        put(self, "<p class=\"small\">");
-        put_count(self, attacked->changed - attacked->listed, "more pair");
-        nadir_output_format(self->out, " of a state and an action: %s of the loss.</p>",
-                            nadir_report_percent(fmax(rest, 0), text));
+        nadir_output_format(self->out, "<p class=\"small\">%" PRId64 " of ", attacked->listed);
+        put_count(self, attacked->changed, "pair");
+        nadir_output_format(
+            self->out, " of a state and an action are shown; the rest carries %s of the loss together.</p>",
+            nadir_report_percent(fmax(rest, 0), text));
     }
 }
 
@@ -909,12 +910,14 @@ static void put_proof(const page *self)
                             mark->optimum.certified ? "yes" : "no",
                             mark->optimum.certified ? "proven." : "proven up to the bound above alone.");
     }
-    if (known > 1) {
+    if (report->count > 1) {
         nadir_output_format(self->out,
                             "<li class=\"%s\">The curve of the policy is proven at %" PRId64 " of %" PRId64
-                            " radii%s.</li>",
-                            proven == known ? "yes" : "no", proven, known,
+                            " radii%s",
+                            proven == report->count ? "yes" : "no", proven, report->count,
                             proven == known ? "" : "; elsewhere its shaded edge is");
+        put(self, known == report->count ? ".</li>"
+                                         : "; the radii that are missing were not reached in time.</li>");
     }
     if (report->settings.promise != NULL) {
         const nadir_fit_return_result *promise = report->settings.promise;

@@ -12,6 +12,7 @@
 #include "linalg/vector.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void operator_clear(nadir_context *context, nadir_breakdown_operator *self)
@@ -435,20 +436,29 @@ nadir_status nadir_breakdown_settle(nadir_context *context, const nadir_problem 
     return NADIR_OK;
 }
 
+/* Five digits, rounded down: what is said to be beyond it still is. value > 0 */
+static const char *shorten_down(double value, char text[32])
+{
+    const double unit = pow(10, floor(log10(value)) - 4);
+    (void)snprintf(text, 32, "%.5g", value > 0 && isfinite(value) ? floor(value / unit) * unit : value);
+    return text;
+}
+
 /* Breakdown is where the estimate says; without one nothing is known past the proven radius. */
 nadir_status nadir_breakdown_refuse(nadir_context *context, double radius, const nadir_known_breakdown *known)
 {
+    char text[32];
     if (isnan(known->estimate)) {
         return nadir_fail(
             context, NADIR_ERROR_ILL_POSED,
-            "the radius is %.17g, but breakdown is only proven to be beyond %.17g, and the iteration that "
+            "the radius is %.17g, but breakdown is only proven to be beyond %s, and the iteration that "
             "would "
             "tell where it is did not converge; take a smaller radius, or domain simplex or support",
-            radius, known->low);
+            radius, shorten_down(known->low, text));
     }
     return nadir_fail(
         context, NADIR_ERROR_ILL_POSED,
-        "the radius is %.17g, but breakdown is at %.17g: there some kernel of the ball makes I - gamma P "
+        "the radius is %.17g, but breakdown is at %s: there some kernel of the ball makes I - gamma P "
         "singular and the return is unbounded; take a smaller radius, or domain simplex or support",
-        radius, known->estimate);
+        radius, shorten_down(known->estimate, text));
 }

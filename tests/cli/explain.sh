@@ -88,6 +88,9 @@ if command -v gnuplot >/dev/null; then
         run evaluate grid.npz --policy uniform --radius 0.02 --explain-plot $file
         expect_status 0
     done
+    run evaluate grid.npz --goal r1c1 --policy optimal --radius 0.02 --explain-plot goal.svg
+    expect_status 0
+    grep -q ">goal<" goal.svg || complain "the goal that is asked for is not named"
     [[ $(head -c 4 bars.png | tail -c 3) == PNG && $(head -c 4 map.png | tail -c 3) == PNG ]] || complain "no PNG"
     grep -q "state 4, right" bars.svg || complain "the bars are not named"
     grep -q "river.npz, policy uniform: what does the damage" bars.svg || complain "the bars have no title"

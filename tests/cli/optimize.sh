@@ -135,6 +135,7 @@ expect_status 5
 expect_json stop_reason '"time"'
 run optimize machine.npz --radius 0.3 --out limited.csv --start uniform --time-limit 0
 expect_out "best policy not proven"
+expect_out "Try  "
 expect_out "the time is up"
 
 enough_for_memcheck

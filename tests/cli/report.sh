@@ -122,6 +122,8 @@ run report large.npz --time 1 --out large.html
 expect_status 5
 expect_err "the time was up"
 expect_out "left out"
+radii=$(sed -n 's/^ *radii *\([0-9]*\), proven at \([0-9]*\)$/\2 of \1 radii/p' stdout.txt)
+grep -qF "proven at $radii" large.html || complain "the page counts other radii than '$radii'"
 grep -qF 'Left out: ' large.html || complain "the page names what is left out"
 (($(wc -c <large.html) < 500000)) || complain "a page of a large model is small"
 run generate garnet middle.npz --states 200 --actions 6 --branch 5 --quiet

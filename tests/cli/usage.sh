@@ -53,6 +53,8 @@ if [[ -e /dev/full ]]; then
     expect_status 6
     expect_err "writing to standard output failed"
 fi
+expect_failure 2 "--domain: 'suport' given, expected simplex|support|free|box; did you mean support?" evaluate a --domain suport
+expect_failure 2 "--set: 'saa' given, expected nonrect|s|sa; did you mean sa?" evaluate a --set saa
 expect_failure 2 "--layout needs a value: auto|sas|ass" info a --layout
 
 expect_failure 2 "--threads: at most 2147483647" info a --threads 9223372036854775807

@@ -201,7 +201,8 @@ static void test_missing_column(void **state)
     (void)state;
     refuse("idstatefrom,idaction,idstateto,reward\n0,0,0,1\n", NADIR_ERROR_FORMAT,
            "bad.csv:1: missing column `probability`; the header must name `state` or `idstatefrom`, "
-           "`action` or `idaction`, `next_state` or `idstateto`, `probability` or `prob`, `reward` or `r`");
+           "`action` or `idaction`, `next_state` or `idstateto`, `probability` or `prob`, `reward` or `r`; "
+           "for logged data: nadir fit");
     refuse("0,0,0,1,1\n", NADIR_ERROR_FORMAT, "missing column `state`");
 }
 

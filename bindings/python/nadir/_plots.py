@@ -277,6 +277,9 @@ def _ends(model: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     most = np.full(model.states, -np.inf)
     if rewards is not None:
         np.maximum.at(most, columns[moves], rewards[moves])
+    ended = np.bincount(rows, minlength=model.rows) == 0  # without a discount: the value there, 1 of a goal
+    if model.rewards is not None:
+        most[owner[ended & (model.rewards > 0)]] = np.inf
     return stays, most
 
 
