@@ -123,8 +123,10 @@ static void print_advice(const cli_optimize *report)
     if (report->evaluation.radius == 0) { /* of --union: there is no smaller one */
         return;
     }
-    if (strcmp(result->stop_reason, "time") == 0) {
-        used += (size_t)snprintf(text, sizeof text, "a larger --time-limit, ");
+    const bool late = strcmp(result->stop_reason, "time") == 0;
+    if (late || strcmp(result->stop_reason, "evaluations") == 0) {
+        cli_verdict_line("Try", "a larger %s", late ? "--time-limit" : "--max-evaluations");
+        return;
     }
     if (report->evaluation.certified && apart < 1) {
         used += (size_t)snprintf(text + used, sizeof text - used, "--gap %.2g or ",
