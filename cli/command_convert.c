@@ -4,7 +4,8 @@
 static const char about[] =
     "Reads a model in any format and writes it in the one that OUT's ending names: .csv, .npz, .tra, .drn, "
     ".umb,\n"
-    ".bmdp, .MDP, .pomdp or .bin. Numbers keep every bit. What the new format cannot hold is said in a warning.\n"
+    ".bmdp, .MDP, .pomdp or .bin. Numbers keep every bit. What the new format cannot hold is said in a "
+    "warning.\n"
     "Formats that keep rewards in a file of their own (.tra, .bin) write it beside OUT.\n"
     "\n"
     "Example:\n"
