@@ -178,7 +178,7 @@ static nadir_status compare(cli_run *run, nadir_model *model, const nadir_ball *
     if (status == NADIR_OK && members->count > 0) {
         results = calloc((size_t)members->count, sizeof *results);
         status = results != NULL ? NADIR_OK : cli_fail(run, NADIR_ERROR_MEMORY, "out of memory");
-        for (int64_t k = 0; status == NADIR_OK && k < members->count; k++) {
+        for (int64_t k = 0; results != NULL && k < members->count; k++) {
             results[k].size = sizeof results[k];
         }
     } else if (status == NADIR_OK) {

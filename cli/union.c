@@ -47,7 +47,7 @@ nadir_status cli_union_read(cli_run *run, const nadir_read_settings *reading, na
         return status;
     }
     const size_t count = (size_t)nadir_union_count(self->further) + 1;
-    self->models = calloc(count, sizeof *self->models);
+    self->models = calloc(count, sizeof *self->models); /* NOLINT(bugprone-sizeof-expression) */
     self->asked = calloc(count, sizeof *self->asked);
     self->balls = calloc(count, sizeof *self->balls);
     self->results = calloc(count, sizeof *self->results);

@@ -80,9 +80,9 @@ static nadir_status read_bmdp(nadir_context *context, const char *path, const na
     nadir_text text = {0};
     nadir_builder builder = {0};
     nadir_cursor line;
-    int64_t states;
-    int64_t actions;
-    int64_t ends;
+    int64_t states = 0;
+    int64_t actions = 0;
+    int64_t ends = 0;
     bool more;
     NADIR_CHECK(nadir_text_open(context, path, &text));
     NADIR_CHECK(nadir_builder_start(context, path, &builder));
@@ -91,7 +91,7 @@ static nadir_status read_bmdp(nadir_context *context, const char *path, const na
     NADIR_CHECK(read_number(&text, "the number of terminal states", 0, states, &ends));
     builder.states = states;
     for (int64_t i = 0; i < ends; i++) {
-        int64_t state;
+        int64_t state = 0;
         NADIR_CHECK(read_number(&text, "a terminal state", 0, states - 1, &state));
         NADIR_CHECK(nadir_terminal_mark(&builder, states, settings, state, terminal));
     }

@@ -97,7 +97,9 @@ cleanup:
 /* Every row of the table has lines of the outcome. */
 static nadir_status check_places(nadir_text *text, chosen_outcome *outcome)
 {
-    qsort(outcome->places, outcome->count, sizeof *outcome->places, compare_numbers);
+    if (outcome->count > 0) {
+        qsort(outcome->places, outcome->count, sizeof *outcome->places, compare_numbers);
+    }
     for (size_t i = 0; i < outcome->count; i++) {
         const int64_t place = outcome->places[i] >> 1;
         const bool last = i + 1 == outcome->count || outcome->places[i + 1] >> 1 != place;

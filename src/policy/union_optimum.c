@@ -168,7 +168,7 @@ static double soften(const optimization *self, const point *at, double tau, doub
     for (int64_t k = 0; k < self->count; k++) {
         weights[k] /= sum;
     }
-    return at->least - tau * log(sum);
+    return at->least - tau * log(fmax(sum, 1));
 }
 
 /* direction: [rows]; returns its largest entry. */
@@ -233,9 +233,8 @@ static nadir_status ascend(optimization *self, int64_t most, point *at, double *
     point tried = {0};
     const double size = fmax(scale_of(self), fabs(at->least));
     double eta = 1;
-    for (double tau = SOFTEST;
-         tau >= HARDEST && tau * size >= DBL_MIN && self->evaluations < last && !is_done(self);
-         tau *= HARDEN) {
+    double tau = SOFTEST;
+    while (tau >= HARDEST && tau * size >= DBL_MIN && self->evaluations < last && !is_done(self)) {
         double gain = INFINITY;
         for (int step = 0;
              step < STEPS && gain > 0.01 * tau * size && self->evaluations < last && !is_done(self); step++) {
@@ -259,6 +258,7 @@ static nadir_status ascend(optimization *self, int64_t most, point *at, double *
             self->iterations++;
             eta = fmin(fmax(eta, 1e-6), 1e4);
         }
+        tau *= HARDEN;
     }
 cleanup:
     point_clear(self, &tried);
@@ -513,7 +513,7 @@ static nadir_status bound(optimization *self, const nadir_robust *members)
     if (!usable) {
         return NADIR_OK;
     }
-    NADIR_NEW_ZERO(self->context, kernels, self->count);
+    NADIR_NEW_ZERO(self->context, kernels, self->count); /* NOLINT(bugprone-sizeof-expression) */
     for (int64_t k = 0; k < self->count; k++) {
         NADIR_CHECK(nadir_worst_model(self->context, self->worst[k], &kernels[k]));
     }
@@ -565,10 +565,10 @@ static nadir_status run(optimization *self, nadir_robust *members, nadir_robust 
     nadir_robust_settings use;
     nadir_solver_settings solver;
     NADIR_CHECK(check(self));
-    NADIR_NEW_ZERO(self->context, self->starts, self->count + 1);
+    NADIR_NEW_ZERO(self->context, self->starts, self->count + 1); /* NOLINT(bugprone-sizeof-expression) */
     NADIR_NEW(self->context, self->alone, self->count);
     NADIR_NEW_ZERO(self->context, self->minmax, self->count);
-    NADIR_NEW_ZERO(self->context, self->worst, self->count);
+    NADIR_NEW_ZERO(self->context, self->worst, self->count); /* NOLINT(bugprone-sizeof-expression) */
     for (int64_t k = 0; k < self->count; k++) {
         self->minmax[k] = (nadir_minmax){.model = self->models[k],
                                          .ball = ball_of(self, k),

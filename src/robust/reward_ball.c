@@ -489,7 +489,7 @@ static nadir_status run(question *self, nadir_robust *best, double *change, nadi
     best->penalty = best->nominal_return - best->robust_return;
     const double width = self->settings != NULL ? self->settings->width : 1e-6;
     const bool asked = self->settings == NULL || self->settings->certify != NADIR_CERTIFY_OFF;
-    best->certified = asked && strcmp(best->certificate, "none") != 0 &&
+    best->certified = asked && best->certificate != NULL && strcmp(best->certificate, "none") != 0 &&
                       best->upper_bound - best->lower_bound <= fmax(width * best->penalty, 0);
 cleanup:
     nadir_worst_free(first);

@@ -233,8 +233,8 @@ static nadir_robust make_result(const nadir_solver *solver, const nadir_setup *s
         .certified = settings->certify != NADIR_CERTIFY_OFF && proven && !evaluation->vague &&
                      nadir_evaluation_is_narrow(problem, settings, evaluation, model->landing.slack + drift,
                                                 highest - lowest),
-        .certificate = shared ? larger->certificate : nadir_proof_name(evaluation->proof),
-        .bound = shared ? larger->bound : nadir_bound_name(evaluation->bound),
+        .certificate = shared && larger != NULL ? larger->certificate : nadir_proof_name(evaluation->proof),
+        .bound = shared && larger != NULL ? larger->bound : nadir_bound_name(evaluation->bound),
         .kappa = evaluation->kappa,
         .stationarity_gap =
             set->domain == NADIR_DOMAIN_FREE ? NAN : candidate->gap, /* no linear steps there */

@@ -181,7 +181,7 @@ nadir_status nadir_union_robust(nadir_context *context, int64_t count, nadir_mod
     nadir_status status = nadir_union_check(context, count, models);
     if (status == NADIR_OK && worst != NULL) {
         *worst = NULL;
-        NADIR_NEW_ZERO(context, all, count);
+        NADIR_NEW_ZERO(context, all, count); /* NOLINT(bugprone-sizeof-expression) */
     }
     NADIR_CHECK(status);
     status = nadir_union_worst(context, count, models, balls, policy, solver, settings, members, result,
