@@ -267,6 +267,7 @@ static void test_files(void **state)
     static const char *const names[] = {"imdp_tiny-01", "imdp_tiny-02", "imdp_tiny-04", "imdp_brp"};
     const char *folder = getenv("NADIR_FOREIGN_MODELS");
     if (folder == NULL) {
+        print_message("skipped: NADIR_FOREIGN_MODELS names no folder of models\n");
         skip();
     }
     for (int i = 0; i < 8; i++) {
